@@ -22,7 +22,7 @@ help:
 	@echo 'make bench-serve    measure many people at once over HTTP'
 	@echo 'make bench-growth   measure how the memory of the process grows with what is written'
 	@echo 'make bench-start    measure the time to the first prompt'
-	@echo 'make docs           write what is generated from the program: docs/commands.md, tables of the READMEs'
+	@echo 'make docs           write what is generated from the program: docs/commands.md, docs/settings.md, tables of the READMEs'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,153 +1,124 @@
-"""One companion of one person, open: a memory with its conversations, and what is done for it by itself.
+"""One companion of one person, open: a memory with its conversations, and its maintenance.
 
-    conversation -> a turn          the few last asked for are kept, with what only they know
-    begin, keep_silent              the index, sessions that fell silent; in threads that all companions share
-
-Promises: two turns with one companion come one after the other; a session that somebody talks in is not saved under
-their hands, and one that fell silent is not gone on with; closing gives up what can be done at the next opening.
+Guarantees: turns with one companion run one after another; a session in use is not autosaved, and an idle one is not
+continued; closing stops work that the next opening can do.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from datetime import datetime
 from threading import RLock
 
-from conversation import Conversation, LastTurn
-from domain.recollection import Recollection
-from domain.records import Image, Session
-from domain.settings import Settings
-from domain.workers import Stop
-from jobs.background import Background
-from jobs.keeping import Keeping
-from llm import Llm
-from memory import Memory
-from models.memories import marked_image
-from recall.questions import queries
-from storage.sqlite.registry import Instruction
+from conversation import Conversation, LastTurn, TurnSteps
+from domain.records import Persona, Session
+from jobs.maintenance import Maintenance
+from models.memories import annotated_persona
+from storage.registry import Instruction
 
-#: Conversations that are kept beside the one last asked for.
+#: Conversations that are kept besides the most recent one.
 _CONVERSATIONS = 8
-#: Notices that wait for somebody to tell them, at the most.
+#: At most so many notices wait to be shown.
 _MOST_NOTICES = 20
-#: Seconds that the index of a memory that is closed has for what waits; the rest is done at the next opening.
+#: Seconds that the index of a closing memory has to finish; the rest is done at the next opening.
 _SETTLE = 0.5
 
 
-@dataclass
 class Companion:
-    """One companion of one person, open: its settings (with its folder), its memory, and the models of all.
+    """One companion of one person, open: its settings (with its folder), its memory, and the shared models.
 
-    ``turns`` is held by whoever has a turn with it, so that two requests of one person come one after the other.
-    Whoever erases pauses the ``background``, which keeps silent sessions and notes what was said.
+    Whoever has a turn with it acquires ``turns``, so that two requests of one person run one after the other. Whoever
+    erases pauses the ``maintenance``.
     """
 
-    person: str
-    instruction: Instruction | None
-    settings: Settings
-    memory: Memory
-    llm: Llm
-    log: logging.Logger
-    background: Background
-    clock: Callable[[], datetime]
-    new_id: Callable[[], str]
-    turns: RLock = field(default_factory=RLock)
-    #: The one last asked for at the end.
-    _conversations: list[Conversation] = field(default_factory=list)
+    def __init__(
+        self, person: str, instruction: Instruction | None, maintenance: Maintenance, new_id: Callable[[], str]
+    ) -> None:
+        self.person = person
+        self.instruction = instruction
+        self.maintenance = maintenance
+        self.settings = maintenance.settings
+        self.memory = maintenance.memory
+        self.llm = maintenance.llm
+        self.log = maintenance.log
+        self.clock = maintenance.clock
+        self.new_id = new_id
+        self.turns = RLock()
+        #: The most recently used at the end.
+        self._conversations: list[Conversation] = []
+        maintenance.sessions_in_use.append(self._sessions_in_use)
 
-    def conversation(self, session: Session) -> Conversation:
-        """The conversation of an active session, with what only it knows: what can be taken back, what was recalled.
+    def open_conversation(self, session: Session) -> Conversation:
+        """The conversation of an active session, with what only it knows: what can be undone, what was recalled.
 
-        For whoever holds ``turns``. A few are kept; ``fold_ahead`` after a turn works in the threads of all.
+        Call with ``turns``. A few conversations are kept.
         """
         with self.turns:
-            held = [one for one in self._conversations if one.session.session_id == session.session_id]
-            conversation = held[0] if held else self._begun(session)
+            open_ones = [one for one in self._conversations if one.session.session_id == session.session_id]
+            conversation = open_ones[0] if open_ones else self._begin_conversation(session)
             self._conversations = [one for one in self._conversations if one is not conversation]
-            resting = [one for one in self._conversations if one.resting.is_set()]
-            gone = resting[: max(0, len(self._conversations) - _CONVERSATIONS)]
-            self._conversations = [*(one for one in self._conversations if one not in gone), conversation]
+            self._conversations = [*self._conversations[-_CONVERSATIONS:], conversation]
             return conversation
 
     def last_turn(self, session: Session) -> LastTurn | None:
-        """The last turn of a session that is talked in; None where none of this run of the program is at hand."""
+        """The last turn of an open session; None if there was none in this run of the program."""
         with self.turns:
-            held = [one for one in self._conversations if one.session.session_id == session.session_id]
-            return held[0].last if held else None
+            open_ones = [one for one in self._conversations if one.session.session_id == session.session_id]
+            return open_ones[0].last if open_ones else None
 
-    def recall(self, text: str, recent: Sequence[str], session_id: str) -> Recollection:
-        """What is recalled for words that a door brings; ``recent`` was said before them."""
-        wanted, limits = queries(recent[-2:], text), self.settings.recall_limits
-        return self.memory.recall(wanted, session_id, self.clock(), limits, recent=recent)
+    def turn_steps(self) -> TurnSteps:
+        """The steps of a turn with it."""
+        return TurnSteps(self.settings, self.memory, self.llm, self.log, self.clock)
 
-    def image(self, image: Image) -> str:
-        """An image as a model or a program is shown it: with what became of what its lines tell."""
-        return marked_image(self.memory.personas.read(image), self.memory.image_marks(image))
+    def read_persona(self, persona: Persona) -> str:
+        """A persona as a model or a program sees it: with annotations of lines that have changed."""
+        return annotated_persona(self.memory.personas.read(persona), self.memory.persona_annotations(persona))
 
-    def keep_silent(self) -> None:
-        """Save in the background what fell silent, and make anew what erasures left behind."""
+    def start_maintenance(self) -> None:
+        """Do in the background what is due."""
         if self.turns.acquire(blocking=False):
             try:
-                self._let_silent_go()
+                self._drop_idle()
             finally:
                 self.turns.release()
-        self._keeping().begin()
+        self.maintenance.start()
 
     @property
     def busy(self) -> bool:
         """Whether something is done for it in the background."""
-        return self.background.busy or not all(one.resting.is_set() for one in self._conversations)
+        return self.maintenance.busy
 
     def begin(self) -> None:
-        """What may take its time after opening: the index, an erasure that was cut short, silent sessions."""
-        self.background.begin(self._start)
+        """Start what may take time after opening: the index, an unfinished erasure, and due maintenance."""
+        self.maintenance.start(self.memory.start)
 
     def close(self, patience: float) -> None:
-        """Let go of everything; what is done in the background is given up, and goes on at the next opening.
+        """Close everything; background work is cancelled, and continues at the next opening.
 
-        What its index is at has so many seconds to end: whoever opens it again must not meet that.
+        The index has ``patience`` seconds to finish, so that the next opening does not meet it.
         """
-        self.background.end(timeout=0)
-        for conversation in self._conversations:
-            conversation.close()
+        self.maintenance.end(timeout=5)
         self.memory.close(_SETTLE, patience)
 
-    def _start(self, stop: Stop) -> None:
-        self.memory.start()
-        stop.check()
-        self._keeping().keep_all(stop)
-
-    def _begun(self, session: Session) -> Conversation:
-        """What is being saved because it fell silent is left alone from now on, if somebody talks in it again."""
-        with self.background.paused() if self._is_idle(session) else nullcontext():
-            conversation = self._conversation_of(session)
+    def _begin_conversation(self, session: Session) -> Conversation:
+        """Open a conversation; an autosave of its session is cancelled first."""
+        with self.maintenance.paused() if self._is_idle(session) else nullcontext():
+            conversation = self._new_conversation(session)
             self._conversations.append(conversation)
             return conversation
 
     def _is_idle(self, session: Session) -> bool:
         """Whether a session was idle for so long that it is to be saved."""
         limit = self.settings.idle_limit(session)
-        return self.memory.fell_silent(session.session_id, self.clock(), limit)
+        return self.memory.is_idle(session.session_id, self.clock(), limit)
 
-    def _conversation_of(self, session: Session) -> Conversation:
-        return Conversation(
-            self.settings, self.memory, self.llm, self.log,
-            session=session, resumed=True, clock=self.clock, new_id=self.new_id, background=self.background,
-        )  # fmt: skip
+    def _new_conversation(self, session: Session) -> Conversation:
+        return Conversation(self.turn_steps(), session, resumed=True, new_id=self.new_id, maintenance=self.maintenance)
 
-    def _keeping(self) -> Keeping:
-        return Keeping(
-            self.settings, self.memory, self.llm, self.background,
-            clock=self.clock, present=str, held=self._held,
-        )  # fmt: skip
-
-    def _held(self) -> list[str]:
+    def _sessions_in_use(self) -> list[str]:
         return [one.session.session_id for one in self._conversations]
 
-    def _let_silent_go(self) -> None:
-        """A session that is to be saved is not gone on with, and what nobody asked for is told no more."""
+    def _drop_idle(self) -> None:
+        """Drop conversations that are to be autosaved, and the oldest notices."""
         self._conversations = [one for one in self._conversations if not self._is_idle(one.session)]
-        del self.background.notices[:-_MOST_NOTICES]
+        del self.maintenance.notices[:-_MOST_NOTICES]

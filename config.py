@@ -15,17 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.events import Notice
-from domain.settings import (
-    BY_NAME,
-    DEFAULT_OPENAI_MODEL,
-    OPENAI_BASE,
-    TABLE,
-    Setting,
-    Settings,
-    Source,
-    Wrong,
-)
-from domain.text import mask_url
+from domain.masking import mask_url
+from domain.settings import BY_NAME, DEFAULT_OPENAI_MODEL, OPENAI_BASE, TABLE, InvalidValue, Setting, Settings, Source
 
 if TYPE_CHECKING:
     from dotenv.parser import Original
@@ -43,11 +34,8 @@ def home_of(program: Path) -> Path:
     return user_data_path("old-friend", appauthor=False)
 
 
-def load(
-    home: Path,
-    environment: Mapping[str, str],
-    flags: Mapping[str, str] | None = None,
-    env_file: Path | None = None,
+def load_settings(
+    home: Path, environment: Mapping[str, str], flags: Mapping[str, str] | None = None, env_file: Path | None = None
 ) -> Settings:
     """Read, check and freeze all settings.
 
@@ -65,18 +53,18 @@ def load(
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     for setting in TABLE:
-        raw, sources[setting.name] = _first(setting, places)
-        values[setting.field] = _checked(setting, raw, problems)
+        raw, sources[setting.name] = _first_value(setting, places)
+        values[setting.field_name] = _check_value(setting, raw, problems)
     if not problems:
         if sources["REFRESH_EVERY_CONV_NUM"] == "default":
             # Whoever lowers only MAX_CONV_NUM should not have to know the other.
             values["refresh_every_conv_num"] = min(values["refresh_every_conv_num"], values["max_conv_num"])
-        problems += _together(values)
+        problems += _conflicting_values(values)
     if problems:
         raise errors.SettingsError(tuple(problems))
-    _complete(values, home, sources)
+    _complete_values(values, home, sources)
     return Settings(
-        **values, env_file=path, sources=sources, notices=(*unread, *_notices(path, written, values, sources))
+        **values, env_file=path, sources=sources, notices=(*unread, *_collect_notices(path, written, values, sources))
     )
 
 
@@ -112,24 +100,24 @@ def _line_of(original: Original) -> int:
     return original.line + before.count("\n")
 
 
-def _first(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
+def _first_value(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
     for source, values in places:
         if values.get(setting.name, "") != "":
             return values[setting.name], source
     return setting.default, "default"
 
 
-def _checked(setting: Setting, raw: str, problems: list[tuple[str, dict[str, object]]]) -> Any:
+def _check_value(setting: Setting, raw: str, problems: list[tuple[str, dict[str, object]]]) -> Any:
     if raw == "" and setting.default == "":
         return ""
     try:
         return setting.read(raw)
-    except Wrong as wrong:
-        problems.append((f"settings.{wrong}", {"name": setting.name, "value": setting.shown(raw)}))
+    except InvalidValue as wrong:
+        problems.append((f"settings.{wrong}", {"name": setting.name, "value": setting.mask_value(raw)}))
         return None
 
 
-def _together(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
+def _conflicting_values(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
     """Values that are right alone and wrong together."""
     found: list[tuple[str, dict[str, object]]] = []
     if values["refresh_every_conv_num"] > values["max_conv_num"]:
@@ -144,20 +132,15 @@ def _together(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
             )
         )
     if values["openai_api_base"] not in ("", OPENAI_BASE) and not values["chat_model"]:
-        found.append(
-            ("settings.model_needed", {"name": "CHAT_MODEL", "base": mask_url(values["openai_api_base"])})
-        )
+        found.append(("settings.model_needed", {"name": "CHAT_MODEL", "base": mask_url(values["openai_api_base"])}))
     if values["embedding_api_base"] and not values["embedding_model"]:
         found.append(
-            (
-                "settings.model_needed",
-                {"name": "EMBEDDING_MODEL", "base": mask_url(values["embedding_api_base"])},
-            )
+            ("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": mask_url(values["embedding_api_base"])})
         )
     return found
 
 
-def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source]) -> None:
+def _complete_values(values: dict[str, Any], home: Path, sources: Mapping[str, Source]) -> None:
     """What follows from other settings: folders from ``home`` on, the model's name at OpenAI."""
     for name in ("DATA_DIR", "LOG_DIR"):
         start = Path.cwd() if sources[name] == "flag" else home
@@ -169,17 +152,13 @@ def _complete(values: dict[str, Any], home: Path, sources: Mapping[str, Source])
         values["chat_model"] = DEFAULT_OPENAI_MODEL
 
 
-def _notices(
+def _collect_notices(
     path: Path, written: Mapping[str, str], values: Mapping[str, Any], sources: Mapping[str, Source]
 ) -> tuple[Notice, ...]:
-    return (
-        *_misspelt(written),
-        *_readable_by_others(path, written),
-        *_key_from_elsewhere(values, sources),
-    )
+    return (*_misspelt_names(written), *_readable_by_others(path, written), *_key_from_elsewhere(values, sources))
 
 
-def _misspelt(written: Mapping[str, str]) -> list[Notice]:
+def _misspelt_names(written: Mapping[str, str]) -> list[Notice]:
     notices = []
     for name in written:
         near = difflib.get_close_matches(name.upper(), BY_NAME, 1, 0.8)
@@ -196,9 +175,7 @@ def _readable_by_others(path: Path, written: Mapping[str, str]) -> list[Notice]:
         mode = path.stat().st_mode
     except OSError:
         return []
-    return (
-        [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
-    )
+    return [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
 
 
 def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> list[Notice]:

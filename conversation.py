@@ -1,50 +1,74 @@
-"""One turn, from what a person says to the stored reply; and how a session is folded, saved and cleared.
+"""One turn, from what a person says to the stored reply, for every interface; and a session with what is done in it.
 
-The same for every door: events come out, a ``Stop`` goes in, nothing is printed and nothing is read. A turn is told in
-seven steps in ``Conversation.turn``; each step stands below it, in the order of the telling.
+``TurnSteps`` prepares, answers and stores a turn: of a session of ours, or of a chat that a client holds itself; what
+differs is in the ``TurnRequest``. ``Conversation`` takes turns in one session, and compacts, saves, clears and undoes.
 
-Promises: what was said is written down before a model is asked; a failed call changes nothing; a reply that was cut
-off is stored only marked as such; the next input never meets a half-made fold.
+Promises: what was said is stored before a model is asked; a failed call changes nothing; a reply that was cut off is
+stored only marked as such; the next input never meets half a compaction.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
-from domain.facts import News
-from domain.imports import IMPORT_DOOR
-from domain.languages import Language, language_of, language_of_address
-from domain.pleas import heard, kept_back, left_unsaid
-from domain.recollection import Recollection
-from domain.records import ErasureScope, Image, Round, Session, not_withheld, unstored
+from domain.facts import SessionChanges
+from domain.imports import IMPORT_CLIENT
+from domain.quotations import check_quotations, without_quotations
+from domain.recollection import RecallLimits, Recollection
+from domain.records import PREFIX, ErasureScope, Finish, Persona, Round, Session, make_unstored_round, without_hidden
 from domain.settings import Settings
-from domain.text import admitted, checked, without_quotations
-from domain.workers import Stop
+from domain.text import check_input
+from domain.workers import CancelToken
 from jobs.asking import Asking
-from jobs.background import Background
-from jobs.folding import Folding
-from jobs.keeping import Keeping
+from jobs.maintenance import Maintenance
 from jobs.undoing import SaveUndone, Undoing, Undone
-from jobs.withholding import meant_by
-from llm import Answered, Layers, Llm, called_in
+from language.forget_requests import (
+    ForgetRequest,
+    detect_forget_request,
+    mark_hidden,
+    replace_hidden,
+    rounds_about,
+    select_rounds,
+)
+from language.scripts import Language, language_of, language_of_address
+from llm import Layers, Llm, ModelAnswer, PromptMessage, names_for_prompt
 from memory import Memory
-from models.memories import marked_image, served_by
+from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
-from recall.questions import queries, wants_plan
+from recall.questions import build_queries, wants_plan
 
 if TYPE_CHECKING:
     from jobs.erasing import EraseEvent
     from jobs.saving import SaveEvent
 
-__all__ = ["LARGE_GAP", "Conversation", "LastTurn", "Opening", "Recalled", "Replied", "TurnEvent"]
+__all__ = [
+    "LARGE_GAP",
+    "ClientChat",
+    "Conversation",
+    "LastTurn",
+    "Opening",
+    "PreparedTurn",
+    "Ranking",
+    "Recalled",
+    "Replied",
+    "StoredTurn",
+    "TurnEvent",
+    "TurnRequest",
+    "TurnSteps",
+    "result_of",
+]
 
+_T = TypeVar("_T")
+#: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
+#: single word ("work") would take years with it.
+_FEW, _ONE_IN = 12, 20
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
 #: Where nothing was said yet in this session: so many rounds of the newest of so many others.
@@ -52,13 +76,302 @@ _ROUNDS_BACK, _SESSIONS_BACK = 3, 4
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
+#: Where memories come from: everything that was said, what is extracted from a client's history (as the chat API's
+#: clients know it: 0.7 of likeness, 0.3 of importance), or nowhere.
+Ranking = Literal["messages", "client_notes", "none"]
+
+
+@dataclass(frozen=True)
+class ClientChat:
+    """A conversation that a client holds itself and sends with each request.
+
+    ``client`` is the mark of its sessions, ``name`` what the client calls it, ``instruction`` a system prompt in the
+    place of ours, which is alone then; ``longest`` how many messages may be sent on before only the ``last`` ones are.
+    """
+
+    client: str
+    messages: Sequence[ClientMessage]
+    name: str | None = None
+    instruction: str | None = None
+    longest: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class TurnRequest:
+    """What is said in a turn, and where: in a session of ours after these ``rounds``, or in the ``chat`` of a client.
+
+    ``text`` is what the person says, ``replaced`` the round that the new one takes the place of, ``before`` what both
+    said before it. ``plan``: a search may be planned by the model. ``options`` go to the model: a temperature, how many
+    tokens the reply may have. ``watched``: somebody sees the words come, and keeps those that came before a connection
+    broke.
+    """
+
+    text: str
+    started: str
+    session_id: str
+    before: tuple[tuple[str, str], ...] = ()
+    rounds: tuple[Round, ...] = ()
+    replaced: Round | None = None
+    chat: ClientChat | None = None
+    place: HistoryPlace | None = None
+    ranking: Ranking = "messages"
+    plan: bool = False
+    stream: bool = False
+    watched: bool = False
+    in_flight: bool = False
+    options: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PreparedTurn:
+    """A turn before the model is asked."""
+
+    request: TurnRequest
+    layers: Layers
+
+    @property
+    def recalled(self) -> Recollection:
+        """What was recalled for it."""
+        return self.layers.recalled
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """A turn that is stored; what it asks to have forgotten, and how many rounds are hidden by that.
+
+    ``place``: where it stands in the history of its client, if it has one.
+    """
+
+    round: Round
+    forget: ForgetRequest | None = None
+    hidden: int = 0
+    place: StoredRequest | None = None
+
 
 @dataclass(frozen=True)
 class LastTurn:
     """The last turn in full: what was recalled, and what was sent and came back."""
 
     recollection: Recollection
-    answered: Answered
+    answered: ModelAnswer
+
+
+def result_of(steps: Generator[object, None, _T]) -> _T:
+    """What steps result in, for interfaces that show no events on the way."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: _T = end.value
+            return found
+
+
+class TurnSteps:
+    """The steps of a turn with one memory, the same for every interface: prepare, answer, store.
+
+    It keeps nothing but what was already said of recall that has to do without one of its parts.
+    """
+
+    def __init__(
+        self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger, clock: Callable[[], datetime]
+    ) -> None:
+        self.settings = settings
+        self.memory = memory
+        self.llm = llm
+        self.log = log
+        self.clock = clock
+        self.asking = Asking(settings, memory, llm, log, clock)
+        self._limits = settings.recall_limits
+        self._known_degraded: set[str] = set()
+        self._index_missing = False
+        self._truncated_reported = False
+
+    # -- the request ---------------------------------------------------------------------------------------------
+
+    def now(self) -> str:
+        """The time, as messages carry it."""
+        return self.clock().isoformat(timespec="seconds")
+
+    def history(self, client: str) -> ClientHistory:
+        """The sessions of a kind of client."""
+        return ClientHistory(self.memory, client, self.clock, archive_after=self.settings.archive_after)
+
+    def client_request(self, chat: ClientChat, *, ranking: Ranking = "messages") -> TurnRequest:
+        """The newest message of a client's chat as a turn. Raises ValueError where the person said nothing in it."""
+        place = self.history(chat.client).find_place(chat.name, chat.messages)
+        newest = place.asked[-1].message
+        said = [one for one in chat.messages[:newest] if one.role in PREFIX and one.text.strip()]
+        return TurnRequest(
+            place.present.text, self.now(), place.session_id or "",
+            before=tuple((one.role, one.text) for one in said[-_RECENT - 1 :]),
+            chat=chat, place=place, ranking=ranking,
+        )  # fmt: skip
+
+    # -- prepare -------------------------------------------------------------------------------------------------
+
+    def prepare(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, PreparedTurn]:
+        """Recall what matters, and lay out what the model is shown. Raises Interrupted."""
+        recollection = yield from self._recall(request, stop)
+        stop.check()
+        yield Recalled(recollection)
+        return PreparedTurn(request, self._layers(request, recollection))
+
+    def _recall(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, Recollection]:
+        if request.ranking == "none":
+            return Recollection()
+        if request.ranking == "client_notes":
+            from jobs.client_memories import recall_client_notes
+
+            return Recollection(notes=tuple(recall_client_notes(self.memory, self.llm, request.text)))
+        said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
+        text, recent, session_id = request.text, said[-_RECENT:], request.session_id
+        try:
+            found = self.memory.recall(build_queries(said, text), session_id, self.clock(), self._limits, recent=recent)
+            planned = request.plan and not found.chapters
+            if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):
+                found = yield from self.asking.search_by_plan(text, recent, found, session_id, stop)
+        except errors.StorageError as fault:
+            self.log.error("recall failed", exc_info=fault)
+            yield Notice("recall.failed", {"reason": str(fault)})
+            return Recollection(degraded=("words", "index"))
+        yield from self._report_degraded(found)
+        yield from self.llm.take_notices()
+        return found
+
+    def _report_degraded(self, recollection: Recollection) -> Iterator[Notice]:
+        """Say once that recall has to do without one of its parts, and once more when another one fails."""
+        missing: set[str] = set(recollection.degraded)
+        opening, self._index_missing = not self._index_missing, "index" in missing
+        if opening:
+            missing.discard("index")  # it opens right after the start; reported when the next turn misses it too
+        if new := missing - self._known_degraded:
+            yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
+        self._known_degraded = missing
+
+    def _layers(self, request: TurnRequest, recollection: Recollection) -> Layers:
+        memory, now = self.memory, self.clock()
+        user_image, names = memory.personas.read("user"), memory.names()
+        language = self._language(request, user_image, recollection)
+        layers = Layers(
+            request.text, now, language,
+            self_image=self._marked("self", memory.personas.read("self")),
+            user_image=self._marked("user", user_image),
+            recalled=recollection,
+            companion=self.settings.companion_name or names.companion_called,
+            person=self.settings.user_name or names.person_called,
+        )  # fmt: skip
+        if request.chat:
+            messages = self._client_messages(request, request.chat, language)
+            if request.chat.instruction is not None:
+                layers = replace(layers, self_image="", user_image="", instruction=request.chat.instruction)
+            return replace(layers, client=messages)
+        summary = memory.summaries.of(request.session_id)
+        templates = TEMPLATES[language]
+        return replace(
+            layers,
+            summary=summary.summary if summary else "",
+            rounds=replace_hidden(request.rounds, templates.hidden, templates.hidden_reply),
+            last_spoken=memory.previous_round_end(request.session_id, request.rounds, now, LARGE_GAP),
+        )
+
+    def persona(self, persona: Persona) -> str:
+        """A persona as a model is shown it: with what became of what its lines say."""
+        return self._marked(persona, self.memory.personas.read(persona))
+
+    def _marked(self, persona: Persona, text: str) -> str:
+        return annotated_persona(text, self.memory.persona_annotations(persona)) if text else ""
+
+    def _language(self, request: TurnRequest, user_image: str, recollection: Recollection) -> Language:
+        """The language of the prompt; the reply is in that of the message all the same."""
+        said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
+        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
+        return language_of_address(user_image, said, request.text)
+
+    def _said_last(self, session_id: str) -> list[str]:
+        """What the person said last in the session before this one."""
+        before = (one for one in self.memory.sessions.recent(_SESSIONS_BACK) if one.session_id != session_id)
+        spoken = (
+            self.memory.messages.rounds(one.session_id, _ROUNDS_BACK) for one in before if one.client != IMPORT_CLIENT
+        )
+        return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
+
+    def _client_messages(self, request: TurnRequest, chat: ClientChat, language: Language) -> tuple[PromptMessage, ...]:
+        """The messages of a client, but for what the person asked to have forgotten; of very many the last ones."""
+        hidden = (
+            self.history(chat.client).hidden_messages(request.place, len(chat.messages))
+            if request.place
+            else frozenset()
+        )
+        templates = TEMPLATES[language]
+        instead = {"user": templates.hidden, "assistant": templates.hidden_reply}
+        messages = [
+            PromptMessage(one.role, instead.get(one.role, one.text) if number in hidden else one.text)  # type: ignore[arg-type]
+            for number, one in enumerate(chat.messages)
+        ]
+        return tuple(messages[-chat.last :] if len(messages) > chat.longest else messages)
+
+    # -- answer --------------------------------------------------------------------------------------------------
+
+    def answer(self, prepared: PreparedTurn, stop: CancelToken) -> Generator[TurnEvent, None, ModelAnswer]:
+        """Ask the model. Raises ModelError (nothing is stored), Interrupted."""
+        request = prepared.request
+
+        def keep_partial(shown: str) -> None:
+            if request.in_flight:
+                self.memory.sessions.keep_partial(request.session_id, shown)
+
+        answered = yield from self.llm.answer(
+            prepared.layers, stop, stream=request.stream, keep_partial=keep_partial, watched=request.watched,
+            options=request.options,
+        )  # fmt: skip
+        if answered.reply.truncated and not self._truncated_reported:
+            self._truncated_reported = True
+            yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
+        return answered
+
+    # -- store ---------------------------------------------------------------------------------------------------
+
+    def store(self, prepared: PreparedTurn, text: str, finish: Finish) -> StoredTurn:
+        """Store the round, with which of its quotations stand in a memory, and hide what the person asks to have
+        forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
+        """
+        request, chat = prepared.request, prepared.request.chat
+        quoted, served = check_quotations(text, prepared.recalled), ids_shown(prepared.recalled)
+        demo = self.llm.describe().demo
+        with self.memory.in_one_commit():
+            place = None
+            if chat:
+                place = self.history(chat.client).store_request(
+                    chat.name, chat.messages, text, finish, request.started,
+                    quoted=quoted, demo=demo, served=served,
+                )  # fmt: skip
+                spoken = place.round
+            else:
+                spoken = self.memory.rounds.store(
+                    request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
+                    quoted=quoted, demo=demo, served=served,
+                )  # fmt: skip
+            forget, rounds = self.asked_to_forget(spoken)
+            self.hide(rounds)
+        return StoredTurn(spoken, forget, len(rounds), place)
+
+    def asked_to_forget(
+        self, spoken: Round, unwritten: Sequence[Round] = ()
+    ) -> tuple[ForgetRequest | None, tuple[Round, ...]]:
+        """What a round asks to have forgotten, and the rounds that are meant, itself the last one."""
+        forget_request = detect_forget_request(spoken.user.words)
+        if forget_request is None:
+            return None, ()
+        session_id = spoken.user.session_id
+        said = (*self.memory.messages.rounds(session_id), *unwritten)
+        before = [one for one in said if one.user.text_id != spoken.user.text_id]
+        return forget_request, (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
+
+    def hide(self, rounds: Sequence[Round]) -> None:
+        """Let no later prompt hold these rounds, as far as they are stored."""
+        if stored := [turn.text_id for one in rounds for turn in one.turns if turn.seq]:
+            self.memory.rounds.hide(stored)
 
 
 class Conversation:
@@ -66,37 +379,28 @@ class Conversation:
 
     def __init__(
         self,
-        settings: Settings,
-        memory: Memory,
-        llm: Llm,
-        log: logging.Logger,
-        *,
+        steps: TurnSteps,
         session: Session,
-        clock: Callable[[], datetime],
+        *,
         new_id: Callable[[], str],
         resumed: bool = False,
         incognito: bool = False,
-        background: Background | None = None,
+        maintenance: Maintenance | None = None,
     ) -> None:
-        self.settings = settings
-        self._limits = settings.recall_limits
-        self.memory = memory
-        self.llm = llm
+        self.settings, self.memory, self.llm = settings, memory, llm = steps.settings, steps.memory, steps.llm
+        self.steps = steps
         self.recalling = True
         self.last: LastTurn | None = None
-        self._log = log
-        self._clock = clock
+        self._clock = steps.clock
         self._new_id = new_id
         #: The rounds of a time in which nothing is written; None while everything is.
         self._unwritten: list[Round] | None = [] if incognito else None
-        self._known_degraded: set[str] = set()
-        self._index_missing = False
-        self._told_truncated = False
-        self.asking = Asking(settings, memory, llm, log, clock)
-        self._folding = Folding(settings, memory, llm, log, background.workers if background else None)
-        self.background = background or Background("keep", "opening.keeping_failed", log)
-        self._keeping = Keeping(settings, memory, llm, self.background, clock=clock, present=self._present)
-        self.resting = self._folding.resting  #: Set while no fold is under way.
+        #: Set when a prompt had to be shortened: the context is compacted however few rounds it has.
+        self._shortened = False
+        self._owns_maintenance = maintenance is None
+        self.maintenance = maintenance or Maintenance(settings, memory, llm, steps.log, steps.clock)
+        if self._owns_maintenance:
+            self.maintenance.sessions_in_use.append(lambda: {self._present()})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
@@ -109,225 +413,149 @@ class Conversation:
             self.session, self._resumed, rounds,
             self.memory.summaries.of(self.session.session_id),
             self.memory.sessions.in_flight(self.session.session_id),
-            self._gap(rounds), self.memory.sessions.counts()[1], self.memory.last_spoken(), len(self._keeping.due()),
-            News() if rounds else self.memory.news_before(self.session.session_id),
+            self._gap(rounds), self.memory.sessions.counts()[1], self.memory.last_round_end(),
+            len(self.maintenance.idle_sessions()),
+            SessionChanges() if rounds else self.memory.changes_of_previous_session(self.session.session_id),
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
         """Go on in another session."""
-        with self._keeping.paused():
+        with self.maintenance.paused():
             self.session, self._resumed, self.last = session, resumed, None
-            self.asking.last = None
-        self.undoing.something_else()
+            self.steps.asking.last = None
+        self.undoing.clear()
         return self.open()
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
     def turn(
-        self, said: str, stop: Stop, *, stream: bool = True, again: bool = False, watched: bool = False
+        self, said: str, stop: CancelToken, *, stream: bool = True, again: bool = False, watched: bool = False
     ) -> Iterator[TurnEvent]:
         """Say something and get a reply. The last event is ``Replied``.
 
-        ``again``: the new round takes the place of the last one, as soon as its reply is there. ``watched``: somebody
-        sees the words come, and keeps those that came before a connection broke.
+        ``again``: the new round takes the place of the last one, as soon as its reply is there.
 
         Raises ModelError (nothing was stored; what was said stays in flight), Interrupted (stopped before anything was
         shown), UsageError (nothing to say, or too much), StorageError.
         """
-        text = admitted(said)
-        started = self._note_in_flight(text)
-        yield from self._settle_folding(stop)
+        text, started = check_input(said), self.steps.now()
+        if self._unwritten is None:
+            self.memory.sessions.note_in_flight(self.session.session_id, text)
+        yield from self._wait_for_compaction(stop)
+        request = self._request(text, started, again=again)
+        request = replace(request, stream=stream, watched=watched)
+        prepared = yield from self.steps.prepare(request, stop)
+        answered = yield from self.steps.answer(prepared, stop)
+        self._shortened = self._shortened or answered.shortened
+        self.last, self.steps.asking.last = LastTurn(prepared.recalled, answered), None
+        stored = self._store(prepared, answered.reply)
+        if stored.forget:
+            yield Notice("forget_request.detected", {"rounds": stored.hidden, "matter": stored.forget.matter})
+        yield Replied(stored.round, answered.reply, prepared.recalled)
+
+    def _request(self, text: str, started: str, *, again: bool) -> TurnRequest:
+        """What is said in this session, after what is in its context."""
         rounds = self.rounds_in_context()
         replaced = rounds[-1] if again and rounds else None
         before = rounds[:-1] if replaced else rounds
-        recollection = yield from self._recall(text, before, stop)
-        stop.check()
-        yield Recalled(recollection)
-        layers = self._layers(text, before, recollection)
-        reply = yield from self._ask(layers, stop, stream, watched)
-        plea = heard(text)
-        meant = meant_by(self.memory, plea, self._present(), (*self._folded(), *before)) if plea else ()
-        with self.memory.in_one_commit() if plea and not self.incognito else nullcontext():
-            spoken = self._store(text, started, reply, replaced, recollection)
-            if plea:
-                self._withhold((*meant, spoken))
-        if plea:
-            yield Notice("plea.heard", {"rounds": 1 + len(meant), "matter": plea.matter})
-        yield Replied(spoken, reply, recollection)
+        turns = [turn for one in without_hidden(before) for turn in one.turns if not turn.demo]
+        return TurnRequest(
+            text, started, self.session.session_id,
+            before=tuple((turn.role, turn.words) for turn in turns),
+            rounds=before, replaced=replaced,
+            ranking="messages" if self.recalling else "none",
+            plan=True, in_flight=self._unwritten is None,
+        )  # fmt: skip
 
-    def _note_in_flight(self, text: str) -> str:
-        now = self._now()
-        if self._unwritten is None:
-            self.memory.sessions.note_in_flight(self.session.session_id, text)
-        return now
-
-    def _settle_folding(self, stop: Stop) -> Generator[Notice, None, None]:
+    def _wait_for_compaction(self, stop: CancelToken) -> Generator[Notice, None, None]:
         """A fold that is under way is waited for; a session that outgrew its context is folded first."""
-        while not self._folding.resting.is_set():
+        while not self.maintenance.queue.compaction.idle.is_set():
             if stop.wait(0.05):
                 raise errors.Interrupted
         yield from self._take_notices()
 
-    def _recall(
-        self, text: str, rounds: tuple[Round, ...], stop: Stop
-    ) -> Generator[TurnEvent, None, Recollection]:
-        if not self.recalling:
-            return Recollection()
-        turns = [turn for spoken in not_withheld(rounds)[-3:] for turn in spoken.turns if not turn.standin]
-        said = [without_quotations(turn.words) for turn in turns]
-        try:
-            recollection = self.memory.recall(
-                queries(said, text), self.session.session_id, self._clock(), self._limits,
-                recent=said[-_RECENT:],
-            )  # fmt: skip
-            found = len(recollection.ranked)
-            if not recollection.chapters and wants_plan(self.settings.recall_planning, text, found):
-                recollection = yield from self.asking.planned(
-                    text, said[-_RECENT:], recollection, self.session.session_id, stop
-                )
-        except errors.StorageError as fault:
-            self._log.error("recall failed", exc_info=fault)
-            yield Notice("recall.failed", {"reason": str(fault)})
-            return Recollection(degraded=("words", "index"))
-        yield from self._degraded(recollection)
-        yield from self.llm.take_notices()
-        return recollection
+    def persona(self, persona: Persona) -> str:
+        """A persona as a model is shown it: with what became of what its lines say."""
+        return self.steps.persona(persona)
 
-    def _degraded(self, recollection: Recollection) -> Iterator[Notice]:
-        """Say once that recall has to do without one of its parts, and once more when another one fails."""
-        missing: set[str] = set(recollection.degraded)
-        opening, self._index_missing = not self._index_missing, "index" in missing
-        if opening:
-            missing.discard("index")  # it opens right after the start; told when the next turn misses it too
-        if new := missing - self._known_degraded:
-            yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
-        self._known_degraded = missing
-
-    def _layers(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Layers:
-        summary = self.memory.summaries.of(self.session.session_id)
-        language = self._language(text, rounds, recollection)
-        return Layers(
-            companion=self.companion(language),
-            person=self.person(language),
-            self_image=self.image("self"),
-            user_image=self.image("user"),
-            summary=summary.summary if summary else "",
-            recalled=recollection,
-            rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),
-            text=text,
-            language=language,
-            now=self._clock(),
-            last_spoken=self.memory.spoken_before(self.session.session_id, rounds, self._clock(), LARGE_GAP),
-        )
-
-    def image(self, image: Image) -> str:
-        """An image as a model is shown it: with what became of what its lines tell."""
-        return marked_image(self.memory.personas.read(image), self.memory.image_marks(image))
-
-    def _ask(
-        self, layers: Layers, stop: Stop, stream: bool, watched: bool
-    ) -> Generator[TurnEvent, None, Reply]:
-        answered = yield from self.llm.answer(
-            layers, stop, stream=stream, keep_partial=self._keep_partial, watched=watched
-        )
-        if answered.reply.truncated and not self._told_truncated:
-            self._told_truncated = True
-            yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
-        self._folding.wanted = self._folding.wanted or answered.shortened
-        self.last, self.asking.last = LastTurn(layers.recalled, answered), None
-        return answered.reply
-
-    def _keep_partial(self, shown: str) -> None:
-        if self._unwritten is None:
-            self.memory.sessions.keep_partial(self.session.session_id, shown)
-
-    def _store(
-        self, text: str, started: str, reply: Reply, replaced: Round | None, recollection: Recollection
-    ) -> Round:
-        """Store the round, with which of its quotations stand in a memory."""
+    def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
+        """Store the round; while nothing is written it is only kept in mind."""
         self.undoing.done.clear()
-        self.undoing.taken_back.clear()
+        self.undoing.undone_rounds.clear()
         if self._unwritten is None:
-            return self.memory.rounds.store(
-                self.session.session_id, text, reply.text, started, reply.finish,
-                instead_of=replaced, quoted=checked(reply.text, recollection),
-                standin=self.llm.describe().standin, served=served_by(recollection),
-            )  # fmt: skip
-        if replaced in self._unwritten:
-            self._unwritten.remove(replaced)
-        ids = (self._new_id(), self._new_id())
-        spoken = unstored(
-            self.session.session_id, ids, (text, reply.text), (started, self._now()), reply.finish
-        )
-        self._unwritten.append(spoken)
-        return spoken
+            return self.steps.store(prepared, reply.text, reply.finish)
+        request = prepared.request
+        if request.replaced in self._unwritten:
+            self._unwritten.remove(request.replaced)
+        spoken = make_unstored_round(
+            request.session_id, (self._new_id(), self._new_id()), (request.text, reply.text),
+            (request.started, self.steps.now()), reply.finish,
+        )  # fmt: skip
+        forget, hidden = self.steps.asked_to_forget(spoken, self._unwritten)
+        self._unwritten[:] = [mark_hidden(one) if one in hidden else one for one in (*self._unwritten, spoken)]
+        self.steps.hide(hidden)
+        return StoredTurn(spoken, forget, len(hidden))
 
-    def _withhold(self, rounds: Sequence[Round]) -> None:
-        """Let no later prompt hold these rounds."""
-        if self._unwritten is not None:
-            marked = [kept_back(one) if one in rounds else one for one in self._unwritten]
-            self._unwritten[:] = marked
-        if stored := [turn.text_id for spoken in rounds for turn in spoken.turns if turn.seq]:
-            self.memory.rounds.hide(stored)
+    # -- compaction -----------------------------------------------------------------------------------------------
 
-    # -- folding -----------------------------------------------------------------------------------------------
+    def compact_ahead(self) -> None:
+        """Compact a context that is too long, in the background; the next turn waits for it.
 
-    def fold_ahead(self) -> None:
-        """Fold what no longer fits into the context, in the background; the next turn waits for it.
-
-        What has left the context is noted, and no turn waits for that.
+        The facts of what has left the context are extracted, and no turn waits for that.
         """
         if self._unwritten is None:
-            self._folding.begin(self.session.session_id)
-            self._keeping.note_ahead()
+            self.maintenance.compact_ahead(self.session.session_id, shortened=self._shortened)
+            self._shortened = False
+            self.maintenance.extract_ahead(self.session.session_id)
 
-    def fold_now(self) -> list[Notice]:
-        """Fold and note, and wait, for doors where nobody is typing. Returns what went wrong."""
-        self._folding.wait()
+    def compact_now(self) -> list[Notice]:
+        """The same, and wait, for interfaces without a prompt. Returns what went wrong."""
+        self.maintenance.wait_for_compaction()
         if self._unwritten is None:
-            self._folding.run(self.session.session_id)
-            self._keeping.note_now()
+            self.maintenance.compact_now(self.session.session_id, shortened=self._shortened)
+            self._shortened = False
+            self.maintenance.extract_now(self.session.session_id)
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        others = self.memory.others.notices if self.memory.others else []
-        told = [self._folding.notices, self._keeping.notices, others]
-        return [notices.pop(0) for notices in told for _ in range(len(notices))]
+        others = self.memory.external.notices if self.memory.external else []
+        sources = [self.maintenance.notices, others]
+        return [notices.pop(0) for notices in sources for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
 
-    def save(self, stop: Stop) -> Iterator[SaveEvent]:
+    def save(self, stop: CancelToken) -> Iterator[SaveEvent]:
         """Archive the present session and go on in a new one. The last event is ``Saved`` or ``NothingToSave``.
 
         Raises ModelError or Interrupted: the session stays active, and the stages that are done are kept.
         """
         from jobs.saving import Saved, Saving
 
-        yield from self._settle_folding(stop)
-        with self._keeping.paused():
+        yield from self._wait_for_compaction(stop)
+        with self.maintenance.paused():
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self._keeping.grow()
+                    self.maintenance.after_save()
                 yield event
 
-    def keep_silent(self) -> None:
-        """Save, in the background, what other sessions fell silent; called once everything is ready."""
-        self._keeping.begin()
+    def start_maintenance(self) -> None:
+        """Do what is due in this memory, in the background; called once everything is ready."""
+        self.maintenance.start()
 
     # -- clearing ----------------------------------------------------------------------------------------------
 
     def reset(self) -> int:
         """Clear the present session: its turns and its summary. Returns how many rounds went."""
-        self._folding.wait()
+        self.maintenance.wait_for_compaction()
         if self._unwritten is None:
-            self.last = self.asking.last = None
+            self.last = self.steps.asking.last = None
         return self.undoing.reset(self.session.session_id, self._unwritten)
 
     def undo(self, count: int = 1) -> Undone:
         """Take back what was last done: a reset, a save, a decision about a fact, or the last rounds."""
-        self._folding.wait()
-        with self._keeping.paused():
+        self.maintenance.wait_for_compaction()
+        with self.maintenance.paused():
             undone = self.undoing.undo(self.session.session_id, count, self._unwritten)
             if isinstance(undone, SaveUndone):
                 self.switch_to(undone.session, resumed=True)
@@ -335,23 +563,28 @@ class Conversation:
 
     def redo(self) -> tuple[Round, ...]:
         """Bring back what was taken back last, as long as nothing new was said. Returns the rounds."""
-        self._folding.wait()
+        self.maintenance.wait_for_compaction()
         return self.undoing.redo(self._unwritten)
 
-    def erase(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
+    def erase(self, chosen: ErasureScope, stop: CancelToken) -> Iterator[EraseEvent]:
         """Erase what was chosen with ``memory.erasure``. The last event is ``Erased``.
 
         A fold that runs is waited for: it would write down again what it read before.
         """
         from jobs.erasing import Erasing
 
-        yield from self._settle_folding(stop)
-        self.last = self.asking.last = None
-        self.undoing.something_else()
-        with self._keeping.paused():
+        yield from self._wait_for_compaction(stop)
+        self.last = self.steps.asking.last = None
+        self.undoing.clear()
+        with self.maintenance.paused():
             yield from Erasing(self.memory, self.llm).run(chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
+
+    @property
+    def asking(self) -> Asking:
+        """What answers questions from memory alone."""
+        return self.steps.asking
 
     @property
     def incognito(self) -> bool:
@@ -359,56 +592,34 @@ class Conversation:
         return self._unwritten is not None
 
     def set_incognito(self, on: bool) -> None:
-        """Stop or begin writing. What was said unwritten leaves the context when writing begins again."""
+        """CancelToken or begin writing. What was said unwritten leaves the context when writing begins again."""
         if on != self.incognito:
             self._unwritten = [] if on else None
-            self.undoing.taken_back.clear()
+            self.undoing.undone_rounds.clear()
 
     def rounds_in_context(self) -> tuple[Round, ...]:
         """The rounds that the model is shown word for word."""
         unwritten = tuple(self._unwritten) if self._unwritten else ()
         return self.memory.messages.context(self.session.session_id) + unwritten
 
-    def _folded(self) -> Iterator[Round]:
-        """The rounds of the session that have left its context."""
-        return (one for one in self.memory.messages.rounds(self.session.session_id) if one.user.folded)
-
     def companion(self, language: Language) -> str:
         """What the companion is called."""
-        return called_in(language, self.settings, self.memory.names())["companion"]
+        return names_for_prompt(language, self.settings, self.memory.names())["companion"]
 
     def person(self, language: Language) -> str:
         """What the person is called."""
-        return called_in(language, self.settings, self.memory.names())["person"]
+        return names_for_prompt(language, self.settings, self.memory.names())["person"]
 
     def as_said_of_person(self, said: str) -> str:
-        """A line for the image of the person: what they said of themselves as a sentence about them."""
-        from facts.about_person import about_person
+        """A line for the persona of the person: what they said of themselves as a sentence about them."""
+        from facts.by_hand import about_person
 
         return about_person(said, self.person(language_of(said)))
 
     def close(self) -> None:
         """Wait for a fold that is under way; everything else is stored already."""
-        self._keeping.end(timeout=0)
-        self._folding.end(timeout=5)
-
-    def _language(self, text: str, rounds: tuple[Round, ...], recollection: Recollection) -> Language:
-        """The language of the prompt; the reply is in that of the message all the same."""
-        said = [one.user.words for one in rounds] or self._said_last()
-        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
-        return language_of_address(self.memory.personas.read("user"), said, text)
-
-    def _said_last(self) -> list[str]:
-        """What the person said last in the session before this one."""
-        before = (
-            one for one in self.memory.sessions.recent(_SESSIONS_BACK) if one.session_id != self._present()
-        )
-        spoken = (
-            self.memory.messages.rounds(one.session_id, _ROUNDS_BACK)
-            for one in before
-            if one.door != IMPORT_DOOR
-        )
-        return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
+        if self._owns_maintenance:
+            self.maintenance.end(timeout=5)
 
     def _gap(self, rounds: tuple[Round, ...]) -> timedelta | None:
         if not rounds:
@@ -419,5 +630,29 @@ class Conversation:
     def _present(self) -> str:
         return self.session.session_id
 
-    def _now(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
+
+def find_rounds_to_hide(
+    memory: Memory, forget_request: ForgetRequest, session_id: str, before: Sequence[Round]
+) -> tuple[Round, ...]:
+    """The rounds that a forget request means: of older sessions, then of those ``before`` it in its own.
+
+    Of older sessions those that contain the words it names, unless it is about something said just now.
+    """
+    named = () if forget_request.lately else forget_request.matter
+    found = {one.user.text_id: one for part in named for one in _find_older_rounds(memory, part, session_id)}
+    older = tuple(found.values())
+    return (*older, *select_rounds(forget_request, before, older))
+
+
+def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Round, ...]:
+    """The rounds of older sessions that contain these words; none where they are too many."""
+    most = max(_FEW, memory.sessions.counts()[1] // _ONE_IN)
+    # A round has two messages; one more than all of them shows that there are too many.
+    found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).turns
+    session_ids = sorted({turn.session_id for turn in found} - {session_id})
+    if len(found) > 2 * most:
+        return ()
+    rounds = tuple(
+        one for each in session_ids for one in rounds_about(part, without_hidden(memory.messages.rounds(each)))
+    )
+    return rounds if len(rounds) <= most else ()

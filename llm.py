@@ -13,36 +13,36 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, StreamEvent
-from domain.languages import Language, age_in, day_in, language_of, weekday_in, whole_day_in
+from domain.indexes import Embedder
 from domain.recollection import Recollection
 from domain.records import Role, Round
-from domain.settings import Described, Settings, described
-from domain.vectors import Embedder
-from domain.workers import Stop
-from facts.slots import NOBODY, Names
-from models.chat import ChatModel, Message, Patience, kept_reply, merged
-from models.client import connect
-from models.embeddings import remote_embedder
-from models.memories import Telling, notes_on, records
-from models.note_tasks import NotingTasks
+from domain.settings import ModelDescription, Settings, describe_model
+from domain.workers import CancelToken
+from facts.slots import NO_NAMES, Names
+from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
+from language.scripts import Language, language_of
+from models.chat import ChatModel, Patience, PromptMessage, merge_messages, save_partial_reply
+from models.client import open_client
+from models.embeddings import BestEmbedder, own_embedder, remote_embedder
+from models.memories import RecordContext, explain_records, prompt_records
 from models.relaying import Relay
 from models.replies import summary_of
-from models.sentence_embedder import BestEmbedder, own_embedder
 from prompts import TEMPLATES, Templates
 
 if TYPE_CHECKING:
     from models.client import Transport
-    from models.search_prompts import SearchTask
-    from models.tasks import Task
+    from models.task_templates import SearchTask
+    from models.tasks import BackgroundTasks, Task
 
-__all__ = ["Answered", "Layers", "Llm", "Message", "assemble", "profile_and_memories"]
+__all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]
 
-#: A pause that the model is told of.
+#: A pause this long is mentioned to the model.
 _GAP_WORTH_TELLING = timedelta(hours=2)
 
 
@@ -52,7 +52,8 @@ class Layers:
 
     ``system`` is the system prompt; None takes the template of ``language``. ``last_spoken`` is when the two last
     talked before this stretch of talk, where that is worth telling; ``companion`` and ``person`` are names; an empty
-    one becomes the template's own word.
+    one becomes the template's own word. ``client`` are the messages that a client holds itself, in the place of rounds
+    and input; ``instruction`` is the whole system prompt then, in the place of all layers of that role.
     """
 
     text: str
@@ -67,6 +68,8 @@ class Layers:
     last_spoken: datetime | None = None
     companion: str = ""
     person: str = ""
+    client: tuple[PromptMessage, ...] | None = None
+    instruction: str | None = None
 
     @property
     def templates(self) -> Templates:
@@ -79,29 +82,45 @@ class Layers:
         return names_in(self.language, self.companion, self.person)
 
 
-def assemble(layers: Layers, boundary: str) -> tuple[Message, ...]:
+def assemble_prompt(layers: Layers, boundary: str) -> tuple[PromptMessage, ...]:
     """The messages of one turn: system first, then user and assistant alternating, a user's last.
 
-    ``boundary`` fences the recalled memories; it must be new for every prompt.
+    ``boundary`` fences the recalled memories; it must be new for every prompt. What a client holds itself stays as it
+    is, with the memories behind the last words of the person.
     """
-    return merged(
+    if layers.client is not None:
+        return (*_system_message(layers), *_add_memories(layers.client, _fence_memories(layers, boundary)))
+    return merge_messages(
         (
-            Message("system", "\n\n".join(_system(layers))),
-            Message("user", _recalled(layers, boundary)),
-            *_spoken(layers),
+            PromptMessage("system", "\n\n".join(_system_layers(layers))),
+            PromptMessage("user", _fence_memories(layers, boundary)),
+            *_round_messages(layers),
         )
     )
 
 
+def _system_message(layers: Layers) -> tuple[PromptMessage, ...]:
+    text = "\n\n".join(_system_layers(layers)) if layers.instruction is None else layers.instruction
+    return (PromptMessage("system", text),) if text.strip() else ()
+
+
+def _add_memories(messages: Sequence[PromptMessage], recalled: str) -> tuple[PromptMessage, ...]:
+    last = max((at for at, one in enumerate(messages) if one.role == "user"), default=-1)
+    return tuple(
+        PromptMessage("user", f"{one.content}\n\n{recalled}") if recalled and at == last else one
+        for at, one in enumerate(messages)
+    )
+
+
 def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
-    """What the chat of another program is told: of the person, the same from turn to turn, and what was recalled."""
+    """What a prompt of another program gets: of the person, the same from turn to turn, and what was recalled."""
     text = texts.without_control_tokens(layers.user_image)
     own = replace(layers, language=language_of(text))  # whatever language is spoken in this turn
     profile = own.templates.user_image.format(text=text, **own.names) if text.strip() else ""
-    return profile, _recalled(layers, boundary)
+    return profile, _fence_memories(layers, boundary)
 
 
-def _system(layers: Layers) -> Iterator[str]:
+def _system_layers(layers: Layers) -> Iterator[str]:
     """The layers that stand in the system role."""
     templates, names = layers.templates, layers.names
     if layers.system is None:
@@ -115,44 +134,42 @@ def _system(layers: Layers) -> Iterator[str]:
     ):
         if text.strip():
             yield template.format(text=texts.without_control_tokens(text), **names)
-    yield time_in(layers.language, layers.now, layers.last_spoken)
+    yield describe_time(layers.language, layers.now, layers.last_spoken)
 
 
-def _recalled(layers: Layers, boundary: str) -> str:
-    memories = "\n".join(_memories(layers, boundary))
-    notes = notes_on(layers.recalled, layers.templates).format(**layers.names)
+def _fence_memories(layers: Layers, boundary: str) -> str:
+    memories = "\n".join(_memory_records(layers, boundary))
+    notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
     return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
 
 
-def _memories(layers: Layers, boundary: str) -> Iterator[str]:
+def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
     speakers: dict[Role, str] = {"user": layers.names["person"], "assistant": layers.names["companion"]}
-    return records(layers.recalled, Telling(layers.language, layers.now, speakers, boundary))
+    return prompt_records(layers.recalled, RecordContext(layers.language, layers.now, speakers, boundary))
 
 
-def _spoken(layers: Layers) -> Iterator[Message]:
+def _round_messages(layers: Layers) -> Iterator[PromptMessage]:
     """The rounds and the input, with a mark before the first words of each day but where all is of today."""
     before = layers.now.date().isoformat()
     for one in layers.rounds:
-        yield Message("user", _of_day(layers.language, one.user.timestamp, before) + one.user.words)
-        yield Message(
-            "assistant", layers.templates.unanswered if one.assistant.standin else one.assistant.words
-        )
+        yield PromptMessage("user", _mark_day(layers.language, one.user.timestamp, before) + one.user.words)
+        yield PromptMessage("assistant", layers.templates.unanswered if one.assistant.demo else one.assistant.words)
         before = one.user.timestamp[:10]
-    yield Message("user", _of_day(layers.language, layers.now.isoformat(), before) + layers.text)
+    yield PromptMessage("user", _mark_day(layers.language, layers.now.isoformat(), before) + layers.text)
 
 
-def _of_day(language: Language, timestamp: str, before: str) -> str:
+def _mark_day(language: Language, timestamp: str, before: str) -> str:
     """The mark of a day that is another than the one before."""
-    day = texts.day_of(timestamp)
+    day = day_of(timestamp)
     return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
 
 
-def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> str:
+def describe_time(language: Language, now: datetime, last_spoken: datetime | None) -> str:
     """What time it is, and when the two last talked, where that is long ago."""
     templates = TEMPLATES[language]
-    told = templates.now.format(now=texts.date_of(now.isoformat()), weekday=weekday_in(language, now))
+    line = templates.now.format(now=date_of(now.isoformat()), weekday=weekday_in(language, now))
     if last_spoken is None or now - last_spoken < _GAP_WORTH_TELLING:
-        return told
+        return line
     day, today = last_spoken.date(), now.date()
     if day >= today:
         count = (now - last_spoken) // timedelta(hours=1)
@@ -160,10 +177,10 @@ def time_in(language: Language, now: datetime, last_spoken: datetime | None) -> 
     else:
         age = age_in(language, day, today)
         when = templates.days_ago.format(day=whole_day_in(language, day), age=age)
-    return told + "\n" + templates.last_spoken.format(when=when)
+    return line + "\n" + templates.last_spoken.format(when=when)
 
 
-def called_in(language: Language, settings: Settings, names: Names = NOBODY) -> dict[str, str]:
+def names_for_prompt(language: Language, settings: Settings, names: Names = NO_NAMES) -> dict[str, str]:
     """What the two are called, to fill templates with: by the settings, else by what was stated."""
     companion = settings.companion_name or names.companion_called
     return names_in(language, companion, settings.user_name or names.person_called)
@@ -189,11 +206,11 @@ _FOLLOWING = 2
 
 
 @dataclass(frozen=True)
-class Answered:
+class ModelAnswer:
     """What was sent in the end, and what came back. ``shortened``: not all of the past could be sent."""
 
     layers: Layers
-    messages: tuple[Message, ...]
+    messages: tuple[PromptMessage, ...]
     reply: Reply
     shortened: bool
 
@@ -203,13 +220,13 @@ class _Fold:
     """What stays the same through all parts of one fold. ``following``: rounds that only show how it went on."""
 
     language: Language
-    stop: Stop
+    stop: CancelToken
     left_out: Callable[[Round], object]
     following: Sequence[Round]
     names: Names
 
 
-class Llm(NotingTasks):
+class Llm:
     """The models that the settings name. Made quickly; the client library is loaded by the first call.
 
     ``transport`` makes what takes the place of the network for both servers. ``boundary`` makes the marks
@@ -228,27 +245,34 @@ class Llm(NotingTasks):
         stream: bool = True,
     ) -> None:
         self.settings = settings
-        self._standin = settings.standin
+        self._demo = settings.demo
         self.clock = clock
         self.log = log
         self._boundary = boundary
         self._stream = stream
-        self._described = described(settings)
-        self._client = connect(settings, transport)
+        self._described = describe_model(settings)
+        self._client = open_client(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
         model, patience = self._described.model, patience or Patience()
         self._chat = ChatModel(self._client, model, log, clock=clock, patience=patience)
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_told = False
 
-    def describe(self) -> Described:
+    @cached_property
+    def tasks(self) -> BackgroundTasks:
+        """The tasks of the background."""
+        from models.tasks import BackgroundTasks
+
+        return BackgroundTasks(self._task, self._events)
+
+    def describe(self) -> ModelDescription:
         """Who talks."""
         return self._described
 
     def chat(
         self,
-        messages: Sequence[Message],
-        stop: Stop,
+        messages: Sequence[PromptMessage],
+        stop: CancelToken,
         *,
         stream: bool | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -256,17 +280,18 @@ class Llm(NotingTasks):
     ) -> Iterator[ReplyEvent]:
         """The events of one reply, as ``ChatModel.say`` tells them; ``metadata`` goes with the request."""
         stream = self._stream if stream is None else stream
-        return self._chat.say(messages, stop, stream=stream, metadata=metadata, options=options)
+        return self._chat.stream_reply(messages, stop, stream=stream, metadata=metadata, options=options)
 
     def answer(
         self,
         layers: Layers,
-        stop: Stop,
+        stop: CancelToken,
         *,
         stream: bool | None = None,
         keep_partial: Callable[[str], None] = lambda shown: None,
         watched: bool = False,
-    ) -> Generator[StreamEvent | Notice, None, Answered]:
+        options: Mapping[str, float] | None = None,
+    ) -> Generator[StreamEvent | Notice, None, ModelAnswer]:
         """Ask until there is a reply, with less of the past where the model refuses the prompt.
 
         ``keep_partial`` is handed what was shown so far, now and then. ``watched``: somebody sees the words come, so
@@ -274,19 +299,19 @@ class Llm(NotingTasks):
         """
         less: Layers | None = layers
         while less is not None:
-            messages = assemble(less, self._boundary())
-            about = self._told("", less.language, less.names)
-            events = self.chat(messages, stop, stream=stream, metadata=about)
+            messages = assemble_prompt(less, self._boundary())
+            about = self._demo_metadata("", less.language, less.names)
+            events = self.chat(messages, stop, stream=stream, metadata=about, options=options)
             try:
-                reply = yield from kept_reply(events, keep_partial, self.describe().model, watched=watched)
+                reply = yield from save_partial_reply(events, keep_partial, self.describe().model, watched=watched)
             except (errors.ContextTooLong, errors.ContentFiltered) as fault:
                 refused = fault
-                less = None if fault.details.get("shown") else _with_less(less, fault)
+                less = None if fault.details.get("shown") else _shorten(less, fault)
                 continue
             if less is not layers:
-                told = {"rounds": len(less.rounds), "recalled": bool(less.recalled), "error": refused}
-                yield Notice("turn.shortened", told)
-            return Answered(less, messages, reply, less is not layers)
+                details = {"rounds": len(less.rounds), "recalled": bool(less.recalled), "error": refused}
+                yield Notice("turn.shortened", details)
+            return ModelAnswer(less, messages, reply, less is not layers)
         raise refused
 
     def summarise(
@@ -294,15 +319,15 @@ class Llm(NotingTasks):
         summary: str,
         rounds: Sequence[Round],
         language: Language,
-        stop: Stop,
+        stop: CancelToken,
         left_out: Callable[[Round], object] = lambda one: None,
         following: Sequence[Round] = (),
-        names: Names = NOBODY,
+        names: Names = NO_NAMES,
     ) -> str:
         """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
 
         What is too long for the model is folded in smaller parts; a round that its filter refuses is left
-        out, and ``left_out`` is told of it. Empty when there was no summary and every round is left out.
+        out, and ``left_out`` is called with it. Empty when there was no summary and every round is left out.
         Raises ModelError or Interrupted.
         """
         how = _Fold(language, stop, left_out, following, names)
@@ -327,20 +352,20 @@ class Llm(NotingTasks):
         question: str,
         found: Recollection,
         language: Language,
-        stop: Stop,
+        stop: CancelToken,
         known: Mapping[str, Sequence[str]],
-        names: Names = NOBODY,
+        names: Names = NO_NAMES,
     ) -> Iterator[ReplyEvent]:
         """The events of a reply to a task of planned search, shown what was ``found``; ``known`` stands beside it."""
         task = self._task(language, names)
         companion, person = task.names["companion"], task.names["person"]
         layers = Layers(question, task.now, language, recalled=found, companion=companion, person=person)
-        messages = task.search(name, question, known, list(_memories(layers, task.boundary)))
-        return self.chat(messages, stop, metadata=self._told(name, language, task.names))
+        messages = task.search_prompt(name, question, known, list(_memory_records(layers, task.boundary)))
+        return self.chat(messages, stop, metadata=self._demo_metadata(name, language, task.names))
 
     def models(self) -> list[str]:
         """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return self._chat.names()
+        return self._chat.list_models()
 
     def relay(self, *, vectors: bool = False) -> Relay:
         """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""
@@ -355,9 +380,9 @@ class Llm(NotingTasks):
 
     def _fold(self, how: _Fold, summary: str, rounds: Sequence[Round], longest: int) -> str:
         task = self._task(how.language, how.names)
-        messages = task.fold(summary, rounds, longest, how.following[:_FOLLOWING])
+        messages = task.compaction_prompt(summary, rounds, longest, how.following[:_FOLLOWING])
         try:
-            return summary_of(self._whole(task, "fold", messages, how.stop))
+            return summary_of(self._full_reply(task, "fold", messages, how.stop))
         except (errors.ContextTooLong, errors.ContentFiltered) as error:
             if how.following:
                 return self._fold(replace(how, following=()), summary, rounds, longest)
@@ -373,28 +398,30 @@ class Llm(NotingTasks):
                 how.left_out(one)
             return summary
 
-    def _task(self, language: Language, names: Names = NOBODY) -> Task:
+    def _task(self, language: Language, names: Names = NO_NAMES) -> Task:
         from models.tasks import Task
 
-        return Task(language, called_in(language, self.settings, names), self._boundary(), self.clock())
+        return Task(language, names_for_prompt(language, self.settings, names), self._boundary(), self.clock())
 
-    def _whole(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Reply:
+    def _full_reply(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> Reply:
         """The reply alone, when nobody watches it come."""
         return next(event for event in self._events(task, name, messages, stop) if isinstance(event, Reply))
 
-    def _events(self, task: Task, name: str, messages: Sequence[Message], stop: Stop) -> Iterator[ReplyEvent]:
-        return self.chat(messages, stop, metadata=self._told(name, task.language, task.names))
+    def _events(
+        self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken
+    ) -> Iterator[ReplyEvent]:
+        return self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names))
 
-    def _told(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
-        """What only the built-in stand-in is told about a request; a real server reads the prompt."""
-        return {"task": task, "language": language, **names} if self._standin else None
+    def _demo_metadata(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
+        """What only the built-in demo model learns about a request; a real server reads the prompt."""
+        return {"task": task, "language": language, **names} if self._demo else None
 
 
-def _with_less(layers: Layers, refused: errors.ModelError) -> Layers | None:
+def _shorten(layers: Layers, refused: errors.ModelError) -> Layers | None:
     """The prompt with less of the past than the one that was refused; None when only the input is left.
 
     First without recalled memories; then with half of the rounds, and half again, to none (where a passage is at fault
-    and not the length, with none at once); then without the summary; at last without the images.
+    and not the length, with none at once); then without the summary; at last without the personas.
     """
     if layers.recalled:
         return replace(layers, recalled=Recollection())

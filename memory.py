@@ -1,6 +1,6 @@
 """One person's memory: everything that is stored, by subject, and recall over it.
 
-    memory.sessions, messages, summaries, facts, personas, chapters, archive    read, and changed by their own rules
+    memory.sessions, messages, summaries, facts, notes, personas, chapters, archive    read, changed by their own rules
     memory.rounds        rounds and sessions, stored and removed with everything that rests on them
     memory.imports       what other programs exported            memory.clients    what clients keep
     memory.erasure       what an erasure would take, and the erasure with its proof
@@ -27,39 +27,37 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.facts import Fact, News
+from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
-from domain.imports import IMPORT_DOOR
-from domain.recollection import Client, FactMark, RecallLimits, Recollection
-from domain.records import EVENT_DOOR, Image, Round, Session
+from domain.imports import IMPORT_CLIENT
+from domain.indexes import Embedder
+from domain.recollection import Annotation, Client, RecallLimits, Recollection
+from domain.records import SERVICE_CLIENT, Persona, Round, Session
 from domain.settings import ExternalMemory
-from domain.vectors import Embedder
 from domain.workers import Workers
-from facts.slots import OWN_NAMES, Names, slots_asked, stated_names
+from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
+from language.words import forms_of_all, tokens
+from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
-from recall.known_facts import marks_of_lines
-from recall.questions import pronouns, resolve
-from recall.words import held_forms, tokens
-from storage.backup import back_up, restore
+from recall.questions import find_pronouns, resolve_references
+from storage.backup import back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
+from storage.engine import Commit, Stamp
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.owner import Owner
-from storage.portable import restore_portable, write_portable
+from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.rounds import Rounds
-from storage.sqlite.database import Commit
-from storage.sqlite.registry import of_others
-from storage.stamp import Stamp
 
 if TYPE_CHECKING:
-    from recall.faded_memories import FadedMemories
-    from recall.finder import Finder
-    from recall.others import Others
-    from storage.vectors.indexing import Indexing, IndexStatus, Missing, Progress
+    from recall.external import ExternalMemories
+    from recall.keywords import ArchivedMemories
+    from recall.retriever import Retriever
+    from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "pronouns", "resolve", "restore", "restore_portable", "write_portable"]
+__all__ = ["Memory", "back_up", "find_pronouns", "resolve_references", "restore", "restore_portable", "write_portable"]
 
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
 _LOOKED_AT = 20
@@ -73,12 +71,12 @@ _SCRUB_TIMEOUT = 600.0
 
 @dataclass(frozen=True)
 class _Search:
-    """What is needed to find something, and heavy to load."""
+    """Everything for searching; heavy to load."""
 
     vectors: Vectors
     index: Indexing
-    finder: Finder
-    faded: FadedMemories
+    retriever: Retriever
+    archived: ArchivedMemories
 
 
 class Memory:
@@ -118,26 +116,26 @@ class Memory:
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
-            self.archive, self.rebuilds, self.saves = of.archive, of.rebuilds, of.saves
+            self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
+            self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
-            searched, besides = [folder, *also_searched], of_others(folder)
-            self.erasure = Eraser(
-                of, self.rounds, self.imports, searched, self._scrub_index, scrubbers, besides
-            )
-            of.database.on_commit(self._follow)
-            self.others: Others | None = None
+            searched, besides = [folder, *also_searched], files_of_others(folder)
+            self.erasure = Eraser(of, self.rounds, self.imports, searched, self._scrub_index, scrubbers, besides)
+            self.path = of.database.path
+            of.database.on_commit(self._update_index)
+            self.external: ExternalMemories | None = None
             if external:
-                from recall.others import Others
+                from recall.external import ExternalMemories
 
-                self.others = Others(external, folder, embedder, log)
+                self.external = ExternalMemories(external, folder, embedder, log)
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
 
     def _opened_search(self) -> _Search:
-        """What finds things, opened when it is first needed."""
+        """The search, opened on first use."""
         with self._opening:
             if self._search is None:
                 self._search = self._open_search()
@@ -146,41 +144,39 @@ class Memory:
             return self._search
 
     def _open_search(self) -> _Search:
-        from recall.faded_memories import FadedMemories
-        from recall.finder import Finder
-        from recall.ranking import weigher
+        from recall.keywords import ArchivedMemories
+        from recall.retriever import Retriever
         from storage.vectors.indexing import Indexing
         from storage.vectors.table import Vectors
 
         vectors = Vectors(self.folder / "vectors", self._log)
         embeddings = self._of.index.embeddings
-        index = Indexing(embeddings, vectors, self._embedder, self.key_of, self._log, workers=self._workers)
-        weigh = weigher(lambda: self._embedder.model)
-        finder = Finder(self._of, vectors, self._log, weigh, slots_asked)
-        return _Search(vectors, index, finder, FadedMemories(self._of))
+        index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
+        retriever = Retriever(self._of, vectors, self._log, lambda: self._embedder.model, find_asked_slots)
+        return _Search(vectors, index, retriever, ArchivedMemories(self._of))
 
     def start(self) -> None:
-        """What may take its time, after the prompt is shown: the indexes, and an erasure that a crash cut short.
+        """Start the indexes and finish an interrupted erasure, after the prompt is shown.
 
-        It may run in a thread of its own, and is cut off by ``close``; the next start does what is left.
+        May run in its own thread; ``close`` ends it, and the next start goes on.
         """
-        if self.others:
-            self.others.start()
+        if self.external:
+            self.external.start()
         try:
-            self.start_index()
+            self.index.start()
             self.erasure.finish()
-            self._opened_search().finder.warm()
+            self._opened_search().retriever.warm()
         except errors.StorageError:
             if not self._closed:
                 raise
 
     def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
-        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, let go of everything."""
+        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
         if settle and self._search:
             self._search.index.settle(settle)
         self._closed = True
-        if self.others:
-            self.others.close(patience)
+        if self.external:
+            self.external.close(patience)
         with self._opening:
             if self._search:
                 self._search.index.close(patience)
@@ -190,29 +186,29 @@ class Memory:
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:
-        """All that is written inside is one commit, or nothing: for much at once."""
+        """Everything written inside is one commit, or nothing."""
         with self._of.database.write():
             yield
 
     def problems(self) -> list[str]:
-        """What an examination of the database finds; empty when all is well."""
+        """The faults an examination of the database finds."""
         return self._of.database.problems()
 
-    def differing(self) -> list[str]:
-        """The rows whose texts are not those that were stored, as TABLE KEY; empty when all is well."""
-        return self._of.database.differing()
+    def altered_rows(self) -> list[str]:
+        """The rows whose texts differ from what was stored, as TABLE KEY."""
+        return self._of.database.altered_rows()
 
     # -- when something was said -----------------------------------------------------------------------------------
 
-    def last_spoken(self, besides: str = "") -> str | None:
+    def last_round_end(self, besides: str = "") -> str | None:
         """When the last round of any session but ``besides`` ended; None while there is none."""
         recent = self.sessions.recent(_LOOKED_AT)
-        others = [one.session_id for one in recent if one.door != IMPORT_DOOR]
+        others = [one.session_id for one in recent if one.client != IMPORT_CLIENT]
         last = [self.messages.rounds(one, 1) for one in others if one != besides]
         ends = [rounds[-1].assistant.timestamp for rounds in last if rounds]
         return max(ends, key=datetime.fromisoformat, default=None)
 
-    def spoken_before(
+    def previous_round_end(
         self, session_id: str, rounds: Sequence[Round], now: datetime, pause: timedelta
     ) -> datetime | None:
         """When the last talk ended, at least a ``pause`` before the one that begins now; None once that is under way.
@@ -227,11 +223,11 @@ class Memory:
             later = datetime.fromisoformat(spoken.user.timestamp)
         if len(rounds) >= _OPENING_ROUNDS or self.summaries.of(session_id):
             return None
-        last = self.last_spoken(besides=session_id)
+        last = self.last_round_end(besides=session_id)
         earlier = datetime.fromisoformat(last) if last else later
         return earlier if later - earlier >= pause else None
 
-    def fell_silent(self, session_id: str, now: datetime, after: timedelta) -> bool:
+    def is_idle(self, session_id: str, now: datetime, after: timedelta) -> bool:
         """Whether nothing was said in a session for ``after``, which is never where that is nothing.
 
         One without rounds, or with a message that waits for its reply, is not idle.
@@ -241,7 +237,7 @@ class Memory:
             return False
         return now - datetime.fromisoformat(last[-1].assistant.timestamp) >= after
 
-    def silent_sessions(
+    def idle_sessions(
         self, now: datetime, after: Callable[[Session], timedelta], besides: Collection[str]
     ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that were idle for ``after``, which is asked of each; oldest first.
@@ -251,20 +247,20 @@ class Memory:
         return tuple(
             one
             for one in self.sessions.active(besides=besides)
-            if self.fell_silent(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
+            if self.is_idle(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
         )
 
     def _idle_alone(self, session: Session, now: datetime, after: timedelta) -> bool:
-        """The same of a session of a client: no one answers there, and no one will go on in it."""
-        if not after or not session.door or self.messages.rounds(session.session_id, 1):
+        """The same for a session in which only the person speaks."""
+        if not after or not session.client or self.messages.rounds(session.session_id, 1):
             return False
         last = self.messages.of_session(session.session_id)[-1:]
         return any(now - datetime.fromisoformat(turn.timestamp) >= after for turn in last)
 
-    def news_before(self, session_id: str) -> News:
-        """What the session before this one resulted in."""
+    def changes_of_previous_session(self, session_id: str) -> SessionChanges:
+        """The facts that the session before this one changed."""
         before = (one.session_id for one in self.sessions.recent(2))
-        return next((self.facts.news_of(one) for one in before if one != session_id), News())
+        return next((self.facts.session_changes(one) for one in before if one != session_id), SessionChanges())
 
     # -- recall ------------------------------------------------------------------------------------------------
 
@@ -290,16 +286,16 @@ class Memory:
         external memories hold does. An index that just opens is waited for, a little.
         """
         offered = None
-        if self.others:
-            offered = self.others.found(queries, now, limits, recent=recent, gated=gated, apart=apart)
+        if self.external:
+            offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
-            self.start_index()
+            self.index.start()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
-        left = offered.left if offered else limits
-        own = search.finder.recall(
+        left = offered.remaining_limits if offered else limits
+        own = search.retriever.recall(
             queries,
             self._embedder.embed,
             session_id=session_id,
@@ -310,19 +306,17 @@ class Memory:
             gated=gated,
             apart=apart,
         )
-        if self.archive.any():
-            own = search.faded.beside(own, queries if apart else queries[-1:], now, left, session_id)
+        if self.archive.has_any():
+            own = search.archived.add_archived(own, queries if apart else queries[-1:], now, left, session_id)
         own = self._with_clients(own)
-        return offered.beside(own) if offered else own
+        return offered.add_to(own) if offered else own
 
     def _with_clients(self, found: Recollection) -> Recollection:
-        """What was found, with the kind of program that stored each message and summary."""
+        """The recollection with the kind of client that stored each message and summary."""
         ids = {turn.session_id for turn in found.turns} | {one.session_id for one in found.summaries}
-        doors = {one: session.door for one in ids if (session := self.sessions.find(one)) and session.door}
+        names = {one: session.client for one in ids if (session := self.sessions.find(one)) and session.client}
         clients: dict[str, Client] = {
-            one: "stored" if door == EVENT_DOOR else "chat"
-            for one, door in doors.items()
-            if door != IMPORT_DOOR
+            one: "stored" if name == SERVICE_CLIENT else "chat" for one, name in names.items() if name != IMPORT_CLIENT
         }
         if not clients:
             return found
@@ -333,76 +327,42 @@ class Memory:
         )
 
     def names(self) -> Names:
-        """What the two are called, by what was stated."""
+        """The names of person and companion, as stated."""
         return stated_names(self.facts.in_slots(OWN_NAMES))
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
-        """The memories that hold these words in any of their forms; empty when no one ever said them."""
+        """The memories with these words in any form."""
         search = self._opened_search()
-        own = search.finder.search(words, limits)
-        if self.archive.any():
-            own = search.faded.added(own, words, limits)
-        return replace(own, others=self.others.search(words, limits)) if self.others else own
+        own = search.retriever.search(words, limits)
+        if self.archive.has_any():
+            own = search.archived.add_matches(own, words, limits)
+        return replace(own, external=self.external.search(words, limits)) if self.external else own
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
-        held = ((fact, held_forms(f"{fact.words}\n{fact.topic}", words)) for fact in self.facts.all())
+        held = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
         return [(fact, found) for fact, found in held if found is not None]
 
-    def image_marks(self, image: Image) -> dict[str, tuple[FactMark, ...]]:
-        """What became of what each line of a persona says, by line; a line of which all still holds is left out."""
-        return marks_of_lines(self.personas.versions.line_evidence(image), self.facts)
-
-    @property
-    def finder(self) -> Finder:
-        """What finds memories; its ``weigh`` may be replaced when recall is measured."""
-        return self._opened_search().finder
+    def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
+        """Annotations of persona lines whose facts are no longer current, by line."""
+        return annotations_of_lines(self.personas.versions.line_evidence(persona), self.facts)
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 
     @property
     def index(self) -> Indexing:
-        """The index and its maintenance; with the first look at it what is heavy is loaded."""
+        """The index and its maintenance. The first use loads what is heavy."""
         return self._opened_search().index
 
-    def start_index(self) -> None:
-        """Begin to bring the index into order, in the background."""
-        self.index.start()
-
-    def settle_index(self, timeout: float) -> bool:
-        """Wait until every text that can have its vector has it and is in the index. False when not."""
-        return self._search is not None and not self._closed and self.index.settle(timeout)
-
-    def reindex(self) -> None:
-        """Rebuild the index from the vectors that are stored, and try texts again that were set aside."""
-        self.index.reindex()
-
-    def index_status(self) -> IndexStatus:
-        """Everything about the index at this moment."""
-        return self.index.status()
-
-    def index_progress(self) -> Progress | None:
-        """How far the work on the index is that takes long; None when there is none."""
-        return self._search.index.progress() if self._search else None
-
-    @property
-    def index_degraded(self) -> tuple[Missing, ...]:
-        """What recall has to do without now."""
-        return self._search.index.degraded if self._search else ("index",)
-
-    def waiting_for_vectors(self) -> int:
-        """How many texts have no vector yet."""
-        return self._of.index.embeddings.effort()[0]
-
-    def key_of(self, text_id: str) -> str | None:
-        """The text whose vector stands for a message or a summary; None when there is none, or it is hidden."""
+    def _key_of(self, text_id: str) -> str | None:
+        """The text whose vector is that of a message or summary; None where there is none, or it is hidden."""
         return key_in(self._of, text_id, self._embedder.model)
 
     def _scrub_index(self) -> None:
-        self.start_index()
+        self.index.start()
         self.index.scrub(_SCRUB_TIMEOUT)
 
-    def _follow(self, done: Commit) -> None:
+    def _update_index(self, done: Commit) -> None:
         """The index follows each commit; one that is not open yet is compared with the database when it is opened."""
         if self._search and "vectors" in done.follows:
             self._search.index.drop(done.removed) if done.removed else self._search.index.wake()

@@ -1,14 +1,14 @@
-"""Many people, each with a memory of their own: whose is open, and who may come in.
+"""Many people, each with a memory of their own: which are open, and who may use them.
 
-One person, one companion, one memory: a folder named by a digest of the person's id, so that an id never becomes a
-path. The person ``me`` is the one at the terminal. A system instruction makes a companion of its own, with a folder of
-its own. All companions share the models, the registry and a few threads, and nothing else.
+One person, one companion, one memory: a folder named by a digest of the person's id, so an id never becomes a path. The
+person ``me`` is the one at the terminal. A system instruction makes a companion of its own, in its own folder. All
+companions share the models, the registry and a few threads, and nothing else.
 
-    companion(person) -> its place -> opened, if it is not -> used -> let go -> closed, when others need the room
+    companion(person) -> its place -> opened, if it is not -> used -> released -> closed, when others need the room
 
-Promises: a memory is opened when somebody needs it and by one thread, and nobody else waits for that; at most
-``most_open`` stay open that nobody uses; one in use is never closed; an opening that fails leaves nothing; what one
-person said is in no other person's folder, prompt or answer.
+Guarantees: a memory is opened on demand by one thread, and no other person waits for that; at most ``most_open`` unused
+ones stay open; one in use is never closed; a failed opening leaves nothing; what one person said is in no other
+person's folder, prompt or answer.
 """
 
 from __future__ import annotations
@@ -18,36 +18,31 @@ import logging
 import shutil
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from threading import Condition, Lock
+from threading import Condition, Event, Lock
+from types import MappingProxyType
 
 from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.files import storage_error
 from domain.settings import Settings
-from domain.workers import AT_ONCE, Again, Stop, Worker, Workers
-from jobs.background import Background
+from domain.workers import AT_ONCE, Again, CancelToken, Worker, Workers
+from jobs.maintenance import Maintenance
+from jobs.scheduler import Scheduler
 from llm import Llm
 from memory import Memory
 from storage.erasure import Proof, Scrub
+from storage.jobs import JobKind
 from storage.proof import Needles
-from storage.sqlite.registry import (
-    EVERYBODY,
-    ME,
-    PEOPLE,
-    Instruction,
-    Registry,
-    Token,
-    folder_of,
-    registry_in,
-)
+from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
 __all__ = [
     "EVERYBODY",
@@ -64,18 +59,22 @@ __all__ = [
     "registry_in",
 ]
 
-#: Threads for the indexes of all memories, and for work that waits for models: one never holds up the other.
+#: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
-#: Threads that write down who is served for the first time.
+#: How many memories have jobs of these kinds done at once: they take long, and others are to have their turn.
+_AT_ONCE: Mapping[JobKind, int] = MappingProxyType({"consolidate": 2, "client_history": 1})
+#: Threads that register people who are served for the first time.
 _MEETING = 4
 #: Seconds that one of each waits for the next person.
 _LINGER = 2.0
-#: Seconds between two looks for sessions that fell silent.
+#: Seconds between two checks for idle sessions.
 _KEEP_EVERY = 600.0
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
 #: Seconds that a request waits for a memory that another program uses, and between two looks at it.
 _IN_USE, _LOOK_AGAIN = 30.0, 0.2
+#: Seconds between two looks whether a job that waits for a turn was cancelled.
+_LOCK_LOOK = 0.05
 #: Seconds that another program has for taking a memory that was let go for it, and before that whoever uses it.
 _WAY = 5.0
 #: Threads that close everything in the end, and seconds that the index of each has then.
@@ -86,12 +85,12 @@ Key = tuple[str, int | None]
 
 @dataclass(eq=False)
 class _Place:
-    """One companion's place. ``users``: how many use it now. Who opens or closes holds ``door``."""
+    """One companion's place. ``users``: how many use it now. ``lock`` is for opening and closing."""
 
     key: Key
     companion: Companion | None = None
     users: int = 0
-    door: Lock = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)
 
 
 class People:
@@ -114,7 +113,8 @@ class People:
         scrubbers_of: Callable[[Path], Sequence[Scrub]] = lambda folder: (),
     ) -> None:
         """``scrubbers_of`` the folder of a memory: what cleans its prompt history, and the logs of all, of what is
-        erased there."""
+        erased there.
+        """
         self.settings = settings
         self.registry = registry
         self.llm = llm
@@ -122,8 +122,12 @@ class People:
         self.new_id = new_id
         self.index_workers = Workers("old-friend-index", _INDEX_THREADS, _LINGER)
         self._meeting = ThreadPoolExecutor(_MEETING, "old-friend-meeting")
-        self.model_workers = Workers("old-friend-work", _MODEL_THREADS, _LINGER)
-        #: Where it is written what went wrong, for nobody's eyes but the owner's.
+        self.scheduler = Scheduler(_MODEL_THREADS, _LINGER, _AT_ONCE)
+        self._closing = CancelToken()
+        #: Set while no client history is to be opened.
+        self._resumed = Event()
+        self._resumed.set()
+        #: The log, for the owner's eyes only.
         self.log = log
         #: How long whoever waits for a memory does so while another program uses it, in seconds.
         self.in_use_patience = _IN_USE
@@ -133,7 +137,8 @@ class People:
         self._changed = Condition()
         #: Until when a companion is left to another program.
         self._left_alone: dict[Key, float] = {}
-        #: Whose memories are being erased: nobody uses them.
+        self._open_elsewhere: Companion | None = None
+        #: People whose memories are being erased: no one may use them.
         self._shut: set[str] = set()
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
@@ -155,28 +160,31 @@ class People:
 
     @contextmanager
     def companion(
-        self, person: str, instruction: int | None = None, *, wait: Stop | None = None
+        self, person: str, instruction: int | None = None, *, wait: CancelToken | None = None
     ) -> Iterator[Companion]:
         """This companion, opened if it is not, and kept open meanwhile.
 
         One that another program uses is waited for, with ``wait``: ``in_use_patience`` seconds at the most, or until
-        that is set. Raises StorageError (DataInUse where another program still holds it), Interrupted, UsageError where
+        that is set. Raises StorageError (DataInUse if another program still has it open), Interrupted, UsageError where
         there is no such instruction.
         """
-        place = self._enter((person, instruction))
+        if self._open_elsewhere and (person, instruction) == (ME, None):
+            yield self._open_elsewhere
+            return
+        place = self._enter_place((person, instruction))
         try:
             yield self._open_in_time(place, wait)
         finally:
-            self._leave(place)
+            self._leave_place(place)
 
-    def knows(self, person: str) -> bool:
+    def has_person(self, person: str) -> bool:
         """Whether there is anything of this person."""
-        return person == ME or self.registry.knows(person)
+        return person == ME or self.registry.has_person(person)
 
     @contextmanager
     def known_companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
-        """The same for work in the background, which makes no memory anew of whoever was erased. Raises UsageError."""
-        if not self.knows(person):
+        """The same for background work, which must not recreate an erased person. Raises UsageError."""
+        if not self.has_person(person):
             raise UsageError("person.unknown")
         with self.companion(person, instruction) as companion:
             yield companion
@@ -193,12 +201,12 @@ class People:
             try:
                 yield companion
             finally:
-                self._leave(place)
+                self._leave_place(place)
 
-    def make_way(self, person: str) -> None:
-        """Let a person's own memory go once nobody uses it, so that another program can take it.
+    def release(self, person: str) -> None:
+        """Close a person's own memory once it is not in use, so that another program can open it.
 
-        Whoever asks for it here in the seconds after that raises DataInUse.
+        Opening it here in the seconds after that raises DataInUse.
         """
         key = (person, None)
         with self._changed:
@@ -206,29 +214,33 @@ class People:
             self._left_alone[key] = time.monotonic() + _WAY
             place = self._places.get(key)
         if place:
-            self._close(place, _PATIENCE)
+            self._close_place(place, _PATIENCE)
 
-    def folders(self, person: str) -> Iterator[tuple[int | None, Path]]:
+    def add_open(self, companion: Companion) -> None:
+        """Use a companion of ``me`` that is open already, and is closed by whoever opened it."""
+        self._open_elsewhere = companion
+
+    def memory_folders(self, person: str) -> Iterator[tuple[int | None, Path]]:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
         for number in (None, *numbers):
             folder = folder_of(self.settings.data_dir, person, number)
-            if (folder / "memory.db").exists():
+            if has_memory(folder):
                 yield number, folder
 
-    def erase(self, person: str) -> list[Proof]:
+    def erase_person(self, person: str) -> list[Proof]:
         """Erase a person whole: what each memory holds, with proof, then the folder, and last what is known of them.
 
         Not for ``me``, below whose folder all others lie. Cut short by a crash, it can be begun again. Whoever asks for
         one of these memories meanwhile raises DataInUse.
         """
         assert person != ME
-        with self._alone(person):
+        with self._exclude_others(person):
             proofs = []
-            for _, folder in self.folders(person):
-                memory = self._memory(folder, person)
+            for _, folder in self.memory_folders(person):
+                memory = self._open_memory(folder, person)
                 try:
-                    proofs.append(memory.erasure.erase(memory.erasure.everything()))
+                    proofs.append(memory.erasure.erase(memory.erasure.scope_of_everything()))
                 finally:
                     memory.close(patience=_PATIENCE)
             place = folder_of(self.settings.data_dir, person).parent
@@ -237,24 +249,60 @@ class People:
                     shutil.rmtree(place)
             except OSError as fault:
                 raise storage_error(fault, place) from fault
-            self.registry.remove(person)
+            self.registry.remove_person(person)
         return proofs
+
+    # -- work for client histories ---------------------------------------------------------------------------------
+
+    def resume_client_histories(self) -> None:
+        """Open those memories one by one that were to extract from client histories when the program ended."""
+        if keys := self.registry.due_companions():
+            self._resumed.clear()
+            self.scheduler.pool.add(partial(self._resume_client_histories, keys))
+
+    def settle_jobs(self, kind: JobKind, timeout: float) -> bool:
+        """Wait until no open memory has a job of this kind to do now; false when that takes longer."""
+        queues = (companion.maintenance.queue for companion in self.open_now())
+        return self._resumed.wait(timeout) and all(queue.settle(kind, timeout) for queue in queues)
+
+    def _resume_client_histories(self, keys: Sequence[Key]) -> None:
+        for person, instruction in keys:
+            if self._closing.is_set:
+                break
+            try:
+                with self.known_companion(person, instruction) as companion:
+                    companion.maintenance.queue.request("client_history", at_once=True)
+            except Exception as fault:  # the memories of others are not to wait for this one
+                self.log.error("a client history could not be resumed", exc_info=fault)
+        self._resumed.set()
+
+    def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
+        """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""
+        while not companion.turns.acquire(timeout=_LOCK_LOOK):
+            cancel.check()
+        try:
+            key = (companion.person, instruction)
+            if not companion.memory.clients.due_extractions() and key in self.registry.due_companions():
+                self.registry.unmark_due(*key)
+        finally:
+            companion.turns.release()
 
     def close(self) -> None:
         """Close every memory; what is in use is waited for."""
+        self._closing.set()
         with self._changed:
             self._changed.wait_for(lambda: not any(place.users for place in self._places.values()))
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
         self._meeting.shutdown(wait=False)
         with ThreadPoolExecutor(_CLOSERS) as closers:
-            list(closers.map(self._close, places, repeat(_AT_THE_END)))
+            list(closers.map(self._close_place, places, repeat(_AT_THE_END)))
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 
     @contextmanager
-    def _alone(self, person: str) -> Iterator[None]:
-        """While nothing of a person is open, and nobody opens it."""
+    def _exclude_others(self, person: str) -> Iterator[None]:
+        """Meanwhile nothing of a person is open, and no one can open it."""
         in_use = DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
         with self._changed:
             if person in self._shut:
@@ -266,13 +314,13 @@ class People:
                 if not self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE):
                     raise in_use
             for place in own:
-                self._close(place, _PATIENCE)
+                self._close_place(place, _PATIENCE)
             yield
         finally:
             with self._changed:
                 self._shut.discard(person)
 
-    def _enter(self, key: Key) -> _Place:
+    def _enter_place(self, key: Key) -> _Place:
         with self._changed:
             if key[0] in self._shut:
                 raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
@@ -281,69 +329,69 @@ class People:
             place.users += 1
             return place
 
-    def _leave(self, place: _Place) -> None:
+    def _leave_place(self, place: _Place) -> None:
         with self._changed:
             place.users -= 1
-            self._forget(place)
+            self._drop_unused(place)
             crowded = self._next_to_close() is not None
         if crowded:
             self._upkeep.wake()
 
-    def _open_in_time(self, place: _Place, wait: Stop | None) -> Companion:
+    def _open_in_time(self, place: _Place, wait: CancelToken | None) -> Companion:
         until = time.monotonic() + self.in_use_patience
         while True:
             try:
-                return self._open(place)
+                return self._open_place(place)
             except DataInUse:
                 left = until - time.monotonic()
                 if wait is None or left <= 0:
                     raise
-            wait.wait(min(left, _LOOK_AGAIN))  # the lock is of the kernel, which tells nobody when it is free
+            wait.wait(min(left, _LOOK_AGAIN))  # the lock is the kernel's, which does not notify
             wait.check()
 
-    def _open(self, place: _Place) -> Companion:
+    def _open_place(self, place: _Place) -> Companion:
         """The companion of a place, for one of its users."""
-        with place.door:
+        with place.lock:
             if place.companion is None:
                 if time.monotonic() < self._left_alone.get(place.key, 0.0):
                     raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
                 with self._changed:
                     self._changed.wait_for(self._has_room, _PATIENCE)
-                opened = self._opened(*place.key)
+                opened = self._open_companion(*place.key)
                 with self._changed:
                     place.companion = opened
                 opened.begin()
             return place.companion
 
-    def _opened(self, person: str, number: int | None) -> Companion:
+    def _open_companion(self, person: str, number: int | None) -> Companion:
         instruction = None if number is None else self.registry.instruction(person, number)
         if number is not None and instruction is None:
             raise UsageError("instruction.unknown", number=number)
-        met = self._meeting.submit(self.registry.meet, person)  # two writes to the disk, side by side
+        met = self._meeting.submit(self.registry.add_person, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = self._memory(folder, person)
+        memory = self._open_memory(folder, person)
         try:
             met.result()
         except BaseException:
             memory.close()
             raise
-        background = Background("keep", "opening.keeping_failed", self.log, self.model_workers)
         settings = replace(self.settings, data_dir=folder)
-        return Companion(
-            person, instruction, settings, memory, self.llm, self.log, background, self.clock, self.new_id
-        )
+        maintenance = Maintenance(settings, memory, self.llm, self.log, self.clock, self.scheduler)
+        opened = Companion(person, instruction, maintenance, self.new_id)
+        maintenance.client_history_done = partial(self._settle_client_history, opened, number)
+        return opened
 
-    def _memory(self, folder: Path, person: str) -> Memory:
+    def _open_memory(self, folder: Path, person: str) -> Memory:
         return Memory(
             folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
-            also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,
+            also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,
             external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
 
-    def _scrubbers(self, folder: Path) -> list[Scrub]:
-        return [self._one_at_a_time(scrub) for scrub in self._scrubbers_of(folder)]
+    def _make_scrubbers(self, folder: Path) -> list[Scrub]:
+        return [self._serialize_scrub(scrub) for scrub in self._scrubbers_of(folder)]
 
-    def _one_at_a_time(self, scrub: Scrub) -> Scrub:
+    def _serialize_scrub(self, scrub: Scrub) -> Scrub:
         """The logs are those of all, and two that erase must not clean them at once."""
 
         def scrub_alone(gone: Needles) -> None:
@@ -355,17 +403,17 @@ class People:
     # -- closing -------------------------------------------------------------------------------------------------
 
     def _do_upkeep(self) -> Again:
-        """Close one that nobody uses, where too many are open; now and then keep what fell silent."""
+        """Close an unused one if too many are open; now and then start the maintenance of all."""
         with self._changed:
             place = self._next_to_close()
         if place:
-            self._close(place, _PATIENCE)
+            self._close_place(place, _PATIENCE)
             return AT_ONCE
         if time.monotonic() >= self._keep_at:
             self._keep_at = time.monotonic() + _KEEP_EVERY
             for companion in self.open_now():
                 try:
-                    companion.keep_silent()
+                    companion.start_maintenance()
                 except StorageError as fault:  # the memories of others are not to wait for this one
                     self.log.error("sessions could not be looked at", exc_info=fault)
         return max(0.0, self._keep_at - time.monotonic())
@@ -375,16 +423,14 @@ class People:
         places = [place for place in self._places.values() if place.companion]
         if len(places) <= self._most_open + spare:
             return None
-        return next(
-            (one for one in places if not one.users and one.companion and not one.companion.busy), None
-        )
+        return next((one for one in places if not one.users and one.companion and not one.companion.busy), None)
 
     def _has_room(self) -> bool:
         return self._next_to_close(_SPARE) is None
 
-    def _close(self, place: _Place, patience: float) -> None:
-        """Close a companion unless somebody uses it by now. Who comes meanwhile waits and opens it again."""
-        with place.door:
+    def _close_place(self, place: _Place, patience: float) -> None:
+        """Close a companion unless it is in use. A user who arrives meanwhile waits and opens it again."""
+        with place.lock:
             with self._changed:
                 if place.users or place.companion is None:
                     return
@@ -393,10 +439,10 @@ class People:
                 companion.close(patience)
             finally:
                 with self._changed:
-                    self._forget(place)
+                    self._drop_unused(place)
 
-    def _forget(self, place: _Place) -> None:
-        """Nothing is left of a place that nobody uses and where nothing is open; the lock is held."""
+    def _drop_unused(self, place: _Place) -> None:
+        """Remove a place that is unused and closed. Call with the lock."""
         if not place.users and place.companion is None:
             self._places.pop(place.key, None)
         self._changed.notify_all()

@@ -1,6 +1,6 @@
 """The templates of the talk that are sent to a model, in each language, as data.
 
-Those of the tasks by which talk becomes what is known stand in ``models.note_prompts``. The same fields in every
+Those of the tasks by which talk becomes what is known stand in ``models.task_templates``. The same fields in every
 language, complete in all of them. Templates are filled with ``str.format``; whatever a person, a model or a memory said
 goes in only as fenced JSON, never as bare text, except the images and the summary, which are the program's own layers.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from domain.languages import Language
 from domain.recollection import Became, Client
 from domain.records import Role
+from language.scripts import Language
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Templates:
     """time, count"""
     days_ago: str
     """day, age"""
-    withheld: str
+    hidden: str
     """What stands in the place of something that the person asked to have forgotten."""
-    withheld_reply: str
+    hidden_reply: str
     self_image: str
     """companion, text"""
     user_image: str
@@ -67,7 +67,7 @@ class Templates:
     became: Mapping[Became, str]
     """when, text: what became of what a line of an image tells, behind that line"""
     unanswered: str
-    """What stands for a reply of the built-in stand-in, which is nobody's words."""
+    """What stands for a reply of the built-in demo model, which is nobody's words."""
     fold_task: str
     """companion, person, the_person"""
 
@@ -97,8 +97,8 @@ that stands in one.""",
     last_spoken="Before this talk, you last talked {when}.",
     hours_ago="today at {time}, {count} hours ago",
     days_ago="on {day}, {age}",
-    withheld="(Something was said here that is not to be spoken of.)",
-    withheld_reply="(All right.)",
+    hidden="(Something was said here that is not to be spoken of.)",
+    hidden_reply="(All right.)",
     self_image="# Who you are ({companion})\n{text}",
     user_image="# What you know of {person}\n{text}",
     summary="# Earlier in this conversation\n{text}",
@@ -168,8 +168,8 @@ _ZH = Templates(
     last_spoken="在这次聊天之前，你们上一次聊天是{when}。",
     hours_ago="今天 {time}，{count} 小时前",
     days_ago="{day}，{age}",
-    withheld="（这里说过的话不再提起。）",
-    withheld_reply="（好的。）",
+    hidden="（这里说过的话不再提起。）",
+    hidden_reply="（好的。）",
     self_image="# 你是谁（{companion}）\n{text}",
     user_image="# 你所了解的{person}\n{text}",
     summary="# 这段对话前面的内容\n{text}",

@@ -35,11 +35,11 @@ from Stemmer import Stemmer
 from bench.kept_replies import KeptReplies, KeptTransport
 from bench.recall_life import Embedding, LivedHistory, StandingClock, Timed
 from bench.recall_sets import Set, SetQuestion, read
-from config import load
+from config import load_settings
 from domain import errors
 from domain.events import MemoryAnswer
-from domain.text import without_quotations
-from domain.workers import Stop
+from domain.quotations import without_quotations
+from domain.workers import CancelToken
 from jobs.asking import Asking
 from llm import Llm
 from memory import Memory
@@ -138,7 +138,7 @@ def judged(
         with _opened(data.language, transport, options) as (history, asking):
             for number, talk in enumerate(talks):
                 history.live(number, talk)
-            history.memory.settle_index(_PATIENCE)
+            history.memory.index.settle(_PATIENCE)
             session = history.memory.sessions.resume_or_start()[0].session_id
             for question in asked:
                 history.clock.now = talks[-1].date + timedelta(days=1)
@@ -153,7 +153,7 @@ def judged(
 def _asked(asking: Asking, text: str, session: str, transport: KeptTransport) -> object:
     """What is answered. Raises Unanswered where the server gave no reply, whatever the program made of that."""
     try:
-        *_, answer = asking.answer(text, session, Stop())
+        *_, answer = asking.answer_question(text, session, CancelToken())
     except errors.ModelError as fault:
         raise Unanswered(str(transport.failure or fault)) from fault
     if transport.failure:
@@ -171,24 +171,14 @@ def _opened(
             "OPENAI_API_BASE": "http://kept.invalid/v1", "CHAT_MODEL": options.model,
             "RECALL_PLANNING": options.planning, "REFLECTION_ROUNDS": str(options.rounds),
         }  # fmt: skip
-        settings = load(Path(folder), {}, flags)
-        log, clock = (
-            logging.Logger("bench", logging.CRITICAL),
-            StandingClock(datetime(2020, 1, 1).astimezone()),
-        )
+        settings = load_settings(Path(folder), {}, flags)
+        log, clock = (logging.Logger("bench", logging.CRITICAL), StandingClock(datetime(2020, 1, 1).astimezone()))
         llm = Llm(
-            settings,
-            log,
-            clock=clock,
-            transport=lambda: transport,
-            patience=Patience(tries=1),
-            boundary=lambda: _MARK,
+            settings, log, clock=clock, transport=lambda: transport, patience=Patience(tries=1), boundary=lambda: _MARK
         )
         embedder = Timed(Embedding(options.embeddings).opened(llm), options.cache)
         numbers = itertools.count()
-        memory = Memory(
-            settings.data_dir, embedder, clock=clock, new_id=lambda: f"{next(numbers):08x}", log=log
-        )
+        memory = Memory(settings.data_dir, embedder, clock=clock, new_id=lambda: f"{next(numbers):08x}", log=log)
         try:
             memory.start()
             history = LivedHistory(memory, llm, clock, settings, settings, embedder, language)
@@ -217,9 +207,7 @@ def table(found: Sequence[JudgedAnswer]) -> Iterator[str]:
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m bench.answers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="python -m bench.answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="a set, as bench/recall_sets.py reads it")
     parser.add_argument("--base", required=True, help="an OpenAI-compatible server")
@@ -251,9 +239,7 @@ def main(given: Sequence[str] | None = None) -> None:
             found.append(one)
             if options.show:
                 right = one.question.answer or "(none)"
-                print(
-                    f"{one.score:.2f}  {one.question.text}\n      {one.told or '-'}  |  {right}", flush=True
-                )
+                print(f"{one.score:.2f}  {one.question.text}\n      {one.told or '-'}  |  {right}", flush=True)
     except Unanswered as fault:
         first = next(iter(str(fault).splitlines()), "")
         broken = f"stopped at question {len(found) + 1} of {len(questions)}: {first}; run it again to go on"

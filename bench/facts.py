@@ -1,7 +1,7 @@
-"""How long the rules take over one window of talk. ``python -m bench.facts --help``
+"""How long the rules take over one window of talk. ``python -m bench.facts --help``.
 
 A window of forty turns in each language with thirty notes of two facts is checked, compared with what is known, and an
-image of it is changed. No model, no store: what is measured is our own time beside one model call.
+persona of it is changed. No model, no store: what is measured is our own time beside one model call.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from datetime import date
 from itertools import count
 
 from domain.facts import Fact, NewFact
-from domain.records import PREFIX, Role, Turn
-from facts.comparing import changes, near
+from domain.records import PREFIX, Message, Role
+from facts.checking import CheckedNotes, check_notes
+from facts.comparing import compare_facts, find_near
 from facts.drafts import FactDraft, NoteDraft
-from facts.grounding import Checked, grounded
-from facts.operations import Operation, applied
+from facts.persona_lines import Operation, apply_operations
 from facts.slots import Names
 
 _ENGLISH = (
@@ -38,11 +38,7 @@ _ENGLISH_PLACES = "Foundry Ashby Bexley Carlow Denby Elmet Farleigh Granby Hexha
 _CHINESE_PLACES = "滨江 西溪 拱墅 余杭 萧山 临平 富阳 上城 钱塘 临安".split()  # noqa: SIM905
 #: Of each matter a note, a fact in it, and the turn that tells it.
 _ENGLISH_NOTES = (
-    (
-        "Mara is a claims analyst at {place} Insurance for £38,500.",
-        "Mara earns £38,500 at {place} Insurance.",
-        1,
-    ),
+    ("Mara is a claims analyst at {place} Insurance for £38,500.", "Mara earns £38,500 at {place} Insurance.", 1),
     ("Mara climbs at The {place} on Tuesdays.", "Mara goes climbing on Tuesdays at The {place}.", 1),
     ("{place} weighed 3.4 kilos on 28 February 2025.", "Mara's cat {place} weighed 3.4 kilos.", 3),
     ("Mara has a dentist appointment on Tuesday 4 March 2025.", "Mara dreads the dentist on 2025-03-04.", 3),
@@ -70,7 +66,7 @@ def main() -> None:
         known = [_known(fact, number) for number, fact in enumerate(found.facts, 1)]
         _report(f"{name}: check", asked.times, lambda: _checked(drafts, turns, names), len(found.facts))  # noqa: B023
         _report(f"{name}: compare", asked.times, lambda: _compared(found.facts, known), len(known))  # noqa: B023
-        _report(f"{name}: image", asked.times, lambda: _image(drafts, turns, names), _NOTES)  # noqa: B023
+        _report(f"{name}: persona", asked.times, lambda: _persona(drafts, turns, names), _NOTES)  # noqa: B023
 
 
 def _arguments() -> argparse.Namespace:
@@ -91,14 +87,12 @@ def _seconds(do: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def _window(said: tuple[str, ...], places: list[str]) -> list[Turn]:
+def _window(said: tuple[str, ...], places: list[str]) -> list[Message]:
     found = []
     for at in range(_TURNS):
         role: Role = "assistant" if at % 2 else "user"
         text = PREFIX[role] + said[at % len(said)].format(place=places[at // len(said)])
-        found.append(
-            Turn(at, f"turn {at}", "session", f"2025-03-01T20:00:{at:02}+00:00", role, text, at // 2)
-        )
+        found.append(Message(at, f"turn {at}", "session", f"2025-03-01T20:00:{at:02}+00:00", role, text, at // 2))
     return found
 
 
@@ -117,18 +111,18 @@ def _drafts(notes: _Notes, places: list[str]) -> list[NoteDraft]:
     return found
 
 
-def _checked(drafts: list[NoteDraft], turns: list[Turn], names: Names) -> Checked:
+def _checked(drafts: list[NoteDraft], turns: list[Message], names: Names) -> CheckedNotes:
     numbers = count()
-    return grounded(drafts, turns, (), names, lambda: f"id {next(numbers)}")
+    return check_notes(drafts, turns, (), names, lambda: f"id {next(numbers)}")
 
 
 def _compared(new: tuple[NewFact, ...], known: list[Fact]) -> None:
-    changes(new, known, near(new, known))
+    compare_facts(new, known, find_near(new, known))
 
 
-def _image(drafts: list[NoteDraft], turns: list[Turn], names: Names) -> None:
+def _persona(drafts: list[NoteDraft], turns: list[Message], names: Names) -> None:
     operations = [Operation("add", 0, draft.text, "", 5, draft.turns) for draft in drafts]
-    applied("", (), operations, turns, (), "en", 800, date(2025, 3, 1), names=names)
+    apply_operations("", (), operations, turns, (), "en", 800, date(2025, 3, 1), names=names)
 
 
 def _known(fact: NewFact, number: int) -> Fact:

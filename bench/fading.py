@@ -1,4 +1,4 @@
-"""What fading costs. ``python -m bench.fading --data FOLDER/locomo-dev.json.gz``
+"""What fading costs. ``python -m bench.fading --data FOLDER/locomo-dev.json.gz``.
 
 Each history is lived whole, and every question is asked with no limit. Then every second question is said in talk, so
 that what served it is visited, and half of the history fades. Then all questions are asked again, without being said.
@@ -21,12 +21,12 @@ from pathlib import Path
 
 from bench.recall_life import Embedding, LivedHistory, opened_history
 from bench.recall_sets import Set, SetQuestion, read
-from domain.fading import ForgetLimit
 from domain.recollection import Recollection
-from domain.workers import Stop
-from jobs.fading_out import Fading
-from models.memories import served_by
-from recall import words
+from domain.tree import ForgetLimit
+from domain.workers import CancelToken
+from jobs.archiving import Archiving
+from language import words
+from models.memories import ids_shown
 
 _AT_ONCE = 200
 
@@ -62,10 +62,10 @@ class _Measured:
         """Ask, fade, ask again."""
         before = {one: self._delivered(one) for one in asked}
         visited = self._say(asked[:: self._every])
-        limit = ForgetLimit(int(self._memory.archive.searched() * share), 10)
+        limit = ForgetLimit(int(self._memory.archive.count_searched() * share), 10)
         self._memory.rounds.save(self._session, "They talked.", {})
-        Fading(self._memory, limit).run(Stop())
-        self._memory.settle_index(3600)
+        Archiving(self._memory, limit).run(CancelToken())
+        self._memory.index.settle(3600)
         self._session = self._memory.sessions.resume_or_start()[0].session_id
         self._count(asked, asked[:: self._every], before, visited)
         self._by_words(most)
@@ -86,8 +86,8 @@ class _Measured:
         for one in asked:
             found = self._recall(one.text)
             now = self._when.isoformat(timespec="seconds")
-            self._memory.rounds.store(self._session, one.text, "I see.", now, "stop", served=served_by(found))
-            served |= set(served_by(found))
+            self._memory.rounds.store(self._session, one.text, "I see.", now, "stop", served=ids_shown(found))
+            served |= set(ids_shown(found))
         return served
 
     def _count(
@@ -118,7 +118,7 @@ class _Measured:
         held = Counter(term for turn in every for term in set(words.terms(turn.words)))
         for turn in self._memory.messages.with_ids(faded[:: max(1, len(faded) // most)]):
             rare = [form for form in words.terms(turn.words) if held[form] == 1 and len(form) > 2]
-            said = words.forms(turn.words, frozenset(rare))
+            said = words.matching_forms(turn.words, frozenset(rare))
             if not said:
                 continue
             self._figures.tried += 1
@@ -128,9 +128,7 @@ class _Measured:
             self._figures.by_hand += turn.text_id in {one.text_id for one in hand.turns}
 
 
-def measured(
-    data: Set, embedding: Embedding, cache: Path | None, share: float, most: int, every: int
-) -> Figures:
+def measured(data: Set, embedding: Embedding, cache: Path | None, share: float, most: int, every: int) -> Figures:
     """The figures of a whole set."""
     figures = Figures()
     for name, talks in data.histories.items():
@@ -138,7 +136,7 @@ def measured(
         with opened_history(data.language, embedding, cache) as history:
             for number, talk in enumerate(talks):
                 history.live(number, replace(talk, facts=()))
-            history.memory.settle_index(3600)
+            history.memory.index.settle(3600)
             _Measured(history, talks[-1].date + timedelta(days=1), figures, every).run(asked, share, most)
     return figures
 
@@ -147,9 +145,7 @@ def told(figures: Figures) -> Iterator[str]:
     """The figures, a line each."""
     for kind in ("said", "not said"):
         groups = max(1, figures.groups[kind])
-        before, after, faded = (
-            100 * each[kind] / groups for each in (figures.before, figures.after, figures.faded)
-        )
+        before, after, faded = (100 * each[kind] / groups for each in (figures.before, figures.after, figures.faded))
         yield (
             f"{kind:9} {groups:5} groups: delivered {before:5.1f} -> {after:5.1f} (fall {before - after:4.1f}),"
             f" faded {faded:5.1f}"
@@ -161,21 +157,15 @@ def told(figures: Figures) -> Iterator[str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--embedder", default="sentence", choices=("sentence", "hashed"))
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--share", type=float, default=0.5, help="how much of the history may be searched")
-    parser.add_argument(
-        "--most", type=int, default=_AT_ONCE, help="faded turns of a history asked for by words"
-    )
+    parser.add_argument("--most", type=int, default=_AT_ONCE, help="faded turns of a history asked for by words")
     parser.add_argument("--every", type=int, default=2, help="one of so many questions is said")
     given = parser.parse_args()
-    figures = measured(
-        read(given.data), Embedding(given.embedder), given.cache, given.share, given.most, given.every
-    )
+    figures = measured(read(given.data), Embedding(given.embedder), given.cache, given.share, given.most, given.every)
     print("\n".join(told(figures)))
 
 

@@ -1,6 +1,6 @@
 """The facts that a set gives for its sessions, as they are learned: with what they name, and the days they tell of.
 
-The sets say neither; both follow by the rules that check what a model draws (``domain.languages``, ``facts.dates``).
+The sets say neither; both follow by the rules that check what a model draws (``language``, ``facts.dates``).
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from domain.facts import Learned, NewFact, NewNote, Slot, Window
-from domain.languages import names_in
-from domain.records import Turn
-from facts.dates import told_days
+from domain.records import Message
+from language.names import names_in
+from language.times import possible_ranges
 
 
 def learned(
-    session_id: str,
-    given: Sequence[tuple[str, tuple[str, ...]]],
-    turns: Sequence[Turn],
-    tids: Mapping[str, str],
+    session_id: str, given: Sequence[tuple[str, tuple[str, ...]]], turns: Sequence[Message], tids: Mapping[str, str]
 ) -> Learned | None:
     """All facts of one session, each resting on the turns that the set names; None where it gives none.
 
@@ -36,9 +33,9 @@ def learned(
     return Learned(window, notes, tuple(facts))
 
 
-def _fact(name: str, text: str, turns: Sequence[Turn]) -> NewFact:
+def _fact(name: str, text: str, turns: Sequence[Message]) -> NewFact:
     said = turns[-1].timestamp if turns else ""
-    told = told_days(text, date.fromisoformat(said[:10]))[1:] if said else ()
+    told = possible_ranges(text, date.fromisoformat(said[:10]))[1:] if said else ()
     days = min(told, key=lambda days: days.last - days.first, default=None)
     return NewFact(
         text_id=name, note=f"note {name}", restatement=text, subject="", attribute=name, value=text,

@@ -1,4 +1,4 @@
-"""How the memory of the process grows with what is written. ``python -m bench.growth --help``
+"""How the memory of the process grows with what is written. ``python -m bench.growth --help``.
 
 Each way of writing runs in a process of its own: ``memory`` stores rounds, as a chat does, and archives a session after
 every twenty; ``process`` says one thing after another through the verb of the memory service, which recalls as well.
@@ -67,7 +67,7 @@ def _measure(asked: argparse.Namespace) -> int:
         people.prepare()
         for count, _ in enumerate(_WAYS[asked.ways](companion, people), 1):
             if not count % _UNSETTLED:
-                companion.memory.settle_index(_PATIENCE)
+                companion.memory.index.settle(_PATIENCE)
             if not count % _EACH:
                 beyond[count] = _line(asked.ways, count, companion)
             if count == asked.writes:
@@ -80,9 +80,9 @@ def _measure(asked: argparse.Namespace) -> int:
 
 def _line(way: str, count: int, companion: Companion) -> float:
     """Print what is resident now. Returns how much of it is no index, in megabytes."""
-    companion.memory.settle_index(_PATIENCE)
+    companion.memory.index.settle(_PATIENCE)
     gc.collect()
-    status = companion.memory.index_status()
+    status = companion.memory.index.status()
     resident = _resident()
     rows = status.vectors * (status.dimension or 0) * _BYTES_A_NUMBER / 1e6
     print(
@@ -122,10 +122,7 @@ def _processed(companion: Companion, people: People) -> Iterator[None]:
             yield
 
 
-_WAYS: dict[str, Callable[[Companion, People], Iterator[None]]] = {
-    "memory": _rounds,
-    "process": _processed,
-}
+_WAYS: dict[str, Callable[[Companion, People], Iterator[None]]] = {"memory": _rounds, "process": _processed}
 
 if __name__ == "__main__":
     main()

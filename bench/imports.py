@@ -1,4 +1,4 @@
-"""How fast an import is, how much memory it takes, and whether kills leave a trace. ``python -m bench.imports --help``
+"""How fast an import is, how much memory it takes, and whether kills leave a trace. ``python -m bench.imports --help``.
 
 A synthetic export of ChatGPT goes through the real program (``main.py --import``): once from beginning to end, once
 more, and into another folder with kills on the way. The databases are compared by what they hold: every turn with its
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from tests.histories.making import chatgpt_export
+from tests.importers.making import chatgpt_export
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PROGRAM = [sys.executable, str(_ROOT / "main.py")]
@@ -43,9 +43,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.imports", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="bench.imports", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--messages", type=int, default=100_000, help="messages of the export")
     parser.add_argument("--kills", type=int, default=10, help="kills on the way (0: none)")
     parser.add_argument("--folder", help="keep everything here")
@@ -59,17 +57,11 @@ def _measure(folder: Path, messages: int, kills: int) -> None:
     _say(f"export: {messages:,} messages, {export.stat().st_size / 1e6:.0f} MB")
     _, base, _ = _run(folder, "small", small)
     seconds, peak, processor = _run(folder, "once", export)
-    _say(
-        f"imported in {seconds:.1f} s ({processor:.1f} s of a processor), {messages / seconds:,.0f} messages a second"
-    )
-    _say(
-        f"memory: {peak:.0f} MB at most, {peak - base:.0f} MB above an import of {_SMALL} messages ({base:.0f} MB)"
-    )
+    _say(f"imported in {seconds:.1f} s ({processor:.1f} s of a processor), {messages / seconds:,.0f} messages a second")
+    _say(f"memory: {peak:.0f} MB at most, {peak - base:.0f} MB above an import of {_SMALL} messages ({base:.0f} MB)")
     once = _content(folder / "once")
     seconds, _, _ = _run(folder, "once", export)
-    _say(
-        f"once more: {seconds:.1f} s, {'nothing' if _content(folder / 'once') == once else 'SOMETHING'} added"
-    )
+    _say(f"once more: {seconds:.1f} s, {'nothing' if _content(folder / 'once') == once else 'SOMETHING'} added")
     if kills:
         done = _killed(folder / "killed", export, kills, seconds)
         same = _content(folder / "killed") == once
@@ -138,13 +130,13 @@ def _content(data: Path) -> str:
 
 def _rows(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
     places = (
-        "SELECT row_number() OVER (ORDER BY position), start_timestamp, end_timestamp, status, door, session_id"
-        " FROM session WHERE door = 'import' ORDER BY position"
+        "SELECT row_number() OVER (ORDER BY position), start_timestamp, end_timestamp, status, client, session_id"
+        " FROM session WHERE client = 'import' ORDER BY position"
     )
     for place, *session, name in database.execute(places).fetchall():
         yield (place, *session)
         turns = (
-            "SELECT c.timestamp, c.role, c.text, c.round, c.folded, c.position, c.speaker, c.undated, l.length,"
+            "SELECT c.timestamp, c.role, c.text, c.round, c.compacted, c.position, c.speaker, c.undated, l.length,"
             " l.marks, w.tokens, p.kind FROM conversation c JOIN turn_length l ON l.seq = c.seq"
             " JOIN turn_words w ON w.rowid = c.seq JOIN pending p USING (text_id)"
             " WHERE c.session_id = ? ORDER BY c.position"

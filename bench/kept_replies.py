@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from domain.languages import estimate, estimate_all
+from language.scripts import estimate, estimate_all
 
 Messages = Sequence[Mapping[str, str]]
 _TIMEOUT = 600.0
@@ -52,9 +52,7 @@ class KeptReplies:
     def path(self, messages: Messages) -> Path:
         """Where a request lies, or would."""
         said = json.dumps(messages, ensure_ascii=False, sort_keys=True)
-        for mark in {
-            line for one in messages for line in one["content"].splitlines() if _MARK.fullmatch(line)
-        }:
+        for mark in {line for one in messages for line in one["content"].splitlines() if _MARK.fullmatch(line)}:
             said = said.replace(mark, "===")
         return self.keep / f"{hashlib.sha256(said.encode()).hexdigest()[:16]}.json"
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from domain.vectors import Vector
+    from domain.indexes import Vector
 
 ROUNDS_OF_A_SESSION = 20
 _VOCABULARY = 20_000
@@ -54,16 +54,12 @@ def sessions(turns: int, seed: int = 7) -> Iterator[Spoken]:
     while left > 0:
         count = min(left, ROUNDS_OF_A_SESSION)
         topics = random.integers(200, _VOCABULARY, _TOPICS)
-        rounds = tuple(
-            (_said(random, words, topics, 14), _said(random, words, topics, 30)) for _ in range(count)
-        )
+        rounds = tuple((_said(random, words, topics, 14), _said(random, words, topics, 30)) for _ in range(count))
         yield Spoken(rounds, "We spoke of " + ", ".join(words[topic] for topic in topics) + ".")
         left -= count
 
 
-def _said(
-    random: np.random.Generator, words: Sequence[str], topics: npt.NDArray[np.int64], length: int
-) -> str:
+def _said(random: np.random.Generator, words: Sequence[str], topics: npt.NDArray[np.int64], length: int) -> str:
     ranks = (random.zipf(1.25, length) - 1) % _VOCABULARY
     chosen = [words[rank] for rank in ranks]
     for topic in random.choice(topics, 2):

@@ -3,8 +3,8 @@
     python -m bench.lived --life life-en.json --base http://127.0.0.1:8920/v1 --keep FOLDER
 
 Every evening is a session: its turns are said in their order at their times, the companion's replies are those of the
-file, and folds, summaries, notes and images come from the model behind ``--base`` (any OpenAI-compatible server). Then
-the questions are asked in a new session, each answered by that model. Every request that reached the model lies in
+file, and folds, summaries, notes and personas come from the model behind ``--base`` (any OpenAI-compatible server).
+Then the questions are asked in a new session, each answered by that model. Every request that reached the model lies in
 ``--keep`` with its reply, so that a second run asks only what is new (``bench.kept_replies``); the prompts of the fixed
 replies lie beside them.
 """

@@ -2,7 +2,7 @@
 
     Lived: evening -> its turns at their times -> fold -> /save -> the next; then questions in a new session
 
-Folds, summaries, notes, comparisons and images come from the model behind a ``KeptReplies``, each reply kept with its
+Folds, summaries, notes, comparisons and personas come from the model behind a ``KeptReplies``, each reply kept with its
 request. Apart from that model nothing is left to chance: the clock stands where the life is, and ids are counted.
 """
 
@@ -23,11 +23,11 @@ import httpx2
 
 import config
 from bench.kept_replies import KeptReplies, Messages, answered
-from conversation import Conversation, Replied
+from conversation import Conversation, Replied, TurnSteps
 from domain import errors
 from domain.events import Notice
 from domain.settings import Settings
-from domain.workers import Stop
+from domain.workers import CancelToken
 from llm import Llm
 from memory import Memory
 
@@ -151,13 +151,13 @@ class Lived:
             self.transport.said += [answer for _, _, answer in rounds]
             for when, said, _ in rounds:
                 self._clock.now, self.transport.spoken = when, said
-                self._told(talk.turn(said, Stop()))
-                self._told(talk.fold_now())
+                self._told(talk.turn(said, CancelToken()))
+                self._told(talk.compact_now())
             self._clock.now += timedelta(minutes=1)
-            self._told(talk.save(Stop()))
-            talk.background.wait()
-            self._told(talk.background.notices)
-        self.memory.settle_index(_SETTLE)
+            self._told(talk.save(CancelToken()))
+            talk.maintenance.wait()
+            self._told(talk.maintenance.notices)
+        self.memory.index.settle(_SETTLE)
 
     @contextmanager
     def _answered(self) -> Iterator[None]:
@@ -179,7 +179,7 @@ class Lived:
         self.transport.said += [reply] if reply is not None else []
         self.transport.spoken = question
         with self._answered():
-            *_, last = talk.turn(question, Stop())
+            *_, last = talk.turn(question, CancelToken())
         assert isinstance(last, Replied)
         return self.transport.seen[-1], last.reply.text
 
@@ -199,8 +199,8 @@ class Lived:
     def _conversation(self, settings: Settings, *, incognito: bool = False) -> Conversation:
         session, resumed = self.memory.sessions.resume_or_start()
         return Conversation(
-            settings, self.memory, self._llm, self._log,
-            session=session, resumed=resumed, clock=self._clock, new_id=self.new_id, incognito=incognito,
+            TurnSteps(settings, self.memory, self._llm, self._log, self._clock), session,
+            new_id=self.new_id, resumed=resumed, incognito=incognito,
         )  # fmt: skip
 
     def new_id(self) -> str:
@@ -216,8 +216,8 @@ def lived(
 
     ``planning`` is how a search of memory is planned for a question; no reply of an evening is worth a plan.
     """
-    evening_settings = config.load(folder, _SETTINGS | {"RECALL_PLANNING": "off"})
-    settings = config.load(folder, _SETTINGS | {"RECALL_PLANNING": planning})
+    evening_settings = config.load_settings(folder, _SETTINGS | {"RECALL_PLANNING": "off"})
+    settings = config.load_settings(folder, _SETTINGS | {"RECALL_PLANNING": planning})
     transport, ids = FixedReplies(replies), itertools.count(1)
     clock = SetClock(datetime.fromisoformat(life["sessions"][0]["date"]).astimezone())
     llm = Llm(settings, log, clock=clock, transport=lambda: transport, boundary=lambda: _MARK)

@@ -1,4 +1,4 @@
-"""How well recall finds what is asked for, and how much of it arrives. ``python -m bench.recall --data FOLDER``
+"""How well recall finds what is asked for, and how much of it arrives. ``python -m bench.recall --data FOLDER``.
 
 Every history is lived in the real ``Memory`` (sessions stored and archived in order), and every question is asked
 when it could have been asked. Beside ours stand the plain ways, all from the same evidence in the same run.
@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import recall_fit
 from bench.recall_life import AskedQuestion, Embedding, HandedOver, by_pronoun, elsewhere, lived
 from bench.recall_orders import (
     COLUMNS,
@@ -34,30 +33,13 @@ from bench.recall_orders import (
     reciprocal_ranks,
 )
 from bench.recall_sets import Set, SetQuestion, name_of, read, shuffled
-from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS
+from recall.weights import BY_MEANING, BY_WORDS
 
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
 
-_VECTORS = ("dense", "dense_near", "dense_answering", "dense_session", "dense_session_best")
-_FACTS = ("facts", "fact_named")
-#: What the ablation takes out, one after the other.
-ABLATION: Mapping[str, tuple[str, ...]] = {
-    "words of the turn itself": ("words", "words_long", "coverage"),
-    "words of its neighbours": ("window",),
-    "words of its session": ("session", "session_best"),
-    "summaries": ("summary",),
-    "facts": _FACTS,
-    "what facts name": ("fact_named",),
-    "all vectors": _VECTORS,
-    "vectors of neighbours and session": _VECTORS[1:],
-    "times": ("near",),
-    "who is meant": ("meant", "by_user", "you_said"),
-    "length": ("length", "length_own"),
-    "kind of answer": ("asks", "time_wanted", "number_wanted"),
-    "place in the session": ("opening", "early"),
-    "age of the session": ("newer",),
-}
+_VECTORS = ("dense", "dense_apart", "dense_near", "dense_session", "dense_session_best")
+_FACTS = ("facts",)
 
 
 def main() -> None:
@@ -74,36 +56,22 @@ def main() -> None:
         _print_foreign(data, asked)
         _print_references(data, asked)
     _print_ablation(seen)
-    if asked.fit:
-        _print_left_out(seen)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="a folder with sets, *.json.gz or *.json")
     parser.add_argument("--sets", nargs="*", default=[], help="names of sets; all without it")
     parser.add_argument("--embeddings", choices=("hashed", "sentence", "server"), default="sentence")
-    parser.add_argument(
-        "--server", default="http://127.0.0.1:8901/v1", help="base URL of an embeddings server"
-    )
+    parser.add_argument("--server", default="http://127.0.0.1:8901/v1", help="base URL of an embeddings server")
     parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its model")
     parser.add_argument("--cache", type=Path, help="a folder that keeps vectors between runs")
     parser.add_argument(
-        "--foreign",
-        type=int,
-        default=40,
-        help="questions a history whose answer is not in it, or that say she",
+        "--foreign", type=int, default=40, help="questions a history whose answer is not in it, or that say she"
     )
-    parser.add_argument(
-        "--facts", action="store_true", help="learn the facts that a set has, as keys of turns"
-    )
+    parser.add_argument("--facts", action="store_true", help="learn the facts that a set has, as keys of turns")
     parser.add_argument(
         "--shuffle", action="store_true", help="deal the messages of a history out anew over its sessions"
-    )
-    parser.add_argument(
-        "--fit", action="store_true", help="fit weights with one set left out, and judge on it"
     )
     return parser.parse_args()
 
@@ -142,9 +110,7 @@ def _print_methods(asked: Sequence[AskedQuestion], embedder: str) -> None:
     _print_categories(asked)
 
 
-def _print_method(
-    name: str, asked: Sequence[AskedQuestion], scores: Callable[[AskedQuestion], Scores]
-) -> None:
+def _print_method(name: str, asked: Sequence[AskedQuestion], scores: Callable[[AskedQuestion], Scores]) -> None:
     print(_row(name, mean([_judged(one, scores(one)) for one in asked])), flush=True)
 
 
@@ -176,9 +142,7 @@ def _print_categories(asked: Sequence[AskedQuestion]) -> None:
 
 def _print_arrived(asked: Sequence[AskedQuestion]) -> None:
     """What stands in the prompt, alone and amid another talk; ``nothing`` is how often no memory does."""
-    print(
-        "\n" + _head("in the prompt", ("evidence", "or known", "facts", "tokens", "most tokens", "nothing"))
-    )
+    print("\n" + _head("in the prompt", ("evidence", "or known", "facts", "tokens", "most tokens", "nothing")))
     ways: Mapping[str, list[HandedOver]] = {
         "alone": [one.alone for one in asked],
         "amid another talk": [one.amid for one in asked],
@@ -199,9 +163,7 @@ def _print_foreign(data: Set, options: argparse.Namespace) -> None:
     if len(data.histories) > 1 and options.foreign:
         foreign = list(elsewhere(data, _embedding(options), options.cache, options.foreign))
         share = 100 * sum(bool(one.alone.tids) for one in foreign) / len(foreign)
-        print(
-            f"\nquestions of other histories that get anything: {share:.1f} % of {len(foreign)}", flush=True
-        )
+        print(f"\nquestions of other histories that get anything: {share:.1f} % of {len(foreign)}", flush=True)
 
 
 # -- what each part is worth
@@ -209,18 +171,7 @@ def _print_foreign(data: Set, options: argparse.Namespace) -> None:
 
 
 def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
-    print(f"\n## R@10 with each part taken out\n\n{_head('without', list(seen))}")
-    for name, parts in {"nothing": (), **ABLATION}.items():
-        print(_row(name, (_recall(asked, ("facts", *parts)) for asked in seen.values())))
-
-    single = sorted(
-        {
-            name
-            for table in (WITH_VECTORS, WITH_SENTENCES, WITH_HASHED)
-            for kind in table.values()
-            for name in kind
-        }
-    )
+    single = sorted({name for table in (BY_MEANING, BY_WORDS) for weights in table.values() for name in weights})
     print(f"\n## What each part alone is worth in R@10\n\n{_head('part', list(seen))}")
     whole = [_recall(asked, ("facts",)) for asked in seen.values()]
     for name in single:
@@ -239,8 +190,7 @@ def _print_references(data: Set, options: argparse.Namespace) -> None:
     found_by = {"without references": [one[1] for one in found], "with references": [one[2] for one in found]}
     for name, ways in found_by.items():
         shares = [
-            [_found_among(one[0], hits[:most]) for one, hits in zip(found, ways, strict=True)]
-            for most in (1, None)
+            [_found_among(one[0], hits[:most]) for one, hits in zip(found, ways, strict=True)] for most in (1, None)
         ]
         print(_row(f"{name} ({len(found)})", (100 * sum(share) / len(found) for share in shares)), flush=True)
 
@@ -252,21 +202,6 @@ def _found_among(question: SetQuestion, found: Iterable[str]) -> float:
 
 def _recall(asked: Sequence[AskedQuestion], without: Sequence[str]) -> float:
     return mean([_judged(one, ours(one, without=without)) for one in asked])[1]
-
-
-def _print_left_out(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
-    """Weights fitted on all other sets; sets of one family (the same name up to the first dash) go together."""
-    print(f"\n## Fitted without the set's family, judged on the set\n\n{_head('weights for', COLUMNS[:5])}")
-    for name, asked in seen.items():
-        others = [one for other, all_of in seen.items() if _family(other) != _family(name) for one in all_of]
-        for label, left_out in (("words alone", (*_VECTORS, "facts")), ("words and vectors", ("facts",))):
-            table = recall_fit.fit(others, left_out)
-            figures = [_judged(one, recall_fit.scores(one, table, left_out)) for one in asked]
-            print(_row(f"{name}, {label}", mean(figures)[:5]), flush=True)
-
-
-def _family(name: str) -> str:
-    return name.split("-", maxsplit=1)[0]
 
 
 if __name__ == "__main__":

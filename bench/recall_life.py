@@ -13,25 +13,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from bench.given_facts import learned
 from bench.recall_sets import Said, Set, SetQuestion, Talk
-from config import load
-from domain.languages import estimate, language_of
+from config import load_settings
 from domain.recollection import Recollection
 from domain.records import Round
 from domain.settings import Settings
-from domain.workers import Stop
-from llm import Layers, Llm, assemble
+from domain.workers import CancelToken
+from language.scripts import estimate, language_of
+from language.words import label_of
+from llm import Layers, Llm, assemble_prompt
 from memory import Memory
-from models.sentence_embedder import SentenceEmbedder
+from models.embeddings import SentenceEmbedder
+from recall import ranking
 from recall.embedding import HashedEmbedder
-from recall.questions import queries
-from recall.ranking import Evidence, ScoreParts
-from recall.words import label_of
+from recall.questions import build_queries
+from recall.ranking import Evidence, Ranked, ScoreParts
 
 if TYPE_CHECKING:
-    from domain.vectors import Embedder, Vector
+    from domain.indexes import Embedder, Vector
 
 _PATIENCE = 3600.0
 _AT_MOST = 20
@@ -40,10 +42,7 @@ _ANOTHER_TALK: Mapping[str, tuple[tuple[str, str], ...]] = {
     "en": (
         ("How long do I boil an egg?", "About seven minutes for a soft yolk, ten for a hard one."),
         ("The printer is jammed again.", "Open the tray at the back and pull the sheet out slowly."),
-        (
-            "Why is the sky red at dusk?",
-            "The light has a longer way through the air, which scatters the blue.",
-        ),
+        ("Why is the sky red at dusk?", "The light has a longer way through the air, which scatters the blue."),
         ("My keyboard has a sticky key.", "Try a little rubbing alcohol on a cotton bud."),
     ),
     "zh": (
@@ -68,11 +67,7 @@ class Embedding:
         """What the settings must say."""
         if self.kind != "server":
             return {}
-        return {
-            "EMBEDDING_MODEL": self.model,
-            "EMBEDDING_API_BASE": self.base,
-            "EMBEDDING_API_KEY": "none",
-        }
+        return {"EMBEDDING_MODEL": self.model, "EMBEDDING_API_BASE": self.base, "EMBEDDING_API_KEY": "none"}
 
     def opened(self, llm: Llm) -> Embedder:
         """The embedder."""
@@ -192,7 +187,7 @@ class LivedHistory:
     text_tid: dict[str, str] = field(default_factory=dict)
     number_of: dict[str, int] = field(default_factory=dict)
     session_of: dict[str, int] = field(default_factory=dict)
-    seen: list[tuple[Evidence, ScoreParts, Mapping[str, float]]] = field(default_factory=list)
+    seen: list[Evidence] = field(default_factory=list)
 
     def live(self, number: int, talk: Talk) -> None:
         """Store a session and archive it."""
@@ -207,10 +202,8 @@ class LivedHistory:
             turns = [turn for spoken in stored for turn in spoken.turns]
             facts = learned(session.session_id, talk.facts, turns, self.text_tid) if self.with_facts else None
             if facts:
-                self.memory.facts.learn(facts)
-        summary = talk.summary or self.llm.summarise(
-            "", stored, "zh" if self.language == "zh" else "en", Stop()
-        )
+                self.memory.fact_log.learn(facts)
+        summary = talk.summary or self.llm.summarise("", stored, "zh" if self.language == "zh" else "en", CancelToken())
         self.memory.rounds.save(session.session_id, summary, {})
 
     def _store(self, session_id: str, user: Said | None, assistant: Said | None) -> Round:
@@ -224,26 +217,24 @@ class LivedHistory:
 
     def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
         """Search for a question as a chat does, alone and amid another talk, and once whatever is found."""
-        self.memory.settle_index(_PATIENCE)
+        self.memory.index.settle(_PATIENCE)
         alone = (*([question.context] if question.context else []), question.text)
         another = self._another_talk(question.text)
         as_chatted = (
             self._handed_over(alone, when, ()),
-            self._handed_over(queries(another, question.text), when, another),
+            self._handed_over(build_queries(another, question.text), when, another),
         )
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
-        recollection = self.memory.recall(
-            alone, self._present(), when, self.generous.recall_limits, gated=False
-        )
+        recollection = self.memory.recall(alone, self._present(), when, self.generous.recall_limits, gated=False)
         spent = time.perf_counter() - started - self.embedder.seconds
-        evidence, parts, weights = self.seen[0]
+        evidence = self.seen[0]
         return AskedQuestion(
             question,
             recollection,
             evidence,
-            parts,
-            weights,
+            ranking.score_parts(evidence),
+            ranking.weights_for(evidence),
             tuple(self.tid_of.get(int(seq), "") for seq in evidence.seqs),
             self.found_of(recollection),
             tuple(self.number_of[summary.session_id] for summary in recollection.summaries),
@@ -265,16 +256,14 @@ class LivedHistory:
         known = frozenset(self.text_tid.get(turn, "") for fact in found.facts for turn in fact.turns)
         return HandedOver(tids, _block_tokens(found, asked[-1], when), len(found.facts), known | tids)
 
-    def ask_by_pronoun(
-        self, text: str, speaker: str, when: datetime
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def ask_by_pronoun(self, text: str, speaker: str, when: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What is handed over for a question about "she", without and with the messages before it."""
-        self.memory.settle_index(_PATIENCE)
+        self.memory.index.settle(_PATIENCE)
         said = (f"I saw my friend {speaker} today.", "How nice!", "The soup was good.", "Glad to hear.")
         about = text.replace(f"{speaker}'s", "her").replace(speaker, "she")
         without, resolved = (
             self.memory.recall(
-                queries(said, about), self._present(), when, self.usual.recall_limits, recent=recent
+                build_queries(said, about), self._present(), when, self.usual.recall_limits, recent=recent
             )
             for recent in ((), said)
         )
@@ -284,26 +273,23 @@ class LivedHistory:
         """The ids of its turns in the set, best first."""
         return tuple(dict.fromkeys(self.text_tid[text_id] for text_id in recollection.ranked))
 
-    def watch(self) -> None:
-        """Look at what is weighed from now on, and at the weights it gets."""
-        of_life = self.memory.finder.weigh
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Keep the evidence of everything that is ranked."""
+        rank = ranking.rank
 
-        def noticed(evidence: Evidence, parts: ScoreParts) -> Mapping[str, float]:
-            weights = of_life(evidence, parts)
-            self.seen.append((evidence, parts, weights))
-            return weights
+        def noticed(evidence: Evidence) -> Ranked:
+            self.seen.append(evidence)
+            return rank(evidence)
 
-        self.memory.finder.weigh = noticed
+        with patch.object(ranking, "rank", noticed):
+            yield
 
 
-def lived(
-    data: Set, embedding: Embedding, cache: Path | None, *, with_facts: bool = False
-) -> Iterator[AskedQuestion]:
+def lived(data: Set, embedding: Embedding, cache: Path | None, *, with_facts: bool = False) -> Iterator[AskedQuestion]:
     """Every question of a set, asked when the sessions before it, and no others, had been lived."""
     for name, talks in data.histories.items():
-        waiting = sorted(
-            (question for question in data.questions if question.history == name), key=lambda q: q.before
-        )
+        waiting = sorted((question for question in data.questions if question.history == name), key=lambda q: q.before)
         with opened_history(data.language, embedding, cache) as history:
             history.with_facts = with_facts
             for number in range(len(talks) + 1):
@@ -334,9 +320,7 @@ def by_pronoun(
     She was named two rounds before the question, so that only what is resolved can lead to her.
     """
     for name, talks in data.histories.items():
-        asked = [
-            (question, _named(question, talks)) for question in data.questions if question.history == name
-        ]
+        asked = [(question, _named(question, talks)) for question in data.questions if question.history == name]
         named = [(question, speaker) for question, speaker in asked if speaker]
         if not named:
             continue
@@ -360,13 +344,9 @@ def opened_history(language: str, embedding: Embedding, cache: Path | None) -> I
     """Live a history through the program in a folder of its own, and open what it left for recall."""
     with tempfile.TemporaryDirectory(prefix="old-friend-bench-") as folder:
         home = Path(folder)
-        more = {
-            "RECALL_SESSION_NUM": "5",
-            "RECALL_CONV_NUM": str(_AT_MOST * 2),
-            "RECALL_TOKENS": "100000",
-        }
-        usual = load(home, {}, embedding.settings)
-        generous = load(home, {}, {**embedding.settings, **more})
+        more = {"RECALL_SESSION_NUM": "5", "RECALL_CONV_NUM": str(_AT_MOST * 2), "RECALL_TOKENS": "100000"}
+        usual = load_settings(home, {}, embedding.settings)
+        generous = load_settings(home, {}, {**embedding.settings, **more})
         log = logging.Logger("bench", logging.CRITICAL)
         clock = StandingClock(datetime(2020, 1, 1).astimezone())
         llm = Llm(usual, log, clock=clock)
@@ -375,8 +355,8 @@ def opened_history(language: str, embedding: Embedding, cache: Path | None) -> I
         try:
             memory.start()
             history = LivedHistory(memory, llm, clock, usual, generous, embedder, language)
-            history.watch()
-            yield history
+            with history.watch():
+                yield history
         finally:
             memory.close()
             llm.close()
@@ -386,7 +366,7 @@ def _block_tokens(found: Recollection, text: str, when: datetime) -> int:
     """How many tokens a prompt has more for its memories, in whatever they are wrapped."""
     layers = Layers(text, when, language_of(text))
     with_memories, without = (
-        assemble(each, "=== 000000000000000000000000 ===")[-1].content
+        assemble_prompt(each, "=== 000000000000000000000000 ===")[-1].content
         for each in (replace(layers, recalled=found), layers)
     )
     return estimate(with_memories) - estimate(without)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.recall_life import AskedQuestion
-from recall.ranking import Evidence, ScoreParts, blended, shares
-from recall.weights import WORDS_ALONE
+from recall.ranking import Evidence, ScoreParts, weights_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,9 +30,7 @@ def mean(figures: Sequence[Figures]) -> list[float]:
     return [sum(column) / len(figures) for column in zip(*(one.values for one in figures), strict=True)]
 
 
-def judge(
-    asked: AskedQuestion, found: Sequence[str], sessions: Sequence[int], milliseconds: float
-) -> Figures:
+def judge(asked: AskedQuestion, found: Sequence[str], sessions: Sequence[int], milliseconds: float) -> Figures:
     """The figures of an order of turns (ids, best first) and of sessions (numbers, best first)."""
     import math
 
@@ -64,8 +61,7 @@ def ours(asked: AskedQuestion, *, without: Iterable[str] = ()) -> Scores:
     left_out = set(without)
     parts = {name: part for name, part in asked.parts.items() if name not in left_out}
     if not any(name.startswith("dense") for name in parts):
-        remark, length = asked.evidence.remark, asked.evidence.word_length
-        return by_weights(asked.evidence, parts, blended(WORDS_ALONE, shares(length, remark=remark)))
+        return by_weights(asked.evidence, parts, weights_for(replace(asked.evidence, similarity=None)))
     return by_weights(asked.evidence, parts, asked.weights)
 
 

@@ -106,9 +106,7 @@ def _dealt(talks: Sequence[Talk], chance: Random) -> tuple[Talk, ...]:
     chance.shuffle(users)
     chance.shuffle(replies)
     dealt = iter(zip(users, replies, strict=True))
-    return tuple(
-        replace(talk, rounds=tuple(next(dealt) for _ in talk.rounds), summary="", facts=()) for talk in talks
-    )
+    return tuple(replace(talk, rounds=tuple(next(dealt) for _ in talk.rounds), summary="", facts=()) for talk in talks)
 
 
 def _question(asked: dict[str, Any], histories: dict[str, tuple[Talk, ...]]) -> SetQuestion:
@@ -171,7 +169,6 @@ def _taking_turns(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, S
     """People talking to each other: each message says who speaks, as in a chat that was taken in from elsewhere."""
     roles: tuple[Role, Role] = ("user", "assistant")
     said = [
-        Said(roles[at % 2], f"{turn['speaker']}: {turn['text']}", str(turn["tid"]))
-        for at, turn in enumerate(turns)
+        Said(roles[at % 2], f"{turn['speaker']}: {turn['text']}", str(turn["tid"])) for at, turn in enumerate(turns)
     ]
     return tuple((said[at], said[at + 1] if at + 1 < len(said) else None) for at in range(0, len(said), 2))

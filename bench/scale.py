@@ -1,4 +1,4 @@
-"""How speed and size change as a life grows. ``python -m bench.scale --help``
+"""How speed and size change as a life grows. ``python -m bench.scale --help``.
 
 Everything goes through the real ``Memory``: rounds are stored and sessions archived as in life (many in one
 transaction, which only saves time), the real worker makes the vectors and the index. Each measurement runs in
@@ -52,9 +52,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.scale", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="bench.scale", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--sizes", default="1000,100000,1000000", help="turns stored, separated by commas")
     parser.add_argument("--dimension", type=int, default=384, help="length of the vectors")
     parser.add_argument("--rounds", type=int, default=10_000, help="rounds stored one by one (0: leave out)")
@@ -96,17 +94,14 @@ def _numbers(text: str) -> list[int]:
 def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.scale", "--one", measure, "--size", str(size)]
     command += ["--folder", str(folder), "--dimension", str(asked.dimension)]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1]
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1])
     measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
 
 def _say(measured: dict[str, Any]) -> None:
     shown = (
-        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in measured.items()
+        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in measured.items()
     )
     print("  ".join(shown), flush=True)
 
@@ -126,8 +121,8 @@ def _fill(asked: argparse.Namespace) -> dict[str, Any]:
             held = []
     _store(memory, held)
     stored = time.perf_counter()
-    memory.start_index()
-    settled = memory.settle_index(_A_LONG_TIME)
+    memory.index.start()
+    settled = memory.index.settle(_A_LONG_TIME)
     ended = time.perf_counter()
     memory.close()
     return {"fill": asked.size, "store_s": stored - began, "index_s": ended - stored, "settled": settled}
@@ -150,24 +145,20 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     """
     import config
 
-    settings = config.load(Path(asked.folder), {})
+    settings = config.load_settings(Path(asked.folder), {})
     memory = _memory(asked)
     session, _ = memory.sessions.resume_or_start()
-    memory.start_index()
+    memory.index.start()
     began = time.perf_counter()
-    ready = memory.settle_index(_A_LONG_TIME)
+    ready = memory.index.settle(_A_LONG_TIME)
     opened = time.perf_counter() - began
-    memory.recall(
-        ["a first question to warm up"], session.session_id, _WHEN, settings.recall_limits, gated=False
-    )
+    memory.recall(["a first question to warm up"], session.session_id, _WHEN, settings.recall_limits, gated=False)
     took: dict[bool, list[float]] = {False: [], True: []}
     found = 0
     for words, last_round in _questions(asked.size):
         for seeks, said in ((False, f"{words}."), (True, f"What was it about {words}?")):
             began = time.perf_counter()
-            recalled = memory.recall(
-                [last_round, said], session.session_id, _WHEN, settings.recall_limits, gated=False
-            )
+            recalled = memory.recall([last_round, said], session.session_id, _WHEN, settings.recall_limits, gated=False)
             took[seeks].append((time.perf_counter() - began) * 1000)
             found += bool(recalled.turns)
     resident, peak = _memory_used()
@@ -217,22 +208,20 @@ def _questions(size: int) -> list[tuple[str, str]]:
 def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
     """A round more, as the person waits for it, and its way into the index behind their back."""
     memory = _memory(asked)
-    memory.start_index()
-    memory.settle_index(_A_LONG_TIME)
+    memory.index.start()
+    memory.index.settle(_A_LONG_TIME)
     session, _ = memory.sessions.resume_or_start()
     waited, indexed = [], []
     for number in range(40):
         began = time.perf_counter()
-        memory.rounds.store(
-            session.session_id, f"another word {number}", "and an answer", _WHEN.isoformat(), "stop"
-        )
+        memory.rounds.store(session.session_id, f"another word {number}", "and an answer", _WHEN.isoformat(), "stop")
         stored = time.perf_counter()
-        memory.settle_index(60)
+        memory.index.settle(60)
         waited.append((stored - began) * 1000)
         indexed.append((time.perf_counter() - stored) * 1000)
     while memory.rounds.undo(session.session_id, 40):
         pass
-    memory.settle_index(60)
+    memory.index.settle(60)
     _, peak = _memory_used()
     memory.close()
     files, total = _size(Path(asked.folder))
@@ -249,13 +238,13 @@ def _store_round(asked: argparse.Namespace) -> dict[str, Any]:
 def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
     """Rounds stored one after another, each waiting until it is indexed, as in a very long evening."""
     memory = _memory(asked)
-    memory.start_index()
+    memory.index.start()
     session, _ = memory.sessions.resume_or_start()
     began = time.perf_counter()
     for spoken in life.sessions(asked.size * 2):
         for user, assistant in spoken.rounds:
             memory.rounds.store(session.session_id, user, assistant, _WHEN.isoformat(), "stop")
-            assert memory.settle_index(60)
+            assert memory.index.settle(60)
         session = memory.rounds.save(session.session_id, spoken.summary, {})
     took = time.perf_counter() - began
     memory.close()
@@ -280,9 +269,7 @@ def _memory(asked: argparse.Namespace) -> Memory:
         return uuid.uuid4().hex
 
     log = logging.getLogger("bench")
-    return Memory(
-        Path(asked.folder), life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log
-    )
+    return Memory(Path(asked.folder), life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log)
 
 
 def _size(folder: Path) -> tuple[int, int]:
@@ -296,9 +283,7 @@ def _p95(times: list[float]) -> float:
 
 def _memory_used() -> tuple[float, float]:
     """Resident now and at the most, in megabytes (Linux)."""
-    lines = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
-    )
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
     return int(lines["VmRSS"].split()[0]) / 1024, int(lines["VmHWM"].split()[0]) / 1024
 
 

@@ -53,9 +53,7 @@ def report(sizes: Sequence[int], dimension: int, one_by_one: int, folder: Path) 
     """Print a table for each size: every way, and how many times ours it takes."""
     failed = {way.peer: _not_installed(way) for way in _WAYS}
     for size in sizes:
-        print(
-            f"\n{size} rows of {dimension}, {one_by_one} more one by one (median, and mean with all upkeep)"
-        )
+        print(f"\n{size} rows of {dimension}, {one_by_one} more one by one (median, and mean with all upkeep)")
         titles = [title for _, title, _ in _COLUMNS]
         print(_line("", [*titles, "row / ours", "search / ours"]))
         ours: Mapping[str, float] = {}
@@ -90,9 +88,7 @@ def _not_installed(way: _Way) -> str:
     return "" if done.returncode == 0 else f"cannot be installed here: {_last_line(done.stderr)}"
 
 
-def _measured(
-    way: _Way, size: int, dimension: int, one_by_one: int, folder: Path
-) -> Mapping[str, float] | str:
+def _measured(way: _Way, size: int, dimension: int, one_by_one: int, folder: Path) -> Mapping[str, float] | str:
     """What was measured, or why nothing was."""
     place = folder / "peers" / f"{way.peer}-{size}"
     command = [str(_python(way)), "-m", "bench.scale_plain", way.peer, str(size), str(dimension)]

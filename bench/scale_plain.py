@@ -78,7 +78,7 @@ class Ours:
         return [int(hit.text_id) for hit in hits]
 
     def _rows(self, first: int, vectors: Floats) -> list[Any]:
-        from domain.vectors import VectorRow
+        from domain.indexes import VectorRow
 
         return [VectorRow(str(at), "conversation", "s", vector) for at, vector in enumerate(vectors, first)]
 
@@ -227,9 +227,7 @@ def _measure(way: Way, rows: int, dimension: int, one_by_one: int, folder: Path)
     texts = Texts(dimension)
     batches = list(texts.batches(rows))
     loaded = _took(lambda: way.load(iter(batches)))
-    more = [
-        (first + at, vector) for first, some in texts.batches(one_by_one) for at, vector in enumerate(some)
-    ]
+    more = [(first + at, vector) for first, some in texts.batches(one_by_one) for at, vector in enumerate(some)]
     added = [_took(lambda one=one: way.add(*one)) for one in more]  # type: ignore[misc]
     found: list[list[int]] = []
     way.nearest(texts.questions[0], _FEW)

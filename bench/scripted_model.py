@@ -85,9 +85,7 @@ async def scripted_model(seconds: float) -> AsyncIterator[Model]:
 
 def _whole(text: str) -> bytes:
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    body = json.dumps(
-        {"id": "1", "object": "chat.completion", "model": "scripted", "choices": [choice]}
-    ).encode()
+    body = json.dumps({"id": "1", "object": "chat.completion", "model": "scripted", "choices": [choice]}).encode()
     return _answer(body, "application/json")
 
 

@@ -165,16 +165,12 @@ async def _said(served: Served, person: int, text: str) -> str:
     return reply
 
 
-def _report(
-    asked: argparse.Namespace, seen: Seen, terminal: Sequence[float], resident: Sequence[float]
-) -> int:
+def _report(asked: argparse.Namespace, seen: Seen, terminal: Sequence[float], resident: Sequence[float]) -> int:
     median, p95, alone = statistics.median(seen.costs), _p95(seen.costs), statistics.median(terminal)
     grown = resident[2] / resident[1]
     print(f"people {asked.people}, rounds {len(seen.costs)}, the model takes {asked.model * 1000:.0f} ms")
     print(f"errors {len(seen.errors)}, words of one person found with another or in a log {len(seen.leaks)}")
-    print(
-        f"cost of a round: median {median:.1f} ms (bar {_MEDIAN_BAR:.0f}), p95 {p95:.1f} ms (bar {_P95_BAR:.0f})"
-    )
+    print(f"cost of a round: median {median:.1f} ms (bar {_MEDIAN_BAR:.0f}), p95 {p95:.1f} ms (bar {_P95_BAR:.0f})")
     print(f"  of these a first round, which makes a memory: median {statistics.median(seen.first):.1f} ms")
     print(
         f"the terminal's way: median {alone:.1f} ms, p95 {_p95(terminal):.1f} ms; over HTTP {median / alone:.2f} times"
@@ -299,12 +295,10 @@ def opened(asked: argparse.Namespace) -> Iterator[People]:
     from llm import Llm
     from people import People, Registry, registry_in
 
-    settings = config.load(Path(asked.folder), _environment(asked))
+    settings = config.load_settings(Path(asked.folder), _environment(asked))
     debug = DebugLog(settings.log_dir, settings.secrets)
     llm, registry = Llm(settings, debug.log, clock=_now), Registry(registry_in(settings.data_dir), _now)
-    people = People(
-        settings, llm, registry, debug.log, clock=_now, new_id=_new_id, most_open=settings.open_memories
-    )
+    people = People(settings, llm, registry, debug.log, clock=_now, new_id=_new_id, most_open=settings.open_memories)
     try:
         yield people
     finally:
@@ -319,9 +313,9 @@ def _serve(asked: argparse.Namespace) -> None:
     import uvicorn
 
     from interfaces.http.app import make_app
-    from interfaces.http.serving import take_short_turns
+    from interfaces.http.serving import shorten_thread_turns
 
-    take_short_turns()
+    shorten_thread_turns()
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
@@ -329,32 +323,27 @@ def _serve(asked: argparse.Namespace) -> None:
         people.prepare()
         server = uvicorn.Server(uvicorn.Config(make_app(people, "bench"), log_level="warning", backlog=2_000))
         print(listening.getsockname()[1], flush=True)
-        signal.signal(
-            signal.SIGTERM, lambda *_: None
-        )  # uvicorn hears it, and sends it again when it has ended
+        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn hears it, and sends it again when it has ended
         server.run(sockets=[listening])
 
 
 def _talk(asked: argparse.Namespace) -> None:
     """The same rounds as in the terminal: one memory, one session, and the model's time taken off each."""
     from conversation import Conversation
-    from domain.workers import Stop
+    from domain.workers import CancelToken
 
     with opened(asked) as people, people.companion("me") as me:
         people.prepare()
         me.memory.start()
         costs = []
         for _ in range(3):
-            conversation = Conversation(
-                me.settings, me.memory, me.llm, me.log,
-                session=me.memory.sessions.start(), clock=_now, new_id=_new_id,
-            )  # fmt: skip
+            conversation = Conversation(me.turn_steps(), me.memory.sessions.start(), new_id=_new_id)
             for said in _rounds(asked.rounds):
                 began = time.perf_counter()
-                list(conversation.turn(f"{marker_of(0)} {said}", Stop(), stream=False))
+                list(conversation.turn(f"{marker_of(0)} {said}", CancelToken(), stream=False))
                 costs.append((time.perf_counter() - began - asked.model) * 1000)
-                conversation.fold_ahead()
-                me.memory.settle_index(10)
+                conversation.compact_ahead()
+                me.memory.index.settle(10)
             conversation.close()
     print(json.dumps(costs[1:]), flush=True)
 

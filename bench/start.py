@@ -1,5 +1,5 @@
 """How long a person waits for the first prompt, and how quickly keys answer. ``python -m bench.start
---help``
+--help``.
 
 The program runs in a pseudo-terminal with a memory of many sessions, as it does for a person. With
 peers, other chat programs that pip can install start beside it in the same run, in turn, from a
@@ -71,9 +71,7 @@ def main() -> None:
         helped = [_seconds((*ours[:2], "--help"), _environment(home)) for _ in range(asked.runs)]
         print(f"{'--help':32} {statistics.median(helped):7.3f} s")
         delays = _key_delays(ours, _environment(home))
-        print(
-            f"{'a key, while libraries load':32} {statistics.median(delays):7.3f} s, at most {max(delays):.3f} s"
-        )
+        print(f"{'a key, while libraries load':32} {statistics.median(delays):7.3f} s, at most {max(delays):.3f} s")
 
 
 def _arguments() -> argparse.Namespace:
@@ -116,7 +114,7 @@ def _remember(folder: Path, sessions: int) -> None:
                 memory.rounds.store(session.session_id, user, assistant, session.start_timestamp, "stop")
             memory.rounds.save(session.session_id, each.summary, {})
         memory.start()
-        memory.settle_index(600)
+        memory.index.settle(600)
     finally:
         memory.close()
 
@@ -134,9 +132,7 @@ def _to_prompt(program: Program, environment: Mapping[str, str]) -> float:
 
     needed = {"OPENAI_API_KEY": "sk-none"} if program.package else {}
     began = time.perf_counter()
-    process = spawn(
-        program.command[0], list(program.command[1:]), env={**environment, **needed}, encoding=None
-    )
+    process = spawn(program.command[0], list(program.command[1:]), env={**environment, **needed}, encoding=None)
     process.delaybeforesend = None
     try:
         process.expect_exact(program.prompt, timeout=_PATIENCE)

@@ -26,8 +26,8 @@ import httpx2
 import config
 from domain.events import Notice
 from domain.recollection import Recollection
-from domain.workers import Stop
-from jobs.chapters import WritingChapters
+from domain.workers import CancelToken
+from jobs.chapters import ChapterWriter
 from llm import Llm
 from memory import Memory
 
@@ -80,14 +80,12 @@ class _Lived:
         self._names: dict[str, str] = {}
         self._made = 0
         self.now = _evening(self._sessions[0][0])
-        self.settings = config.load(folder, _SETTINGS)
+        self.settings = config.load_settings(folder, _SETTINGS)
         written = WrittenChapters(life["chapters"], [session[-1] for session in self._sessions])
         log = logging.Logger("quiet", logging.CRITICAL)
         self.llm = Llm(self.settings, log, clock=self.clock, transport=lambda: written, stream=False)
-        self.memory = Memory(
-            self.settings.data_dir, self.llm.embedder, clock=self.clock, new_id=self._new_id, log=log
-        )
-        self.memory.start_index()
+        self.memory = Memory(self.settings.data_dir, self.llm.embedder, clock=self.clock, new_id=self._new_id, log=log)
+        self.memory.index.start()
 
     def until(self, day: str) -> None:
         """Live all sessions up to a day that were not lived yet, and write the chapters that are due."""
@@ -95,10 +93,10 @@ class _Lived:
             if self._sessions[at - 1][0] > day:
                 break
             self._live(at)
-        for event in WritingChapters(self.memory, self.llm).run(Stop()):
+        for event in ChapterWriter(self.memory, self.llm).run(CancelToken()):
             if isinstance(event, Notice):
                 raise RuntimeError(event.details["error"])
-        self.memory.settle_index(60)
+        self.memory.index.settle(60)
         self.now = _evening(day)
 
     def recall(self, question: str) -> Recollection:

@@ -3,9 +3,9 @@
     python -m bench.truth --life life-en.json [life-zh.json] --base http://127.0.0.1:8920/v1 --keep FOLDER [--json]
 
 The evenings are lived with fixed words on both sides (``bench.living``); a real model makes summaries, notes,
-comparisons and images of them, each of its replies kept. Then each question is asked in a new session on the day
-``asked_on``, and no answer is wanted: what counts is what is *handed over* to answer it from, that is images, summary,
-facts and recalled records, without the standing system prompt and without the question.
+comparisons and personas of them, each of its replies kept. Then each question is asked in a new session on the day
+``asked_on``, and no answer is wanted: what counts is what is *handed over* to answer it from, that is personas,
+summary, facts and recalled records, without the standing system prompt and without the question.
 
 Answerable: every expression in ``needs`` stands in it. Stale: one in ``not_as_present`` stands in it, and nothing
 beside it (in the fields of its record, or near it on its line) says that it is over, until when it held, that another
@@ -30,8 +30,8 @@ from typing import Any
 
 from bench.kept_replies import KeptReplies, Messages
 from bench.living import Life, Lived, Seen, lived, read_life
-from domain.languages import estimate
-from domain.records import IMAGES
+from domain.records import PERSONAS
+from language.scripts import estimate
 
 _FORGOTTEN = "asked to be forgotten"
 #: How far from what is stale its mark may stand, in characters.
@@ -192,14 +192,14 @@ def _all_but_said(one: Seen) -> str:
 
 
 def unfounded_lines(whole: Lived) -> tuple[int, tuple[str, ...]]:
-    """How many lines the images have, and those that rest on no turn."""
+    """How many lines the personas have, and those that rest on no turn."""
     lines: list[str] = []
     without: list[str] = []
-    for image in IMAGES:
-        own = [line.strip() for line in whole.memory.personas.read(image).splitlines() if line.strip()]
-        founded = {one.line.strip() for one in whole.memory.personas.line_evidence(image) if one.turns}
+    for persona in PERSONAS:
+        own = [line.strip() for line in whole.memory.personas.read(persona).splitlines() if line.strip()]
+        founded = {one.line.strip() for one in whole.memory.personas.line_evidence(persona) if one.turns}
         lines += own
-        without += [f"{image}: {line}" for line in own if line not in founded]
+        without += [f"{persona}: {line}" for line in own if line not in founded]
     return len(lines), tuple(without)
 
 
@@ -207,8 +207,7 @@ def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger
     """Live a life, ask its questions and judge what is handed over for them."""
     with lived(life, replies, folder, log, planning) as whole:
         found = [
-            judged(life["name"], question, whole.ask(question["q"], reply="…")[0])
-            for question in life["questions"]
+            judged(life["name"], question, whole.ask(question["q"], reply="…")[0]) for question in life["questions"]
         ]
         lines, without = unfounded_lines(whole)
         seen = whole.transport.seen
@@ -242,7 +241,7 @@ def findings(truth: Truth) -> Iterator[str]:
         yield from (f"    stale: {line}" for line in one.stale)
     yield f"secret: in {len(truth.secret)} of {truth.requests} later requests"
     yield from (f"    {name}" for name in truth.secret)
-    yield f"image lines without a turn: {len(truth.unfounded)} of {truth.lines}"
+    yield f"persona lines without a turn: {len(truth.unfounded)} of {truth.lines}"
     yield from (f"    {line}" for line in truth.unfounded)
     yield "asked of the model: " + ", ".join(f"{kind} {count}" for kind, count in truth.replies.items())
 

@@ -1,85 +1,88 @@
-"""Writes what is generated from the program: the commands, the tables, the transcripts.
+"""Writes the generated parts of the documents: tables of commands and settings, transcripts, screenshots.
 
-``make docs`` writes all of it, the transcript and the screenshot from a real run;
-``python -m docs.generate --tables`` writes the tables alone. ``python -m docs.generate --figures printed.txt`` puts
-what ``make torture`` printed into docs/reliability.md.
+``make docs`` writes all of them; the transcripts and screenshots come from a real run. ``python -m docs.generate
+--tables`` writes only the tables. ``python -m docs.generate --figures FILE`` copies the figures that ``make torture``
+printed into docs/reliability.md.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from domain.languages import Language
 from domain.settings import TABLE as SETTINGS
 from interfaces.messages import Words
-from interfaces.terminal.commands.command_table import TABLE as COMMANDS
-from interfaces.terminal.commands.helping import usage
+from interfaces.terminal.commands.command_table import BY_NAME
+from interfaces.terminal.commands.help import DAILY, format_usage
+from language.scripts import Language
+from tests.torture.__main__ import PROMISES
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES: dict[Language, str] = {"en": "README.md", "zh": "README.zh.md"}
-_HEADS: dict[Language, tuple[str, str, str, str, str]] = {
-    "en": ("command", "what it does", "setting", "default", "what you get"),
-    "zh": ("命令", "作用", "设置", "默认值", "说明"),
-}
+_HEADS: dict[Language, tuple[str, str]] = {"en": ("command", "what it does"), "zh": ("命令", "作用")}
 
 
-def commands_page() -> str:
-    """docs/commands.md, from the table of commands."""
-    lines = [
-        "# Commands · 命令",
-        "",
-        "Made from the table in `interfaces/terminal/commands/command_table.py` by `make docs`.",
-        "",
-        "| command · 命令 | what it does | 作用 | asks first · 先问 |",
-        "|---|---|---|---|",
-    ]
-    for command in COMMANDS:
-        asks = "yes · 是" if command.destructive else ""
-        told = " | ".join(Words(language).say(f"command.{command.name}") for language in READMES)
-        lines.append(f"| `{_cell(usage(command))}` | {told} | {asks} |")
-    return "\n".join([*lines, "", *_keys()]) + "\n"
+def commands_table(language: Language, names: Iterable[str]) -> str:
+    """The commands with these names and what they do, in one language."""
+    command_head, does_head = _HEADS[language]
+    rows = [f"| `/{name}` | {Words(language).say(f'command.{name}')} |" for name in names]
+    return "\n".join([f"| {command_head} | {does_head} |", "|---|---|", *rows])
 
 
-def _keys() -> list[str]:
-    """What the help says of keys, in both languages."""
-    return [line for language in READMES for line in (Words(language).say("help.keys"), "")][:-1]
+def all_commands() -> str:
+    """Every command, in both languages, and whether it asks first."""
+    lines = ["| command · 命令 | what it does | 作用 | asks first · 先问 |", "|---|---|---|---|"]
+    for command in BY_NAME.values():
+        texts = " | ".join(Words(language).say(f"command.{command.name}") for language in READMES)
+        lines.append(f"| `{_cell(format_usage(command))}` | {texts} | {'yes · 是' if command.destructive else ''} |")
+    return "\n".join(lines)
 
 
-def commands_table(language: Language) -> str:
-    """The table of commands for a README."""
-    heads, say = _HEADS[language], Words(language).say
-    rows = [f"| `{_cell(usage(command))}` | {say(f'command.{command.name}')} |" for command in COMMANDS]
-    return "\n".join([f"| {heads[0]} | {heads[1]} |", "|---|---|", *rows])
-
-
-def settings_table(language: Language) -> str:
-    """The table of settings for a README."""
-    heads, words = _HEADS[language], Words(language)
-    rows = []
+def settings_table() -> str:
+    """Every setting with its default, in both languages."""
+    lines = ["| setting · 设置 | default · 默认值 | what you get | 说明 |", "|---|---|---|---|"]
     for row in SETTINGS:
-        default = f"`{row.default}`" if row.default else ""
-        rows.append(f"| `{row.name}` | {default} | {words.setting(row)} |")
-    return "\n".join([f"| {heads[2]} | {heads[3]} | {heads[4]} |", "|---|---|---|", *rows])
+        texts = " | ".join(Words(language).describe_setting(row) for language in READMES)
+        lines.append(f"| `{row.name}` | {f'`{row.default}`' if row.default else ''} | {texts} |")
+    return "\n".join(lines)
+
+
+def promise_tests() -> str:
+    """Each promise with the tests that hold it, as arguments of pytest."""
+    rows = [f"| {one.name} | {'<br>'.join(f'`{test}`' for test in one.tests)} |" for one in PROMISES if one.tests]
+    return "\n".join(["| promise | tests |", "|---|---|", *rows])
+
+
+def pages() -> dict[str, dict[str, str]]:
+    """Each page with generated parts: the name of the part and its content."""
+    keys = "\n\n".join(Words(language).say("help.keys") for language in READMES)
+    return {
+        **{name: {"commands": commands_table(language, DAILY)} for language, name in READMES.items()},
+        "docs/commands.md": {"commands": all_commands(), "keys": keys},
+        "docs/reliability.md": {"tests": promise_tests()},
+        "docs/settings.md": {"settings": settings_table()},
+    }
 
 
 def put(text: str, name: str, content: str) -> str:
-    """Put content between the marks of a generated part. Raises ValueError when the marks are not there."""
+    """Replace a generated part. Raises ValueError when the page has no place for it."""
     marks = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not marks.search(text):
         raise ValueError(f"no place for {name}")
     return marks.sub(lambda found: f"{found[1]}{content}\n{found[2]}", text)
 
 
-def with_tables(text: str, language: Language) -> str:
-    """A README with its tables as the program has them now."""
-    return put(put(text, "commands", commands_table(language)), "settings", settings_table(language))
+def with_parts(text: str, parts: Mapping[str, str]) -> str:
+    """A page with its generated parts replaced."""
+    for name, content in parts.items():
+        text = put(text, name, content)
+    return text
 
 
 def with_figures(text: str, printed: str) -> str:
-    """docs/reliability.md with what a run of the torture printed: a row for each of its lines, and how long it took."""
+    """docs/reliability.md with the figures of a torture run: one row per promise, and how long it took."""
     lines = re.findall(r"^(\w+) .* tried +(\d+) +violated +(\d+) ", printed, re.MULTILINE)
     for name, tried, violated in lines:
         row = re.compile(rf"^(\| {name} \|.*\|) [\d,–]+ \| [\d,–]+ \|$", re.MULTILINE)
@@ -95,23 +98,22 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write everything, or what the arguments name."""
+    """Write everything, or only what the arguments name."""
     if "--figures" in arguments:
         page, printed = ROOT / "docs" / "reliability.md", Path(arguments[-1])
         page.write_text(
-            with_figures(page.read_text(encoding="utf-8"), printed.read_text(encoding="utf-8")),
-            encoding="utf-8",
+            with_figures(page.read_text(encoding="utf-8"), printed.read_text(encoding="utf-8")), encoding="utf-8"
         )
         return
-    (ROOT / "docs" / "commands.md").write_text(commands_page(), encoding="utf-8")
-    for language, name in READMES.items():
-        readme = ROOT / name
-        text = with_tables(readme.read_text(encoding="utf-8"), language)
-        if "--tables" not in arguments:
-            from docs.transcript import transcript
+    transcripts = {}
+    if "--tables" not in arguments:
+        from docs.transcript import transcript
 
-            text = put(text, "transcript", transcript(language))
-        readme.write_text(text, encoding="utf-8")
+        transcripts = {f"transcript.{language}": transcript(language) for language in READMES}
+    for name, parts in pages().items():
+        page = ROOT / name
+        more = transcripts if name == "docs/commands.md" else {}
+        page.write_text(with_parts(page.read_text(encoding="utf-8"), {**parts, **more}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from domain.facts import Learned, NewFact, NewNote, Slot, Window
-from domain.languages import Language
 from domain.records import Quoted
+from language.scripts import Language
 from memory import Memory
 from people import ME, People
 from tests.interfaces.http import browser as browsers
@@ -99,7 +99,7 @@ def _pictures(browser: Browser, home: Path, language: Language) -> None:
     with (
         ScriptedServer() as model,
         here(
-            home, doors=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m", USER_NAME=_NAMES[language]
+            home, routers=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m", USER_NAME=_NAMES[language]
         ) as served,
     ):  # fmt: skip
         assert served.people
@@ -128,7 +128,7 @@ def live(people: People, language: Language) -> None:
                     notes.append(NewNote(f"note {number}", text, matter, 7, "active", (turn,)))
                     facts.append(_fact(number, matter, text, language, when, turn))
             learned = Learned(Window(turn, session, (turn,)), tuple(notes), tuple(facts))
-            assert memory.facts.learn(learned)
+            assert memory.fact_log.learn(learned)
         said, reply = _TONIGHT[language]
         tonight = memory.sessions.start()
         when = _ago(0)

@@ -1,4 +1,4 @@
-"""A transcript and a screenshot from a real run, in a pseudo-terminal, with the stand-in."""
+"""A transcript and a screenshot from a real run, in a pseudo-terminal, with the demo model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from domain.languages import Language
+from language.scripts import Language
 from tests.interfaces.terminal.pseudo import Terminal, chatting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,10 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _FIRST_WORDS = 5.0
 _COLUMNS, _ROWS = 92, 50
 _LINES: dict[Language, tuple[list[str], list[str]]] = {
-    "en": (
-        ["My dog is called Biscuit and he is afraid of thunder.", "/save"],
-        ["What was my dog afraid of?", "/why"],
-    ),
+    "en": (["My dog is called Biscuit and he is afraid of thunder.", "/save"], ["What was my dog afraid of?", "/why"]),
     "zh": (["我的狗叫饼干，它很怕打雷。", "/save"], ["我的狗怕什么？", "/why"]),
 }
 _LOCALE: dict[Language, str] = {"en": "en_US.UTF-8", "zh": "zh_CN.UTF-8"}

@@ -1,10 +1,10 @@
 """Everything that can go wrong, as one tree. The tree is the design:
 
     OldFriendError                 exit   what a person can do
-    ├── SettingsError                 2   mend the setting that is named
+    ├── SettingsError                 2   correct the named setting
     ├── UsageError                    2   look at --help
     ├── Interrupted                 130   nothing: they asked for it
-    ├── ModelError                    1   (the model server; nothing was stored)
+    ├── ModelError                    1   (nothing was stored)
     │   ├── Unreachable               3   wait, or look at the base URL and the network
     │   │   └── Insecure              1   look at http or https in the base URL, and at the certificate
     │   ├── TimedOut                  3   wait, or raise REQUEST_TIMEOUT
@@ -13,20 +13,20 @@
     │   ├── QuotaExhausted            1   look at the account
     │   ├── Unauthorized              1   look at the key
     │   ├── NotFound                  1   look at the model's name or the base URL
-    │   ├── ContextTooLong            1   fold or shorten
+    │   ├── ContextTooLong            1   compact or shorten
     │   ├── ContentFiltered           1   say it differently
     │   ├── BadRequest                1   look at what the server says
     │   └── BadReply                  3   try again; look at the base URL
-    ├── EmbeddingError                3   recall goes on by words
+    ├── EmbeddingError                3   recall uses words only
     └── StorageError                  1
         ├── DataInUse                 4   close the other program
         ├── Damaged                   4   restore a backup; nothing was touched
         ├── NewerSchema               4   use the newer program
-        ├── DiskFull                  1   make room
+        ├── DiskFull                  1   free some space
         └── ReadOnly                  1   make the folder writable
 
-An error carries a message key and its details, never a sentence: the words a person reads stand in
-``interfaces/messages``, one table a language. ``str(error)`` is for logs only.
+An error has a message key and details, never a sentence; the texts are in ``interfaces/messages``, one table per
+language. ``str(error)`` is for logs only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import ClassVar
 
 
 class Exit(IntEnum):
-    """What the process tells its caller."""
+    """Exit codes of the process."""
 
     OK = 0
     FAILED = 1
@@ -88,14 +88,14 @@ class UsageError(OldFriendError):
 
 
 class Interrupted(OldFriendError):
-    """The person stopped it. Nothing was shown yet, so nothing is kept."""
+    """The person cancelled before anything was shown, so nothing is stored."""
 
     default_key = "interrupted"
     exit_code = Exit.INTERRUPTED
 
 
 class ModelError(OldFriendError):
-    """The model server did not give a reply that can be used."""
+    """The model server did not give a usable reply."""
 
     default_key = "model.failed"
 
@@ -142,7 +142,7 @@ class QuotaExhausted(ModelError):
 
 
 class ServerFault(ModelError):
-    """500, 502, 503, 529 and their kind."""
+    """500, 502, 503, 529 and similar."""
 
     default_key = "model.server_fault"
     exit_code = Exit.TRY_LATER
@@ -174,13 +174,13 @@ class ContentFiltered(ModelError):
 
 
 class BadRequest(ModelError):
-    """Any other 4xx: the server says what it did not like."""
+    """Any other 4xx, with the server's explanation."""
 
     default_key = "model.bad_request"
 
 
 class BadReply(ModelError):
-    """Something came back, but not a whole reply: HTML, empty, malformed, cut."""
+    """An answer that is not a complete reply: HTML, empty, malformed, truncated."""
 
     default_key = "model.bad_reply"
     exit_code = Exit.TRY_LATER
@@ -188,7 +188,7 @@ class BadReply(ModelError):
 
 
 class EmbeddingError(OldFriendError):
-    """No vectors to be had now. Recall goes on by words."""
+    """No vectors available now; recall uses words only."""
 
     default_key = "embedding.failed"
     exit_code = Exit.TRY_LATER
@@ -202,33 +202,33 @@ class StorageError(OldFriendError):
 
 
 class DataInUse(StorageError):
-    """Another program holds the data directory."""
+    """Another program uses the data directory."""
 
     default_key = "storage.in_use"
     exit_code = Exit.DATA
 
 
 class Damaged(StorageError):
-    """The database is not what was written. It is left as it is."""
+    """The database is damaged. It is not changed."""
 
     default_key = "storage.damaged"
     exit_code = Exit.DATA
 
 
 class NewerSchema(StorageError):
-    """The database was written by a newer program. It is left as it is."""
+    """The database was written by a newer version. It is not changed."""
 
     default_key = "storage.newer_schema"
     exit_code = Exit.DATA
 
 
 class DiskFull(StorageError):
-    """No room left on the disk; the last write was taken back whole."""
+    """The disk is full; the last write was rolled back."""
 
     default_key = "storage.disk_full"
 
 
 class ReadOnly(StorageError):
-    """The data directory may not be written."""
+    """The data directory is not writable."""
 
     default_key = "storage.read_only"

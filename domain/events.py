@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from domain.errors import ModelError
-from domain.facts import News
+from domain.facts import SessionChanges
 from domain.recollection import Recollection, SearchStep
 from domain.records import Finish, InFlight, Round, Session, Summary
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Something worth saying that stops nothing: a message key and its details."""
+    """A notice that interrupts nothing: a message key and its details."""
 
     key: str
     details: Mapping[str, object] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """The next words of the model's thinking: may be shown, is never kept."""
+    """The next words of the model's thinking: may be shown, never stored."""
 
     text: str
 
@@ -40,17 +40,16 @@ class Retrying:
 
     error: ModelError
     attempt: int
-    of: int
+    tries: int
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply that ended.
+    """A finished reply.
 
-    ``text`` is what was shown, without thinking and without white space at its ends. ``finish`` tells how it
-    ended. Token counts are the server's, None when it gave none. ``truncated``: the server read far less
-    than was sent.
+    ``text`` is what was shown, stripped and without thinking. Token counts are the server's, None if it gave none.
+    ``truncated``: the server read far less than was sent.
     """
 
     text: str
@@ -62,18 +61,18 @@ class Reply:
     truncated: bool
 
 
-#: What comes while a reply is made.
+#: Events during a reply.
 StreamEvent = TextDelta | ReasoningDelta | Retrying
-#: The same with the Reply, which comes last.
+#: The same with the final Reply.
 ReplyEvent = StreamEvent | Reply
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How a session stands when it is taken up, or begun. ``last_spoken``: when the last round of any session ended.
+    """The state of a session when it is resumed or begun. ``last_spoken``: when the last round of any session ended.
 
-    ``keeping``: how many sessions fell silent and are kept by themselves. ``news``: what the session before changed in
-    what is known, as long as nothing was said in this one.
+    ``keeping``: how many idle sessions are being saved automatically. ``news``: the changes of facts by the previous
+    session, as long as this one has no messages.
     """
 
     session: Session
@@ -85,19 +84,19 @@ class Opening:
     rounds_kept: int
     last_spoken: str | None
     keeping: int
-    news: News
+    news: SessionChanges
 
 
 @dataclass(frozen=True)
 class Recalled:
-    """What came to mind before the reply; may be nothing."""
+    """What was recalled before the reply; may be empty."""
 
     recollection: Recollection
 
 
 @dataclass(frozen=True)
 class Replied:
-    """The reply is whole, or marked as cut, and stored (unless nothing is written now)."""
+    """The reply is complete or marked as truncated, and stored unless the session is incognito."""
 
     round: Round
     reply: Reply
@@ -108,7 +107,7 @@ class Replied:
 class MemoryAnswer:
     """A question was answered from memory alone, and nothing of it is stored.
 
-    ``known``: the memory holds an answer. Where nothing was found no model was asked: there is no ``reply``.
+    ``known``: the memory contains an answer. If nothing was found, no model was asked and ``reply`` is None.
     """
 
     question: str
@@ -118,7 +117,7 @@ class MemoryAnswer:
 
     @property
     def text(self) -> str:
-        """The answer; empty where nothing was found."""
+        """The answer; empty if nothing was found."""
         return self.reply.text if self.reply else ""
 
 

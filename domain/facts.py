@@ -1,10 +1,10 @@
-"""What is known: notes and facts drawn from talk, relations between what facts name, and what changed.
+"""What is known: notes and facts extracted from messages, relations between things in facts, and changes.
 
-    turn -> note -> fact -> line of an image
+    message -> note -> fact -> line of a persona
 
-Turns are the truth; everything here names the turns it rests on and goes with any of them. Nothing is deleted when life
-changes: a fact that changed or ended keeps its place with ``until``, one that was never true is ``corrected``, one that
-may no longer hold is doubtful until the person speaks of it.
+Messages are the truth; everything here lists the messages it is based on (``turns``) and is deleted with any of them.
+Later changes delete nothing: a fact that changed or ended gets ``until``, one that was never true is ``corrected``, and
+one that may no longer hold is doubtful until the person mentions it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Decided = Literal["model", "hand"]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a value is the value of: in the normal form of ``facts.slots``, equal for equal matters."""
+    """Subject and attribute of a value, in the normal form of ``facts.slots``."""
 
     subject: str
     attribute: str
@@ -34,7 +34,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class NewNote:
-    """One matter of a stretch of talk, to be stored. ``turns`` are the text_ids it rests on; importance is 1 to 10."""
+    """A note to be stored. ``turns`` are the text_ids of its messages; importance is 1 to 10."""
 
     text_id: str
     text: str
@@ -76,7 +76,7 @@ class NewFact:
 
 @dataclass(frozen=True, slots=True)
 class NewRelation:
-    """How two things that a fact names stand to each other, to be stored with it."""
+    """A relation between two things in a fact, to be stored with it."""
 
     source: str
     relation: str
@@ -86,7 +86,7 @@ class NewRelation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of a known fact, and why.
+    """A change to a known fact.
 
     ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
     counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed,
@@ -120,7 +120,7 @@ class Fact:
 
     It holds from ``since`` (its ``start`` where that is known, else when it was said) ``until`` something ended it, and
     ``replaced_by`` is what did. ``seen`` is when it was last said or confirmed. ``kept``: the person wants it kept.
-    ``first_told`` is the statement as it was learned, where a name in it was corrected since.
+    ``first_statement`` is the statement as it was learned, where a name in it was corrected since.
     """
 
     number: int
@@ -153,31 +153,31 @@ class Fact:
     decided: Decided = "model"
     importance: int = 5
     topic: str = ""
-    first_told: str = ""
+    first_statement: str = ""
 
     @property
     def current(self) -> bool:
-        """Whether it holds now, as far as anybody said."""
+        """Whether it holds now, as far as known."""
         return not self.until and not self.corrected
 
     @property
-    def began(self) -> str:
-        """Since when it holds or held; "" where it was over before anybody told of it, and nobody said since when."""
+    def holds_since(self) -> str:
+        """Its start; "" if it was already past when said and no start was given."""
         return "" if self.until and self.until < self.since[: len(self.until)] else self.since
 
     @property
-    def words(self) -> str:
-        """Every word that it holds."""
-        told = (
+    def all_words(self) -> str:
+        """All its words."""
+        own = (
             self.restatement,
             self.subject,
             self.attribute,
             self.value,
             self.location,
             self.slot.subject,
-            self.first_told,
+            self.first_statement,
         )
-        return "\n".join((*told, *self.keywords, *self.persons, *self.entities))
+        return "\n".join((*own, *self.keywords, *self.persons, *self.entities))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +192,18 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class FactEvent:
-    """One thing that happened to a fact: it was learned, confirmed, changed, ended, corrected, doubted, put right."""
+    """An event of a fact: learned, confirmed, changed, ended, corrected, doubted, put right."""
 
     fact: str
-    what: str
+    kind: str
     when: str
     stored_at: str
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class KnownCounts:
-    """How much is known: notes, facts that hold now, facts that do not, and turns that nobody has read yet."""
+class FactCounts:
+    """The number of notes, current and past facts, and unread messages."""
 
     notes: int
     current: int
@@ -217,10 +217,10 @@ class KnownCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What a session changed in what is known.
+class SessionChanges:
+    """How many facts a session changed.
 
-    ``new`` facts took no other's place; ``changed`` and ``ended`` ones were known before it.
+    ``new`` facts replaced no other; ``changed`` and ``ended`` ones were known before.
     """
 
     new: int = 0
@@ -233,9 +233,9 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of one session whose turns are read together, named by the last of them.
+    """The messages of one session that are extracted together, named by the last of them.
 
-    ``turns`` are the text_ids of those that are read, ``before`` of those that only stand there as context.
+    ``turns`` are their text_ids, ``before`` those of messages that are only context.
     """
 
     name: str
@@ -246,7 +246,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """All that one window came to, stored in one commit: what is new, and what becomes of what was known."""
+    """Everything extracted from one window, stored in one transaction: new items and changes to known facts."""
 
     window: Window
     notes: tuple[NewNote, ...] = ()
@@ -257,9 +257,9 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LineEvidence:
-    """A line of an image that the program wrote, and what it rests on: text_ids of turns, never empty.
+    """A persona line written by the program, and the text_ids of its messages, never empty.
 
-    ``about`` is the day it speaks of. Lines that a person wrote have none.
+    ``date`` is the day it is about. Lines written by a person have no evidence.
     """
 
     line: str
@@ -269,16 +269,8 @@ class LineEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageDraft:
-    """What an image is to become, and what the lines in it rest on; a line that is not named keeps what it had."""
+class PersonaDraft:
+    """A new persona text and the evidence of its lines; a line not listed keeps its evidence."""
 
     text: str
     lines: tuple[LineEvidence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class KeptReply:
-    """A model's reply for a window, kept until the window is learned. It counts only while ``base`` is the same."""
-
-    base: str
-    reply: str

@@ -1,4 +1,4 @@
-"""Files that only their owner may read, and files that are always one complete version."""
+"""Files readable by their owner only, and atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRIVATE_FOLDER = 0o700
 
 
 def make_private(path: Path) -> None:
-    """Create ``path`` for its owner only, or narrow it to that, whatever the umask."""
+    """Create ``path``, or restrict it, for its owner only, whatever the umask."""
     with _as_ours(path):
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
         try:
@@ -22,20 +22,18 @@ def make_private(path: Path) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder (and its parents) for its owner only, or narrow it to that."""
+    """Create a folder (and its parents), or restrict it, for its owner only."""
     with _as_ours(path):
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.chmod(PRIVATE_FOLDER)
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put ``content`` in place of ``path`` so that a reader, or a power cut, meets the old or the new, whole."""
+    """Replace ``path`` atomically: a reader, or a power cut, sees the complete old or new content."""
     temporary = path.with_name(f".{path.name}.new")
     with _as_ours(path):
         try:
-            descriptor = os.open(
-                temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE
-            )
+            descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
             with os.fdopen(descriptor, "wb") as file:
                 os.fchmod(file.fileno(), PRIVATE_FILE)
                 file.write(content)
@@ -49,20 +47,20 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def put_in_place(made: Path, path: Path) -> None:
-    """Give a finished file its name, for good."""
+    """Rename a finished file durably."""
     with _as_ours(path):
         os.replace(made, path)
         sync_folder(path.parent)
 
 
 def read_start(path: Path, count: int) -> bytes:
-    """The first ``count`` bytes of a file, or as many as it has."""
+    """The first ``count`` bytes of a file, or fewer if it is shorter."""
     with _as_ours(path), path.open("rb") as file:
         return file.read(count)
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Make this the content of a file that has no name of its own yet, for good."""
+    """Write the content of a temporary file durably."""
     with _as_ours(path), path.open("r+b") as file:
         file.write(content)
         file.flush()
@@ -70,7 +68,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Make the entries of a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -79,7 +77,7 @@ def sync_folder(folder: Path) -> None:
 
 
 class _as_ours:
-    """Faults of the file system as ours."""
+    """Convert file system errors to ours."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,7 +91,7 @@ class _as_ours:
 
 
 def storage_error(fault: OSError, path: Path) -> errors.StorageError:
-    """The storage error that says what an OSError means."""
+    """The storage error for an OSError."""
     import errno
 
     kinds: dict[int, type[errors.StorageError]] = {
@@ -103,6 +101,4 @@ def storage_error(fault: OSError, path: Path) -> errors.StorageError:
         errno.EACCES: errors.ReadOnly,
         errno.EPERM: errors.ReadOnly,
     }
-    return kinds.get(fault.errno or 0, errors.StorageError)(
-        path=str(path), reason=fault.strerror or str(fault)
-    )
+    return kinds.get(fault.errno or 0, errors.StorageError)(path=str(path), reason=fault.strerror or str(fault))

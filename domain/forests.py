@@ -1,6 +1,6 @@
 """A memory in MemForest's shapes: units of rank 0 (what was said), 1 (of a session) and 2 (of a life), in a tree.
 
-These are what is written for MemForest and handed out by the face with its names; the names of the fields are its own.
+They are exported for MemForest and returned by the interface that uses its names; the field names are MemForest's.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from domain.records import Turn
+from domain.records import Message
 from domain.tree import Node
 
-#: What a unit's ``source`` is called where it is neither of these but somebody's name.
+#: The ``source`` of a unit by role; otherwise it is a speaker's name.
 PERSON, COMPANION = "user", "ai"
-#: Who spoke where nobody knows a name.
-_NOBODY = "?"
+#: The speaker if no name is known.
+_UNKNOWN_SPEAKER = "?"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUnit:
-    """One unit: what was said, or what a session or several came to.
+    """One unit: a message, or a summary of a session or of several.
 
-    ``source`` is "user", "ai", or the name of whoever said it. ``last_visit`` is the number of a round. The summary of
-    a session has the session's own id; ``group_id`` is the session, of what stands above sessions the life.
+    ``source`` is "user", "ai", or the speaker's name. ``last_visit`` is a round number. The summary of a session has
+    the session's id; ``group_id`` is the session, or the life for units above sessions.
     """
 
     id: str
@@ -44,13 +44,13 @@ class MemoryUnit:
     never_delete: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in JSON."""
+        """The JSON form."""
         return as_values(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMemory:
-    """One session with the units that were said in it, in order."""
+    """One session with its units in order."""
 
     id: str
     memory_unit_ids: tuple[str, ...]
@@ -60,7 +60,7 @@ class SessionMemory:
 
 @dataclass(frozen=True, slots=True)
 class LongTermMemory:
-    """A life: its sessions in order, and the units of what several of them came to."""
+    """A life: its sessions in order, and the units that summarise several of them."""
 
     id: str
     chatbot_id: str
@@ -74,7 +74,7 @@ class LongTermMemory:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """A whole memory: units in their order in life, sessions, and the life that holds them."""
+    """A whole memory: units in order, sessions, and their life."""
 
     units: tuple[MemoryUnit, ...]
     sessions: tuple[SessionMemory, ...]
@@ -82,7 +82,7 @@ class Forest:
 
 
 def as_values(one: MemoryUnit | SessionMemory | LongTermMemory) -> dict[str, Any]:
-    """Any of these as it stands in JSON: times as ISO 8601, rows as lists."""
+    """The JSON form of any of these: times as ISO 8601, rows as lists."""
     return {each.name: _plain(getattr(one, each.name)) for each in fields(one)}
 
 
@@ -94,8 +94,8 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def unit_of_turn(turn: Turn, node: Node | None, before: str | None, after: str | None) -> MemoryUnit:
-    """A turn as a unit, between those before and after it in its session."""
+def unit_of_turn(turn: Message, node: Node | None, before: str | None, after: str | None) -> MemoryUnit:
+    """A message as a unit, between its neighbours in the session."""
     said = datetime.fromisoformat(turn.timestamp)
     return MemoryUnit(
         id=turn.text_id,
@@ -115,8 +115,8 @@ def unit_of_turn(turn: Turn, node: Node | None, before: str | None, after: str |
     )
 
 
-def source_of(turn: Turn) -> str | None:
-    """Who said a turn, as MemForest names it; None where nobody knows."""
+def source_of(turn: Message) -> str | None:
+    """The speaker of a message in MemForest's words; None if unknown."""
     if turn.speaker:
-        return turn.speaker if turn.speaker != _NOBODY else None
+        return turn.speaker if turn.speaker != _UNKNOWN_SPEAKER else None
     return PERSON if turn.role == "user" else COMPANION

@@ -1,21 +1,21 @@
-"""What an import stores and what it came to, as frozen values."""
+"""Conversations of other programs: what a file contains, what is stored, and the import backlog."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from domain.histories import Unread
     from domain.records import Role
 
-#: The door of a session that was brought along: the terminal never goes on with one by itself.
-IMPORT_DOOR = "import"
+#: The client of an imported session: the terminal never resumes one.
+IMPORT_CLIENT = "import"
 
 
 @dataclass(frozen=True, slots=True)
-class PastTurn:
+class ImportedMessage:
     """One message that is to become a turn. ``key`` is its own in its conversation.
 
     ``stretch`` counts the stretches of a conversation between long pauses: each becomes a session. ``replies``: it
@@ -48,8 +48,8 @@ class PastPiece:
     conversation: str
     title: str
     role_play: bool
-    turns: tuple[PastTurn, ...]
-    before: PastTurn | None = None
+    turns: tuple[ImportedMessage, ...]
+    before: ImportedMessage | None = None
     session_id: str = ""
     log: str = ""
     live: bool = False
@@ -57,7 +57,7 @@ class PastPiece:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How much of a piece was new: turns, and sessions that began with it."""
+    """How many messages and sessions were new."""
 
     turns: int = 0
     sessions: int = 0
@@ -65,7 +65,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """A file or a folder that was brought along. ``number`` names it; ``state`` is "begun" while it has not ended."""
+    """An imported file or folder. ``state`` is "begun" until the import has finished."""
 
     number: int
     name: str
@@ -78,7 +78,7 @@ class ImportSource:
 
 @dataclass(frozen=True, slots=True)
 class DueSession:
-    """A session that was brought along and is still to be read: what it came to, and what is known by it.
+    """An imported session in the backlog, with what is still to be extracted.
 
     ``asked`` goes up each time that it is asked for again.
     """
@@ -90,9 +90,9 @@ class DueSession:
 
 @dataclass(frozen=True, slots=True)
 class ReadingLeft:
-    """How much that was brought along is still to be read, and how many calls for it were made today.
+    """The size of the import backlog, and today's model calls for it.
 
-    ``resting``: the person wants nothing read up until further notice.
+    ``resting``: the person paused it.
     """
 
     sessions: int
@@ -103,12 +103,11 @@ class ReadingLeft:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a file holds: how many of what, from when to when, whose words, and what cannot be taken over, by reason.
+    """A preview of a file: counts, time range, speakers, and what cannot be imported, by reason.
 
     ``words_of`` counts the messages by speaker: "person", "companion", and the names in chats between people; ``names``
-    are those of chats in which nobody is known to be the person. ``windows`` are what is read at once for notes, and
-    ``chapters`` are written over the sessions; of what is ``unread`` the first are named, and ``known`` messages were
-    brought along before.
+    are those of chats in which the person is not identified. ``windows`` are to be extracted, ``chapters`` to be
+    written; ``unread`` lists the first unreadable parts; ``known`` messages were imported before.
     """
 
     source: str
@@ -129,13 +128,101 @@ class Look:
 
     @property
     def unclear(self) -> bool:
-        """Whether people talk in it and nobody said which of them the person is."""
+        """Whether it has chats between people and it is not known which of them is the person."""
         return bool(self.names) and not self.words_of.get("person")
 
     @property
     def calls(self) -> int:
-        """About how many model calls it takes to read all of it up.
+        """The approximate number of model calls to process all of it.
 
-        Two a window, a summary and an image a session, and its chapters.
+        Two per window, a summary and a persona update per session, and the chapters.
         """
         return 2 * self.windows + 2 * min(self.sessions, self.windows) + self.chapters
+
+
+#: ``person`` and ``companion`` where the format says who spoke; ``somebody`` in chats between people, by name.
+Spoken = Literal["person", "companion", "somebody"]
+
+
+#: The assistant's name in each format; for other formats it is unknown, or ours.
+ASSISTANTS: Mapping[str, str] = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "copilot": "Copilot",
+    "deepseek": "DeepSeek",
+    "gemini": "Gemini",
+    "grok": "Grok",
+    "librechat": "LibreChat",
+    "llm": "llm",
+    "open_webui": "Open WebUI",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PastMessage:
+    """One message, word for word. ``key`` is its own in its conversation, and the same in every later export.
+
+    ``said`` has an offset; None if the file gives no time. ``speaker`` is the name in the file, or "". ``text_id`` is
+    its id in the file, if a memory can keep it.
+    """
+
+    key: str
+    by: Spoken
+    text: str
+    said: datetime | None
+    speaker: str = ""
+    text_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PastConversation:
+    """One conversation in the order in which it was shown, never sorted by time.
+
+    ``source`` names the format ("chatgpt"), ``key`` the conversation, the same in every later export. ``persona`` is
+    set where the companion, or the person, played a role there: nothing in it is true of the person for that reason.
+    ``left_out`` counts what was not imported, by reason. ``session_id`` is its id there, if it can be kept. ``log``
+    names the log it was cut from, if the source has no conversations: the next export may cut differently, so message
+    keys are unique in the whole log.
+    """
+
+    source: str
+    key: str
+    title: str
+    messages: tuple[PastMessage, ...]
+    persona: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    session_id: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A conversation or part of a file that could not be read, and why; the rest is imported."""
+
+    source: str
+    where: str
+    reason: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+class HistoryFile(Protocol):
+    """A file or a folder whose format was recognised. ``done`` of ``size`` bytes are read so far."""
+
+    @property
+    def source(self) -> str:
+        """The program that wrote it."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Its length, in the unit of ``done``."""
+        ...
+
+    @property
+    def done(self) -> int:
+        """How far it has been read."""
+        ...
+
+    def read(self) -> Iterator[PastConversation | Unread]:
+        """Everything in it, one conversation in memory at a time."""
+        ...

@@ -1,20 +1,21 @@
-"""What recall hands over: memories with where they come from and why they were chosen."""
+"""The results of recall: memories with their source and the reason why they were chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from domain.client_records import ClientNote
 from domain.facts import Stance
 from domain.records import Role
 
-#: A part of recall that could not take part.
+#: A part of recall that was unavailable.
 MissingPart = Literal["embeddings", "index", "words"]
 
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
-    """How much may be handed over: summaries of sessions, turns, and tokens of all, with what they are wrapped in."""
+    """The most summaries, messages and tokens (with their wrapping) that recall may return."""
 
     sessions: int
     turns: int
@@ -23,7 +24,7 @@ class RecallLimits:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a memory was recalled: the query that found it, its score and its parts, the words they share."""
+    """Why a memory was recalled: the query, the score with its parts, and the shared words."""
 
     query: str
     score: float
@@ -31,18 +32,18 @@ class Why:
     parts: tuple[tuple[str, float], ...] = ()
 
 
-#: Another program through which something came into memory: one that stores what it knows, or one to chat in.
+#: The kind of client that stored something: one that stores what it knows, or a chat client.
 Client = Literal["", "stored", "chat"]
-#: What became of something that was said: another value took its place, it ended, another was so all along, it never
-#: was so, it may be so no more, the day is past for which it was planned.
+#: What happened to a fact: it was replaced, ended, corrected to another value, never true, may no longer hold, or its
+#: planned day is past.
 Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "was_planned_for"]
 
 
 @dataclass(frozen=True, slots=True)
-class FactMark:
-    """What became of a fact that a recalled turn or summary tells, and when.
+class Annotation:
+    """What happened to a fact in a recalled message or summary, and when.
 
-    ``text`` is the fact that took its place where one did, else the fact itself; "" where the turn says nothing else.
+    ``text`` is the fact that replaced it, else the fact itself; "" if the message says nothing else.
     """
 
     became: Became
@@ -51,13 +52,12 @@ class FactMark:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledTurn:
-    """A turn of an older session. ``hit`` is false for a neighbour handed over for its context.
+class RecalledMessage:
+    """A message of an older session. ``hit`` is false for a neighbour returned as context.
 
-    ``text`` is what is handed over. Of a long turn it is what matters, ``cut``, and ``whole`` is all of it. ``marks``
-    tell what of it does not hold any more, or may not. ``speaker`` is who said it where that was neither the person nor
-    the companion; ``undated``: nobody knows when. One that has ``faded`` was found in the archive alone. ``client`` is
-    the kind of program that stored it, "" for our own talk.
+    ``text`` is the relevant part of the ``whole`` if ``cut``. ``annotations`` say what no longer holds, or may not.
+    ``speaker`` is set if neither the person nor the companion said it; ``undated``: the time is unknown; ``archived``:
+    found in the archive only. ``client`` is the kind of client that stored it, "" for our own conversations.
     """
 
     text_id: str
@@ -69,19 +69,18 @@ class RecalledTurn:
     why: Why
     cut: bool = False
     whole: str = ""
-    marks: tuple[FactMark, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
     speaker: str = ""
     undated: bool = False
-    faded: bool = False
+    archived: bool = False
     client: Client = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledFact:
-    """A fact that holds now and answers; ``turns`` are those it rests on. ``said`` is when it was said last.
+    """A current fact that was recalled, based on ``turns``. ``said`` is when it was last said.
 
-    ``since`` is from when it holds, where that is another day than the one on which it was said. ``planned_for`` is the
-    day for which it was planned, once that is past.
+    ``since`` is its start if that is not the day on which it was said. ``planned_for`` is its planned day, once past.
     """
 
     number: int
@@ -98,7 +97,7 @@ class RecalledFact:
 
 @dataclass(frozen=True, slots=True)
 class RecalledSummary:
-    """The summary of an older session; a long one is ``cut`` as a turn is, and ``marks`` are those of what is left."""
+    """The summary of an older session; ``cut``, ``whole`` and ``annotations`` are as for a message."""
 
     text_id: str
     session_id: str
@@ -107,15 +106,15 @@ class RecalledSummary:
     why: Why
     cut: bool = False
     whole: str = ""
-    marks: tuple[FactMark, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
     client: Client = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledOther:
-    """A text of a memory that is not ours and is only read: from which ``source``, and at what ``place`` in it.
+class RecalledExternal:
+    """A text of an external memory, which is read-only: its ``source`` and its ``place`` there.
 
-    ``timestamp`` is "" where nobody knows when it is from, ``role`` None where it is a note and nobody spoke.
+    ``timestamp`` is "" if unknown; ``role`` is None for a note.
     """
 
     text_id: str
@@ -131,9 +130,9 @@ class RecalledOther:
 
 @dataclass(frozen=True, slots=True)
 class RecalledChapter:
-    """What several sessions came to together, from ``start`` to ``end``: drawn from what was said, and never said so.
+    """A recalled summary of several sessions from ``start`` to ``end``.
 
-    ``text`` is what is handed over: of one that is ``cut`` the beginning, and ``whole`` is all of it.
+    ``text`` is the beginning of the ``whole`` if ``cut``.
     """
 
     text_id: str
@@ -147,7 +146,7 @@ class RecalledChapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class SearchPlan:
     """What must be known to answer, and what is looked for therefore. A question may be its own plan."""
 
     needs: tuple[str, ...]
@@ -155,7 +154,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchOutcome:
     """All queries so far were searched for, side by side: how many turns they found together, and how many are new."""
 
     found: int
@@ -163,7 +162,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflected:
+class SearchReview:
     """Whether what was found is enough; if not, what is missing, and what is looked for next."""
 
     enough: bool
@@ -172,21 +171,21 @@ class Reflected:
 
 
 #: What is done to find something, in its order.
-SearchStep = Planned | Looked | Reflected
+SearchStep = SearchPlan | SearchOutcome | SearchReview
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """All that was recalled for one turn.
+    """Everything recalled for one message.
 
-    ``facts`` and ``turns`` stand oldest first, neighbours joined; ``ranked`` has the text_ids of the hits, best first.
-    ``chapters`` tell of a stretch that was asked for, the best first.
-    ``degraded`` names the parts that could not take part. ``steps`` tell how it was found, where that took a plan.
-    ``others`` are from memories that are not ours, best first.
+    ``facts`` and ``turns`` are oldest first, with neighbours; ``ranked`` has the text_ids of the hits, best first.
+    ``chapters`` cover a time range in the question, best first.
+    ``degraded`` names the parts that were unavailable. ``steps`` are those of a planned search.
+    ``external`` are from external memories, best first; ``notes`` were extracted from a client's history.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
-    turns: tuple[RecalledTurn, ...] = ()
+    turns: tuple[RecalledMessage, ...] = ()
     ranked: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
@@ -194,7 +193,8 @@ class Recollection:
     steps: tuple[SearchStep, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
     chapters: tuple[RecalledChapter, ...] = ()
-    others: tuple[RecalledOther, ...] = ()
+    external: tuple[RecalledExternal, ...] = ()
+    notes: tuple[ClientNote, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts or self.chapters or self.others)
+        return bool(self.summaries or self.turns or self.facts or self.chapters or self.external or self.notes)

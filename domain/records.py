@@ -1,4 +1,4 @@
-"""What is stored, as frozen values. Everybody who speaks of stored things speaks of these."""
+"""The stored records as frozen values: sessions, messages, rounds, summaries, personas, erasures."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from domain.tree import Chapter
 
 Role = Literal["user", "assistant"]
 Kind = Literal["conversation", "summary"]
-Image = Literal["self", "user"]
-IMAGES: tuple[Image, Image] = ("self", "user")
-#: How a reply ended: whole, cut by the token limit, stopped by the person.
+Persona = Literal["self", "user"]
+PERSONAS: tuple[Persona, Persona] = ("self", "user")
+#: How a reply ended: complete, cut off by the token limit, interrupted by the person.
 Finish = Literal["stop", "length", "interrupted"]
-#: Where a version of an image came from.
+#: Where a version of a persona came from.
 Origin = Literal["model", "hand", "setup", "restore", "erase"]
 
 #: Stored ``text`` begins with one of these; the role itself is in the ``role`` column.
 PREFIX: dict[Role, str] = {"user": "User: ", "assistant": "Assistant: "}
 
 
-#: The door of sessions that hold what was handed over to the memory service: what a person said, and no replies.
-EVENT_DOOR = "service"
+#: The client of memory service sessions, which have messages of the person and no replies.
+SERVICE_CLIENT = "service"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """One conversation from its beginning to ``/save``.
 
-    ``number`` is its name inside the store; ``position`` is where it stands among the others, and neither follows the
-    clock. ``start_timestamp`` is when it began, ``stored_at`` when it was stored. ``door`` says where it is
-    held, "" for the terminal, and ``door_key`` what that door calls it by. One that is active and has an
-    ``end_timestamp`` has ended, and waits to be archived.
+    ``number`` is its name inside the store; ``position`` is its place among the others, and neither follows the clock.
+    ``client`` is who stores it, "" for the terminal, and ``client_key`` that client's name for it. An active session
+    with an ``end_timestamp`` has ended and is due to be archived.
     """
 
     session_id: str
@@ -45,13 +44,13 @@ class Session:
     current_conv_count: int
     stored_at: str = ""
     position: int = 0
-    door: str = ""
-    door_key: str | None = None
+    client: str = ""
+    client_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A quotation of a reply that was found in a memory: the how manieth of the reply, and whose words it repeats."""
+    """A quotation in a reply with its source: ``number`` counts the quotations of the reply."""
 
     number: int
     text_id: str
@@ -59,14 +58,13 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One message. ``timestamp`` is when it was said, ``position`` where it stands in its session.
+class Message:
+    """One message. ``timestamp`` is when it was said, ``position`` its place in the session.
 
-    ``withheld``: the person asked to have it forgotten, so it is in no prompt. ``quoted`` are the quotations in it that
-    were found in a memory when it was stored.
-    ``standin``: the built-in stand-in said it, in place of a model; no model is told of it as the companion's words.
-    ``speaker`` is who said it where that was neither the person nor the companion. ``undated``: nobody knows when, and
-    ``timestamp`` is that of what stands around it.
+    ``hidden``: the person asked to forget it, so it is in no prompt. ``quoted`` are its quotations with a source.
+    ``demo``: it is from the demo model, so no prompt presents it as the companion's words. ``speaker`` is set if
+    neither the person nor the companion said it. ``undated``: the time is unknown, and ``timestamp``
+    is that of its neighbours.
     """
 
     seq: int
@@ -77,12 +75,12 @@ class Turn:
     text: str
     round: int
     finish: Finish = "stop"
-    folded: bool = False
+    compacted: bool = False
     stored_at: str = ""
     position: int = 0
-    withheld: bool = False
+    hidden: bool = False
     quoted: tuple[Quoted, ...] = ()
-    standin: bool = False
+    demo: bool = False
     speaker: str = ""
     undated: bool = False
 
@@ -96,48 +94,48 @@ class Turn:
 class Round:
     """One user message and its reply."""
 
-    user: Turn
-    assistant: Turn
+    user: Message
+    assistant: Message
 
     @property
-    def turns(self) -> tuple[Turn, Turn]:
+    def turns(self) -> tuple[Message, Message]:
         """Both, in order."""
         return self.user, self.assistant
 
     @property
-    def withheld(self) -> bool:
-        """Whether the person asked to have one of its messages forgotten."""
-        return self.user.withheld or self.assistant.withheld
+    def hidden(self) -> bool:
+        """Whether one of its messages is hidden."""
+        return self.user.hidden or self.assistant.hidden
 
 
-def unstored(
+def make_unstored_round(
     session_id: str, ids: tuple[str, str], words: tuple[str, str], times: tuple[str, str], finish: Finish
 ) -> Round:
-    """A round that stands in no store, of a time in which nothing is written: its turns have the number 0."""
+    """A round of an incognito session, which is not stored: its messages have the number 0."""
     roles: tuple[Role, Role] = ("user", "assistant")
     user, assistant = (
-        Turn(0, text_id, session_id, when, role, PREFIX[role] + said, 0, finish)
+        Message(0, text_id, session_id, when, role, PREFIX[role] + said, 0, finish)
         for text_id, role, said, when in zip(ids, roles, words, times, strict=True)
     )
     return Round(user, assistant)
 
 
-def paired(turns: Iterable[Turn]) -> tuple[Round, ...]:
-    """The rounds of these turns of one session; a turn whose partner was erased is left out."""
-    rounds: dict[int, dict[Role, Turn]] = {}
+def pair_messages(turns: Iterable[Message]) -> tuple[Round, ...]:
+    """The rounds of these messages of one session; a message whose partner was erased is left out."""
+    rounds: dict[int, dict[Role, Message]] = {}
     for turn in turns:
         rounds.setdefault(turn.round, {})[turn.role] = turn
     return tuple(Round(pair["user"], pair["assistant"]) for pair in rounds.values() if len(pair) == 2)
 
 
-def not_withheld(rounds: Iterable[Round]) -> tuple[Round, ...]:
-    """The rounds that a model may be told of."""
-    return tuple(spoken for spoken in rounds if not spoken.withheld)
+def without_hidden(rounds: Iterable[Round]) -> tuple[Round, ...]:
+    """The rounds that may be in a prompt."""
+    return tuple(spoken for spoken in rounds if not spoken.hidden)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a session came to so far; made from its rounds up to ``upto_round``. It stands where its session stands."""
+    """The summary of a session's rounds up to ``upto_round``; it has the position of its session."""
 
     seq: int
     text_id: str
@@ -151,7 +149,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """What was typed and not yet answered, with what had come of the reply."""
+    """A message that is not answered yet, with the partial reply."""
 
     session_id: str
     timestamp: str
@@ -160,61 +158,61 @@ class InFlight:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageVersion:
-    """One version of an image, for good."""
+class PersonaVersion:
+    """One immutable version of a persona."""
 
     version: int
-    image: Image
+    persona: Persona
     timestamp: str
     text: str
     origin: Origin
     session_id: str | None
 
 
-#: What an erasure, or a save whose model failed, may leave to be made anew.
-Renewable = Literal["summary", "self", "user"]
+#: What has to be rebuilt after an erasure, or after a save whose model failed.
+RebuildTarget = Literal["summary", "self", "user"]
 
 
 @dataclass(frozen=True, slots=True)
-class Renewal:
-    """Something to be made anew.
+class RebuildRequest:
+    """A request to rebuild something.
 
-    A summary of the session, dated ``timestamp``, because what it was made from was erased in part; or an image, from
-    what that session came to, because a model failed when it was saved.
+    Either the summary of the session, dated ``timestamp``, after part of the session was erased; or a persona from that
+    session, after the model failed when it was saved.
     """
 
     number: int
-    what: Renewable
+    what: RebuildTarget
     session_id: str
     timestamp: str
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a reset took out, so that it can be put back."""
+    """What a reset removed, so that it can be restored."""
 
     session_id: str
-    turns: tuple[Turn, ...]
+    turns: tuple[Message, ...]
     summary: Summary | None
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The turns, as rounds."""
-        return paired(self.turns)
+        """The messages as rounds."""
+        return pair_messages(self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureScope:
-    """What an erasure would take. ``words`` is set when everything that holds certain words was chosen.
+    """What an erasure deletes. ``words`` is set if everything that contains certain words was chosen.
 
-    ``versions`` lose the ``lines`` that hold it, and ``left`` is what stays of each of them. ``in_flight`` names the
-    sessions whose message in flight goes. With ``facts`` go the ``relations`` that stand in them. The ``chapters`` lose
-    their text, which is asked for anew, and imports that were read from files of these ``file_names`` lose the name.
+    ``versions`` lose the ``lines`` in question, and ``left`` is the remaining text of each. ``in_flight`` lists the
+    sessions whose message in flight is deleted. ``relations`` are deleted with their ``facts``. ``chapters`` lose their
+    text and are rewritten; imports from files with these ``file_names`` lose the name.
     """
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Message, ...] = ()
     summaries: tuple[Summary, ...] = ()
-    versions: tuple[ImageVersion, ...] = ()
+    versions: tuple[PersonaVersion, ...] = ()
     left: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
@@ -228,13 +226,13 @@ class ErasureScope:
     file_names: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        told = self.turns or self.summaries or self.notes or self.facts or self.chapters
+        memories = self.turns or self.summaries or self.notes or self.facts or self.chapters
         kept = self.versions or self.pins or self.in_flight or self.file_names
-        return bool(told or kept or self.sessions)
+        return bool(memories or kept or self.sessions)
 
     @property
     def affected(self) -> tuple[str, ...]:
-        """The sessions that lose something and stay."""
+        """The sessions that lose something and remain."""
         gone = {session.session_id for session in self.sessions}
         touched = [turn.session_id for turn in self.turns] + [one.session_id for one in self.summaries]
         return tuple(session_id for session_id in dict.fromkeys(touched) if session_id not in gone)
@@ -244,20 +242,20 @@ class ErasureScope:
         """Every text that must be in no file afterwards."""
         spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
         spoken += [chapter.text for chapter in self.chapters]
-        written = [*self.lines, *self.pins, *self.file_names, *self._known()]
-        spelled = self._spellings([*spoken, *written, *(turn.speaker for turn in self.turns)])
+        written = [*self.lines, *self.pins, *self.file_names, *self._known_texts()]
+        spelled = self._list_spellings([*spoken, *written, *(turn.speaker for turn in self.turns)])
         return tuple(dict.fromkeys(text for text in [*spoken, *written, *spelled] if text.strip()))
 
-    def _known(self) -> Iterator[str]:
-        """What the notes, facts and relations say."""
+    def _known_texts(self) -> Iterator[str]:
+        """The texts of the notes, facts and relations."""
         yield from (note.text for note in self.notes)
         for fact in self.facts:
             yield from (fact.restatement, fact.value, *fact.persons, *fact.entities)
         for one in self.relations:
             yield from (one.source, one.target, one.source + one.relation + one.target)
 
-    def _spellings(self, texts: Sequence[str]) -> set[str]:
-        """The chosen words in every case in which they were written."""
+    def _list_spellings(self, texts: Sequence[str]) -> set[str]:
+        """The chosen words in every spelling (case) that occurs."""
         if not self.words:
             return set()
         wanted = re.compile(re.escape(self.words), re.IGNORECASE)

@@ -1,6 +1,6 @@
-"""All settings as one frozen value, and the table of them: name, how a value is read and checked, default.
+"""All settings as one frozen value, and their table: name, parser, default.
 
-One table feeds reading, the example file, the set-up and the documents; the words for each are a door's.
+Reading, the example file, the set-up and the docs use the same table; the texts are in the interfaces.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
-from domain.fading import ForgetLimit, ForgetMode
+from domain.masking import mask_url, url_secrets
 from domain.recollection import RecallLimits
 from domain.records import Session
-from domain.text import mask_url, url_secrets
+from domain.tree import ForgetLimit, ForgetMode
 
 OPENAI_BASE = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4o-mini"
-#: The name of the embedder that needs no model at all.
+#: The name of the embedder that needs no model.
 BUILT_IN = "built-in"
 
 
 Source = Literal["flag", "environment", ".env", "default"]
-#: When a search of memory is planned by a model: never, where a question calls for it, always.
+#: When a model plans the search: never, if a question needs it, always.
 Planning = Literal["off", "auto", "always"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalMemory:
-    """A memory of others that may be read: what it is called, and where it is."""
+    """An external memory that is read: its name and path."""
 
     name: str
     path: Path
@@ -43,7 +43,7 @@ class ExternalMemory:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings. ``sources`` tells where each came from, ``notices`` what should be pointed out once."""
+    """All settings. ``sources``: where each came from; ``notices``: what to point out once."""
 
     openai_api_key: str = field(repr=False)
     openai_api_base: str = field(repr=False)
@@ -61,7 +61,7 @@ class Settings:
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
     import_calls: int
-    image_tokens: int
+    persona_tokens: int
     max_memories: int
     forget_percentage: int
     forget_mode: ForgetMode
@@ -91,8 +91,8 @@ class Settings:
     notices: tuple[Notice, ...] = ()
 
     @property
-    def standin(self) -> bool:
-        """Whether the built-in stand-in answers: neither a key nor a base was given."""
+    def demo(self) -> bool:
+        """Whether the demo model answers: neither a key nor a base is set."""
         return not self.openai_api_key and not self.openai_api_base
 
     @property
@@ -102,7 +102,7 @@ class Settings:
 
     @property
     def embeds_here(self) -> bool:
-        """Whether vectors are made in this program, and no text goes to a server for them."""
+        """Whether texts are embedded locally, without a server."""
         return self.embedding_model in ("", BUILT_IN)
 
     @property
@@ -112,66 +112,66 @@ class Settings:
 
     @property
     def embedding_key(self) -> str:
-        """The key that goes to the embedding model."""
+        """The key of the embedding model."""
         return self.embedding_api_key or self.openai_api_key
 
     @property
     def recall_limits(self) -> RecallLimits:
-        """How much recall may hand over."""
+        """How much recall may return."""
         return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
 
     def idle_limit(self, session: Session) -> timedelta:
-        """How long a session may be idle before it is saved; nothing means that it never is.
+        """How long a session may be idle before it is saved automatically; zero means never.
 
-        A person goes on in their own session however late; nobody comes back to that of another program.
+        The person's own session can be resumed at any time; a session of another program is not.
         """
-        return self.archive_after if session.door else self.autosave_after
+        return self.archive_after if session.client else self.autosave_after
 
     @property
     def forget_limit(self) -> ForgetLimit:
-        """How many memories are searched, and what becomes of those beyond."""
+        """The limit of searched memories, and what happens beyond it."""
         return ForgetLimit(self.max_memories, self.forget_percentage, self.forget_mode)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must never be written anywhere."""
+        """The values that must never be shown or logged."""
         keys = tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
         return keys + url_secrets(self.openai_api_base) + url_secrets(self.embedding_api_base)
 
 
 @dataclass(frozen=True)
-class Described:
-    """Who talks: the model's name, where it is (safe to show), and whether it is only the built-in stand-in."""
+class ModelDescription:
+    """The chat model: its name, its masked base URL, and whether it is the demo model."""
 
     model: str
     base: str
-    standin: bool
+    demo: bool
 
 
-def described(settings: Settings) -> Described:
-    """Who the settings say talks."""
-    if settings.standin:
-        return Described("stand-in", "http://stand-in.invalid/v1", True)
-    return Described(settings.chat_model, mask_url(settings.chat_base), False)
+def describe_model(settings: Settings) -> ModelDescription:
+    """The chat model of the settings."""
+    if settings.demo:
+        return ModelDescription("demo", "http://demo.invalid/v1", True)
+    return ModelDescription(settings.chat_model, mask_url(settings.chat_base), False)
 
 
-class Wrong(ValueError):
-    """A value is not allowed; the argument is the message key's last word."""
+class InvalidValue(ValueError):
+    """A value is invalid; the argument is the last word of the message key."""
 
 
-def _text(value: str) -> str:
+def _read_text(value: str) -> str:
     if "\n" in value or "\r" in value:
-        raise Wrong("no_line_break")
+        raise InvalidValue("no_line_break")
     return value.strip()
 
 
-def _key(value: str) -> str:
+def _read_key(value: str) -> str:
     if value != value.strip() or re.search(r"\s", value) or not value.isascii() or not value.isprintable():
-        raise Wrong("key_without_spaces")
+        raise InvalidValue("key_without_spaces")
     return value
 
 
-def _base(value: str) -> str:
+def _read_base(value: str) -> str:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", value)
@@ -179,131 +179,131 @@ def _base(value: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise Wrong("url")
+        raise InvalidValue("url")
     return value.rstrip("/")
 
 
-def _count(value: str) -> int:
+def _read_count(value: str) -> int:
     if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
-        raise Wrong("whole_number")
+        raise InvalidValue("whole_number")
     return int(value)
 
 
-def _amount(value: str) -> int:
-    """A whole number that may be nothing."""
+def _read_amount(value: str) -> int:
+    """A whole number, zero allowed."""
     if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
-        raise Wrong("amount")
+        raise InvalidValue("amount")
     return int(value)
 
 
-def _tokens(value: str) -> int:
-    """A whole number that may be very large, or nothing."""
+def _read_tokens(value: str) -> int:
+    """A whole number, zero and very large numbers allowed."""
     if not re.fullmatch(r"\+?[0-9]{1,12}", value.strip()):
-        raise Wrong("tokens")
+        raise InvalidValue("tokens")
     return int(value)
 
 
-def _few(value: str) -> int:
+def _read_small_count(value: str) -> int:
     if not re.fullmatch(r"[0-9]", value.strip()):
-        raise Wrong("few")
+        raise InvalidValue("few")
     return int(value)
 
 
-def _most(value: str) -> int:
-    """A number of which 0 is no limit."""
+def _read_limit(value: str) -> int:
+    """A number; 0 means unlimited."""
     if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()):
-        raise Wrong("most")
+        raise InvalidValue("most")
     return int(value)
 
 
-def _percentage(value: str) -> int:
+def _read_percentage(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 1 <= int(value) <= 100:
-        raise Wrong("percentage")
+        raise InvalidValue("percentage")
     return int(value)
 
 
 def _forget_mode(value: str) -> str:
     word = value.strip().lower()
     if word not in ("fade", "delete"):
-        raise Wrong("forget_mode")
+        raise InvalidValue("forget_mode")
     return word
 
 
-def _group(value: str) -> int:
+def _read_group_size(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
-        raise Wrong("group")
+        raise InvalidValue("group")
     return int(value)
 
 
-def _planning(value: str) -> str:
+def _read_planning(value: str) -> str:
     word = value.strip().lower()
     if word not in ("off", "auto", "always"):
-        raise Wrong("planning")
+        raise InvalidValue("planning")
     return word
 
 
-def _seconds(value: str) -> float:
+def _read_seconds(value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        raise Wrong("seconds") from None
+        raise InvalidValue("seconds") from None
     if not 0 < seconds <= 86_400:
-        raise Wrong("seconds")
+        raise InvalidValue("seconds")
     return seconds
 
 
-def _hours(value: str) -> timedelta:
+def _read_hours(value: str) -> timedelta:
     try:
         hours = float(value)
     except ValueError:
-        raise Wrong("hours") from None
+        raise InvalidValue("hours") from None
     if not 0 <= hours <= 100_000:
-        raise Wrong("hours")
+        raise InvalidValue("hours")
     return timedelta(hours=hours)
 
 
-def _switch(value: str) -> bool:
+def _read_switch(value: str) -> bool:
     word = value.strip().lower()
     if word not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
-        raise Wrong("switch")
+        raise InvalidValue("switch")
     return word in ("1", "true", "yes", "on")
 
 
-def _language(value: str) -> str:
+def _read_language(value: str) -> str:
     """``auto``, ``en``, ``zh``, or a list of locales as many systems set it: ``zh_CN:zh``."""
     word = value.strip().lower()
     if word in ("auto", "en", "zh"):
         return word
     if not re.fullmatch(r"[a-z]{2}[_:.@][\w.@:-]*", word):
-        raise Wrong("language")
+        raise InvalidValue("language")
     return word[:2] if word[:2] in ("en", "zh") else "auto"
 
 
-def _folder(value: str) -> Path:
+def _read_folder(value: str) -> Path:
     if "\0" in value:
-        raise Wrong("folder")
+        raise InvalidValue("folder")
     return Path(value).expanduser()
 
 
-def _external(value: str) -> tuple[ExternalMemory, ...]:
-    """``work=~/notes, Ann=/backups/ann.db``: names of their own, and paths without a comma."""
-    found = [_named(one) for one in value.split(",") if one.strip()]
+def _read_external_memories(value: str) -> tuple[ExternalMemory, ...]:
+    """``work=~/notes, Ann=/backups/ann.db``: unique names, and paths without a comma."""
+    found = [_read_external_memory(one) for one in value.split(",") if one.strip()]
     if len({one.name for one in found}) < len(found):
-        raise Wrong("external")
+        raise InvalidValue("external")
     return tuple(found)
 
 
-def _named(value: str) -> ExternalMemory:
+def _read_external_memory(value: str) -> ExternalMemory:
     name, separator, path = value.partition("=")
     name = " ".join(name.split())
     if not separator or not path.strip() or not name.isprintable() or not 0 < len(name) <= 40 or "\0" in path:
-        raise Wrong("external")
+        raise InvalidValue("external")
     return ExternalMemory(name, Path(path.strip()).expanduser())
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of the table of settings: its name, how it is read, and what holds while nobody gives it."""
+    """One row of the table of settings: name, parser, default."""
 
     name: str
     read: Callable[[str], Any]
@@ -311,58 +311,58 @@ class Setting:
     secret: bool = False
 
     @property
-    def field(self) -> str:
-        """The name of the field of ``Settings``."""
+    def field_name(self) -> str:
+        """The name of its field in ``Settings``."""
         return self.name.lower()
 
-    def shown(self, value: str) -> str:
-        """A value of this setting, right or wrong, as it may be repeated."""
+    def mask_value(self, value: str) -> str:
+        """A valid or invalid value of this setting, safe to show."""
         if self.secret:
             return "(secret)"
-        return mask_url(value) if self.read is _base else value
+        return mask_url(value) if self.read is _read_base else value
 
 
 TABLE: tuple[Setting, ...] = (
-    Setting("OPENAI_API_KEY", _key, secret=True),
-    Setting("OPENAI_API_BASE", _base),
-    Setting("CHAT_MODEL", _text),
-    Setting("EMBEDDING_MODEL", _text),
-    Setting("EMBEDDING_API_BASE", _base),
-    Setting("EMBEDDING_API_KEY", _key, secret=True),
-    Setting("MAX_CONV_NUM", _count, "20"),
-    Setting("REFRESH_EVERY_CONV_NUM", _count, "10"),
-    Setting("RECALL_SESSION_NUM", _count, "3"),
-    Setting("RECALL_CONV_NUM", _count, "30"),
-    Setting("RECALL_TOKENS", _count, "2000"),
-    Setting("EXTERNAL_MEMORIES", _external),
-    Setting("RECALL_PLANNING", _planning, "auto"),
-    Setting("REFLECTION_ROUNDS", _few, "2"),
-    Setting("WINDOW_SIZE", _count, "40"),
-    Setting("IMPORT_CALLS", _amount, "50"),
-    Setting("IMAGE_TOKENS", _count, "800"),
-    Setting("MAX_MEMORIES", _most, "0"),
-    Setting("FORGET_PERCENTAGE", _percentage, "10"),
+    Setting("OPENAI_API_KEY", _read_key, secret=True),
+    Setting("OPENAI_API_BASE", _read_base),
+    Setting("CHAT_MODEL", _read_text),
+    Setting("EMBEDDING_MODEL", _read_text),
+    Setting("EMBEDDING_API_BASE", _read_base),
+    Setting("EMBEDDING_API_KEY", _read_key, secret=True),
+    Setting("MAX_CONV_NUM", _read_count, "20"),
+    Setting("REFRESH_EVERY_CONV_NUM", _read_count, "10"),
+    Setting("RECALL_SESSION_NUM", _read_count, "3"),
+    Setting("RECALL_CONV_NUM", _read_count, "30"),
+    Setting("RECALL_TOKENS", _read_count, "2000"),
+    Setting("EXTERNAL_MEMORIES", _read_external_memories),
+    Setting("RECALL_PLANNING", _read_planning, "auto"),
+    Setting("REFLECTION_ROUNDS", _read_small_count, "2"),
+    Setting("WINDOW_SIZE", _read_count, "40"),
+    Setting("IMPORT_CALLS", _read_amount, "50"),
+    Setting("PERSONA_TOKENS", _read_count, "800"),
+    Setting("MAX_MEMORIES", _read_limit, "0"),
+    Setting("FORGET_PERCENTAGE", _read_percentage, "10"),
     Setting("FORGET_MODE", _forget_mode, "fade"),
-    Setting("GROUP_SIZE", _group, "8"),
-    Setting("GROUP_TOKENS", _count, "4000"),
-    Setting("OPEN_MEMORIES", _count, "200"),
-    Setting("SESSION_TIMEOUT", _seconds, "1800"),
-    Setting("SESSION_MAX_DURATION", _seconds, "86400"),
-    Setting("SESSION_MAX_EVENTS", _count, "100"),
-    Setting("COREFERENCE_CONTEXT_SIZE", _few, "5"),
-    Setting("REQUESTS_PER_MINUTE", _count, "600"),
-    Setting("REQUESTS_AT_ONCE", _count, "32"),
-    Setting("TOKENS_PER_DAY", _tokens, "0"),
-    Setting("SERVER_NAMES", _text),
-    Setting("DATA_DIR", _folder, "data"),
-    Setting("LOG_DIR", _folder, "logs"),
-    Setting("DEBUG", _switch, "0"),
-    Setting("REQUEST_TIMEOUT", _seconds, "120"),
-    Setting("EXTRACT_AFTER", _hours, "1"),
-    Setting("AUTOSAVE_AFTER", _hours, "0"),
-    Setting("ARCHIVE_AFTER", _hours, "8"),
-    Setting("LANGUAGE", _language, "auto"),
-    Setting("COMPANION_NAME", _text),
-    Setting("USER_NAME", _text),
+    Setting("GROUP_SIZE", _read_group_size, "8"),
+    Setting("GROUP_TOKENS", _read_count, "4000"),
+    Setting("OPEN_MEMORIES", _read_count, "200"),
+    Setting("SESSION_TIMEOUT", _read_seconds, "1800"),
+    Setting("SESSION_MAX_DURATION", _read_seconds, "86400"),
+    Setting("SESSION_MAX_EVENTS", _read_count, "100"),
+    Setting("COREFERENCE_CONTEXT_SIZE", _read_small_count, "5"),
+    Setting("REQUESTS_PER_MINUTE", _read_count, "600"),
+    Setting("REQUESTS_AT_ONCE", _read_count, "32"),
+    Setting("TOKENS_PER_DAY", _read_tokens, "0"),
+    Setting("SERVER_NAMES", _read_text),
+    Setting("DATA_DIR", _read_folder, "data"),
+    Setting("LOG_DIR", _read_folder, "logs"),
+    Setting("DEBUG", _read_switch, "0"),
+    Setting("REQUEST_TIMEOUT", _read_seconds, "120"),
+    Setting("EXTRACT_AFTER", _read_hours, "1"),
+    Setting("AUTOSAVE_AFTER", _read_hours, "0"),
+    Setting("ARCHIVE_AFTER", _read_hours, "8"),
+    Setting("LANGUAGE", _read_language, "auto"),
+    Setting("COMPANION_NAME", _read_text),
+    Setting("USER_NAME", _read_text),
 )
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in TABLE}

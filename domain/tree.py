@@ -1,15 +1,15 @@
-"""The tree of all that was said: turns, sessions, chapters over them, and what each is made from."""
+"""The tree of messages, sessions and chapters, and how much of it is searched before the first are archived."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 #: A turn; a session, or a group of turns within one; a group of sessions, or of such groups.
 Rank = Literal[0, 1, 2]
-#: The node above all others.
+#: The root.
 LIFE = "life"
 
 
@@ -19,10 +19,9 @@ class Node:
 
     ``text_id`` is that of its turn, summary or chapter; that of a session without a summary is its own id. ``place``
     orders the children of one ``parent``, which only ``LIFE`` has not. ``start`` and ``end`` are the first and the last
-    moment of what it covers; ``source`` is the door through which that came, "" the terminal, or several; ``metadata``
-    is JSON. ``visit_count`` counts the rounds in which it, or anything under it, was handed over, and ``last_visit`` is
-    the number of the last of them, 0 for never. ``name`` is what visits, fading and keeping know it by: of a session
-    its id.
+    moment of what it covers; ``source`` is the client that stored it, "" the terminal, or several; ``metadata``
+    is JSON. ``visit_count`` counts the rounds in which it, or anything under it, was recalled, and ``last_visit`` is
+    the number of the last of them, 0 for never. ``name`` identifies it for visits and archiving: of a session its id.
     """
 
     text_id: str
@@ -41,12 +40,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a chapter is made from: a turn, a session with its summary, or a chapter under it.
+    """A member of a chapter: a message, a session with its summary, or a lower chapter.
 
     ``name`` is what it is called as a child: the id of a turn, a session or a chapter. ``text_id`` names the very words
     ``text``, so that it tells whether these are still the same. ``grouped_before``: how many of its siblings before it
     are in a chapter already; ``unready_before``: how many are still to be made, so that no chapter reaches over them.
-    ``speaker`` is who said a turn where that was neither the person nor the companion.
+    ``speaker`` is set for a message said by neither the person nor the companion.
     """
 
     name: str
@@ -61,11 +60,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """What several sessions, or chapters, came to together; or a group of turns of one ``session_id``, else "".
+    """A summary of several sessions or chapters, or of a group of messages of one ``session_id`` (else "").
 
-    Without ``text`` it is asked for anew, since something under it is gone. ``height`` counts from 1: a chapter of
-    sessions, or of turns. ``children`` are the names of what it is made from, in order, and ``sessions`` the numbers of
-    all sessions under it.
+    Without ``text`` it is due to be rewritten, since something in it was deleted. ``height`` counts from 1: a chapter
+    of sessions, or of messages. ``children`` are the names of its members in order, ``sessions`` the
+    numbers of all sessions under it.
     """
 
     text_id: str
@@ -86,16 +85,61 @@ class Chapter:
 
     @property
     def days(self) -> int:
-        """How many days it reaches over."""
+        """How many days it covers."""
         return (datetime.fromisoformat(self.end).date() - datetime.fromisoformat(self.start).date()).days + 1
 
 
 @dataclass(frozen=True, slots=True)
 class NewChapter:
-    """A chapter that is to be stored; ``members`` are what it was made from, as they were read."""
+    """A chapter to be stored, with its ``members`` as they were read."""
 
     text_id: str
     height: int
     members: Sequence[Member]
     text: str
     session_id: str = ""
+
+
+#: What happens beyond the limit: "fade" archives (removes from the indexes), "delete" erases.
+ForgetMode = Literal["fade", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetLimit:
+    """The ``most`` memories that are searched, 0 for no limit; the percentage to remove at a time, and how."""
+
+    most: int
+    percentage: int
+    mode: ForgetMode = "fade"
+
+    def step(self, searched: int) -> int:
+        """How many memories to remove at once.
+
+        >>> ForgetLimit(1000, 10).step(1200), ForgetLimit(1000, 10).step(1000)
+        (120, 0)
+        """
+        if not self.most or searched <= self.most:
+            return 0
+        return max(1, searched * self.percentage // 100)
+
+
+class FadedText(NamedTuple):
+    """The text of an archived message with its session and time."""
+
+    seq: int
+    session_id: str
+    timestamp: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A message, or a fully archived session with its summary. ``name`` is its name in the tree."""
+
+    name: str
+    session_id: str
+    timestamp: str
+    text: str
+    visit_count: int
+    last_visit: int
+    is_session: bool

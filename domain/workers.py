@@ -1,16 +1,14 @@
-"""A bounded number of threads for the work of many: what is due is done in the order in which it became due.
+"""A bounded thread pool for many workers, which runs tasks in the order in which they become due.
 
     Scheduled -> queue by due time -> the next free thread
 
-Promises: never more threads than ``most``; a thread lives only while something waits to be done, and one of them a
-while longer where that is wished, so whoever has nothing to do costs none; what waits for its time keeps no thread from
-what is due. Whoever has much to do hands it in piece by
-piece, and others come in between.
+Guarantees: never more than ``most`` threads; threads exist only while tasks are waiting (one may linger), so idle
+workers cost none; a task scheduled for later does not block one that is due.
 
-A ``Worker`` does so: one step after another, of which it knows nothing but when the next one is due. Two steps of one
-worker never run at once, whoever lends the threads; a worker that ends waits for its own step and for nobody else's.
+A ``Worker`` runs one step after another on such a pool, so that long work takes turns with other work. Two steps of
+one worker never run at once; ending a worker waits for its own step only.
 
-A ``Stop`` tells work that is under way, in whatever thread, that the person wants it to end.
+A ``CancelToken`` tells running work, in any thread, that the person wants to stop it.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from domain.errors import Interrupted
 
 @dataclass(order=True)
 class Scheduled:
-    """A piece of work and when it is due, by the monotonic clock; in one thread, once."""
+    """A task and when it is due, by the monotonic clock; it runs once."""
 
     due: float
     number: int
@@ -39,7 +37,7 @@ class Scheduled:
 
 
 class Workers:
-    """Threads that come when they are needed. What is handed in must not raise.
+    """A pool of threads started on demand. Tasks must not raise.
 
     >>> workers = Workers("index", most=4)
     >>> task = workers.add(work, after=1.5)
@@ -48,7 +46,7 @@ class Workers:
     """
 
     def __init__(self, name: str, most: int, linger: float = 0.0) -> None:
-        """``linger``: seconds that one thread waits for more to do. To begin one costs as much as a short piece."""
+        """``linger``: seconds that one thread waits for more tasks, since starting one is as slow as a short task."""
         self._name = name
         self._most = most
         self._linger = linger
@@ -59,15 +57,15 @@ class Workers:
         self._threads, self._watched = 0, False
 
     def add(self, work: Callable[[], None], after: float = 0.0) -> Scheduled:
-        """Do this in a thread, after so many seconds; with fewer than none, before what is due by now."""
+        """Run this in a thread after so many seconds; if negative, before other due tasks."""
         with self._changed:
             task = Scheduled(time.monotonic() + after, next(self._numbers), work)
             heapq.heappush(self._queue, task)
-            self._hire()
+            self._need_thread()
             return task
 
     def cancel(self, task: Scheduled) -> bool:
-        """Whether it had not begun; then it never will."""
+        """Cancel a task; False if it has already started."""
         with self._changed:
             waiting = task.work is not None
             task.work = None
@@ -77,51 +75,51 @@ class Workers:
                 self._changed.notify()
             return waiting
 
-    def _hire(self) -> None:
-        """Let somebody look at the queue, as long as there are threads to be had; the lock is held."""
+    def _need_thread(self) -> None:
+        """Wake or start a thread, unless all are busy; the caller has the lock."""
         if self._watched:
             self._changed.notify()
         elif self._threads < self._most:
             self._threads += 1
-            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            threading.Thread(target=self._run_tasks, name=self._name, daemon=True).start()
 
-    def _run(self) -> None:
-        while (work := self._next()) is not None:
+    def _run_tasks(self) -> None:
+        while (work := self._next_work()) is not None:
             work()
 
-    def _next(self) -> Callable[[], None] | None:
-        """What is due, as soon as something is; None when this thread is not needed."""
+    def _next_work(self) -> Callable[[], None] | None:
+        """The next task, once it is due; None when this thread is not needed."""
         with self._changed:
             idle_until = time.monotonic() + self._linger
-            while not self._watched and (left := self._left(idle_until)) is not None:
+            while not self._watched and (left := self._seconds_left(idle_until)) is not None:
                 if left <= 0:
-                    return self._taken()
+                    return self._take_first()
                 self._watched = True
                 self._changed.wait(left)
                 self._watched = False
             self._threads -= 1
             return None
 
-    def _left(self, idle_until: float) -> float | None:
-        """Seconds until there is something to do or to stop waiting for; None when there is nothing to wait for."""
+    def _seconds_left(self, idle_until: float) -> float | None:
+        """Seconds until the next task is due or the thread stops lingering; None when there is nothing to wait for."""
         now = time.monotonic()
         if self._queue:
             return self._queue[0].due - now
         return idle_until - now if idle_until > now else None
 
-    def _taken(self) -> Callable[[], None] | None:
+    def _take_first(self) -> Callable[[], None] | None:
         task = heapq.heappop(self._queue)
         work, task.work = task.work, None
         if self._queue:
-            self._hire()
+            self._need_thread()
         return work
 
 
-#: From ``step``: call again at once; or after so many seconds; or, with None, when woken.
+#: Returned by ``step``: call again after so many seconds, or with None when woken.
 Again = float | None
 AT_ONCE = 0.0
 
-#: When the first step is due: before everything else that others wait for.
+#: The first step is due before all other tasks.
 _FIRST = -1.0
 _AFTER_A_FAULT = 30.0
 
@@ -134,31 +132,31 @@ class Backoff:
         self._until = 0.0
         self.failures = 0
 
-    def failed(self) -> None:
-        """Wait longer each time."""
+    def add_failure(self) -> None:
+        """Record a failure, and wait longer each time."""
         delay = self._delays[min(self.failures, len(self._delays) - 1)]
         self.failures += 1
         self._until = time.monotonic() + delay
 
     def give_up(self) -> None:
-        """No later try can succeed: none is made until ``worked``."""
+        """No later try can succeed: none is made until ``reset_failures``."""
         self.failures += 1
         self._until = math.inf
 
-    def worked(self) -> None:
-        """All is well again."""
+    def reset_failures(self) -> None:
+        """Record a success."""
         self.failures, self._until = 0, 0.0
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds to wait; 0 when it may be tried now, infinite when never."""
         return max(0.0, self._until - time.monotonic())
 
 
 class Worker:
-    """Does one step after another, in threads of ``workers``; without them in one of its own.
+    """Runs one step after another in threads of ``workers``, or in a thread of its own.
 
-    A ``step`` that takes long asks ``proceed`` between its parts, and comes back when it says no. Between two steps
-    others who share the threads have their turn.
+    A long ``step`` checks ``proceed`` between its parts and returns when it is False. Other workers of the pool run
+    between two steps.
     """
 
     def __init__(
@@ -177,39 +175,39 @@ class Worker:
         self._due: float | None = _FIRST
 
     def start(self) -> None:
-        """Begin; a second call does nothing."""
+        """Start; a second call does nothing."""
         with self._changed:
             if not self._started and not self._ended:
                 self._started = True
                 self._schedule()
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it was started and has not ended."""
         return self._started and not self._ended
 
     def wake(self) -> None:
-        """There is work."""
+        """Run the next step now."""
         with self._changed:
-            if self._resting():
+            if self._is_resting():
                 self.woken = time.monotonic()
-            if not self._at_once():
+            if not self._is_due_now():
                 self._due = AT_ONCE
                 self._schedule()
 
     def proceed(self) -> bool:
-        """For ``step``, between two pieces of its work: False when it is over."""
+        """For ``step``: False when it should return."""
         return not self._ended
 
     def rest(self, timeout: float) -> bool:
-        """Wait until all work that is to be done now is done; False when that takes longer."""
+        """Wait until all due work is done; False if that takes longer than ``timeout``."""
         with self._changed:
             if not self._started:
                 return False
-            return self._changed.wait_for(self._resting, timeout)
+            return self._changed.wait_for(self._is_resting, timeout)
 
     def end(self, timeout: float) -> bool:
-        """Stop after the work in hand, waiting for it so long; False when it is still at it."""
+        """Stop after the current step, waiting for it; False if it is still running after ``timeout``."""
         with self._changed:
             self._ended = True
             self._schedule()
@@ -218,43 +216,43 @@ class Worker:
                 return True
             return self._changed.wait_for(lambda: self._thread is None, timeout)
 
-    def _resting(self) -> bool:
-        return self._ended or not (self._thread or self._at_once())
+    def _is_resting(self) -> bool:
+        return self._ended or not (self._thread or self._is_due_now())
 
-    def _at_once(self) -> bool:
+    def _is_due_now(self) -> bool:
         return self._due is not None and self._due <= AT_ONCE
 
     def _schedule(self) -> None:
-        """Have the next step done when it is due; the lock is held. A step under way sees to the next itself."""
-        self._unschedule()
-        if self.alive and self._thread is None and self._due is not None:
-            self._task = self._workers.add(self._run, self._after(self._due))
+        """Schedule the next step, unless one is running, which does so itself; the caller has the lock."""
+        self._cancel_scheduled()
+        if self.is_alive and self._thread is None and self._due is not None:
+            self._task = self._workers.add(self._run_step, self._delay_until(self._due))
 
     @staticmethod
-    def _after(due: float) -> float:
+    def _delay_until(due: float) -> float:
         return -math.inf if due == _FIRST else max(0.0, due - time.monotonic())
 
-    def _unschedule(self) -> None:
+    def _cancel_scheduled(self) -> None:
         if self._task:
             self._workers.cancel(self._task)
             self._task = None
 
-    def _run(self) -> None:
+    def _run_step(self) -> None:
         with self._changed:
             if self._ended or self._thread:
                 return
-            self._unschedule()
+            self._cancel_scheduled()
             self._due, self._thread = None, threading.current_thread()
         again = self._one_step()
         with self._changed:
             self._thread = None
-            if again is not None and not self._at_once():
+            if again is not None and not self._is_due_now():
                 self._due = time.monotonic() + again if again else AT_ONCE
             self._schedule()
             self._changed.notify_all()
 
     def _one_step(self) -> Again:
-        """A step that fails ends nothing: it is tried again later."""
+        """Run a step; one that fails is tried again later."""
         try:
             return self._step()
         except Exception:
@@ -263,12 +261,12 @@ class Worker:
             return _AFTER_A_FAULT
 
 
-class Stop:
-    """Set by whoever hears Ctrl-C; looked at by whoever works, and heard by whoever waits.
+class CancelToken:
+    """Set on Ctrl-C; checked by running work, and wakes waiting work.
 
-    Without locks: a signal handler may set it in the very thread that looks at it or waits for it.
+    Without locks: a signal handler may set it in the very thread that checks it or waits for it.
 
-    >>> stop = Stop()
+    >>> stop = CancelToken()
     >>> stop.set()
     >>> stop.is_set
     True
@@ -290,7 +288,7 @@ class Stop:
             callback()
 
     def clear(self) -> None:
-        """Forget an earlier wish to stop, before new work."""
+        """Reset it, before new work."""
         self._is_set = False
 
     def check(self) -> None:
@@ -299,7 +297,7 @@ class Stop:
             raise Interrupted
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the wish to stop, ``seconds`` at the most; true when it came."""
+        """Wait up to ``seconds``; True if it was set."""
         woken: SimpleQueue[None] = SimpleQueue()
         with self.calling(lambda: woken.put(None)), suppress(Empty):
             woken.get(timeout=max(0.0, seconds))
@@ -307,9 +305,9 @@ class Stop:
 
     @contextmanager
     def calling(self, callback: Callable[[], object]) -> Iterator[None]:
-        """Meanwhile ``callback`` is called when the wish to stop comes, at once where it came before.
+        """Call ``callback`` when this is set, or at once if it is set already.
 
-        It runs in the thread, or the signal handler, that sets this, perhaps twice: it must be quick and take no lock.
+        It runs in the thread or signal handler that sets this, perhaps twice: it must be quick and take no lock.
         """
         self._callbacks.append(callback)
         try:

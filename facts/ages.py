@@ -14,20 +14,21 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from domain.text import pattern_of
-from facts.dates import MONTH_NAMES
-from facts.numbers import may_mention, value_of
+from domain.patterns import pattern_of
+from language.calendar import MONTH_NAMES
+from language.numbers import may_mention, parse_number
+from language.times import read_times
 
 _WORD = (
     r"(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)"
 )
 _HAN = r"(?:\d{1,3}|[一二三四五六七八九十]{1,4})"
-#: An age that somebody had then is no age of now.
+#: An age at another time is not the present age.
 _NOT_THEN = r"(?!\s?(?:时|那年|的时候|起|开始|以?前|就))"
 _OLD = r"(?:[ -]years?[ -]old|[ -]year[ -]old)"
 _END = r"(?=[\s,.;!?)]|$)"
-#: Where a text tells somebody's age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
+#: Where a text states an age: "I'm 34", "Pickle is fifteen", "Birgit, 71,", "aged 6", 三十二岁.
 _TELLS = pattern_of(
     r"\b(?:i'm|i am|is|he's|she's|it's|are|aged|age|turned|turns|turning|been|age of)\s+(?:now |only |about |just )?"
     rf"(?P<be>{_WORD}){_END}"
@@ -35,48 +36,30 @@ _TELLS = pattern_of(
     re.IGNORECASE,
 )
 
-#: The same where a statement need not be about an age at all: then a bare number is one only at the end of a clause.
+#: The same for a statement that need not be about an age: a bare number counts only at the end of a clause.
 _TELLS_OF_SOMEBODY = pattern_of(
     rf"\b(?:is|are|who's|aged|now) (?P<be>{_WORD})(?=\s*(?:[,.;!?)]|$)| and\b| until\b)"
     rf"|(?<=[a-z]),\s(?P<comma>{_WORD})(?=[,.;!?)]|$)|\b(?P<old>{_WORD}){_OLD}\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
     re.IGNORECASE,
 )
 _TELLS_PLAINLY = pattern_of(
-    rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}",
-    re.IGNORECASE,
+    rf"\b(?P<old>{_WORD}){_OLD}\b|\baged (?P<aged>{_WORD})\b|(?P<han>{_HAN})\s?周?岁{_NOT_THEN}", re.IGNORECASE
 )
-#: An age that somebody will have, or had at a time that is told.
+#: A future age, or an age at a stated time.
 _OF_OTHER_TIMES = pattern_of(
     r"\b(?:turns|turning|will be|was|were|when|since|at the age)\b"
     r"|(?:将|要|快|满|就)[满到]?[\d一二三四五六七八九十]+周?岁",
     re.IGNORECASE,
 )
-#: What of somebody is told by who it is: an age beside it is theirs.
+#: Attributes whose value is a person or pet: an age in the statement is theirs.
 _WHO_IT_IS = frozenset(
-    {
-        "child",
-        "parent",
-        "sibling",
-        "pet",
-        "partner",
-        "friend",
-        "living with",
-        "colleague",
-        "boss",
-        "neighbour",
-    }
+    {"child", "parent", "sibling", "pet", "partner", "friend", "living with", "colleague", "boss", "neighbour"}
 )
 _END_OF_STATEMENT = pattern_of(r"[.!。！]?$")
 
 _BIRTHDAY = pattern_of(r"\bbirthday\b|\buntil\b|\bturns?\b|生日", re.IGNORECASE)
 _BORN = pattern_of(
-    r"\bborn\b[^.;]*\b(?:19|20)\d\d\b|(?:19|20)\d\d年?[^，。；]{0,8}(?:出生|生(?!日))|(?:生于|出生于)",
-    re.IGNORECASE,
-)
-_DAY = pattern_of(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{'|'.join(MONTH_NAMES)})\b(?! \d{{4}})"
-    r"|(?<![年\d])(?P<han>\d{1,2}|[一二三四五六七八九十]{1,2})月(?P<han_day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]",
-    re.IGNORECASE,
+    r"\bborn\b[^.;]*\b(?:19|20)\d\d\b|(?:19|20)\d\d年?[^，。；]{0,8}(?:出生|生(?!日))|(?:生于|出生于)", re.IGNORECASE
 )
 _WHO = r"(?:[A-ZÀ-Þ][\w'’-]*|[Ss]he|[Hh]e|[Ww]ho)"
 _Rule = tuple[re.Pattern[str], Callable[[re.Match[str], str], str]]
@@ -115,46 +98,42 @@ _CHINESE: tuple[_Rule, ...] = (
 
 
 def birth_years(text: str, said: date) -> frozenset[int]:
-    """The years in which somebody may be born whose age a text tells.
+    """The years of birth that follow from the ages in a text.
 
     >>> sorted(birth_years("I'm 34", date(2025, 3, 1)))
     [1990, 1991]
     """
     if not may_mention(text):
         return frozenset()
-    ages = [value_of(next(filter(None, found.groups()))) for found in _TELLS.finditer(text)]
-    return frozenset(
-        said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1)
-    )
+    ages = [parse_number(next(filter(None, found.groups()))) for found in _TELLS.finditer(text)]
+    return frozenset(said.year - age - less for age in ages if age is not None and 0 < age < 120 for less in (0, 1))
 
 
 def dated_age(statement: str, attribute: str, said: date) -> str:
-    """A statement with the day of the age in it, and the year of birth that follows: so it stays true as years go by.
+    """The statement with the date of the age and the year of birth that follows, so that it stays true over the years.
 
     >>> dated_age("豆包三岁。", "pet", date(2025, 4, 5))
     '豆包三岁（2025-04-05；2021/2022年生）。'
     """
     if not may_mention(statement):
         return statement
-    tells = (
-        _TELLS if attribute == "age" else _TELLS_OF_SOMEBODY if attribute in _WHO_IT_IS else _TELLS_PLAINLY
-    )
+    tells = _TELLS if attribute == "age" else _TELLS_OF_SOMEBODY if attribute in _WHO_IT_IS else _TELLS_PLAINLY
     if _BORN.search(statement) or _OF_OTHER_TIMES.search(statement):
         return statement
-    told = [value_of(next(filter(None, found.groups()))) for found in tells.finditer(statement)]
-    ages = {age for age in told if age is not None and 0 < age < 120}
+    stated = [parse_number(next(filter(None, found.groups()))) for found in tells.finditer(statement)]
+    ages = {age for age in stated if age is not None and 0 < age < 120}
     if not ages:
         return statement
     english = statement.isascii() or not re.search("[\u4e00-\u9fff]", statement)
-    years = _years(ages.pop(), statement, said) if len(ages) == 1 else ""
+    years = _birth_years_text(ages.pop(), statement, said) if len(ages) == 1 else ""
     born = years and (f"; born {years}" if english else f"；{years}年生")
     mark = f" (on {said.isoformat()}{born})" if english else f"（{said.isoformat()}{born}）"
     end = _END_OF_STATEMENT.search(statement)
     return statement[: end.start()] + mark + end[0] if end else statement + mark
 
 
-def _years(age: int, statement: str, said: date) -> str:
-    """The year of birth where a birthday stands beside an age; else the two that it may be."""
+def _birth_years_text(age: int, statement: str, said: date) -> str:
+    """The year of birth where a birthday is given with the age, else the two possible years."""
     birthday = _birthday_in(statement)
     if birthday is None:
         return f"{said.year - age - 1}/{said.year - age}"
@@ -162,40 +141,33 @@ def _years(age: int, statement: str, said: date) -> str:
 
 
 def without_ages(line: str, said: date) -> str:
-    """A line in which a year of birth stands for each age that held on that day; a line with a year of birth stays."""
+    """The line with each age replaced by a year of birth; a line with a year of birth is returned as it is."""
     if _BORN.search(line):
         return line
     for pattern, rule in _ENGLISH:
-        line = pattern.sub(lambda found, rule=rule: _put(found, rule, said, "about {}/{}", "in {}"), line)  # type: ignore[misc]
+        line = pattern.sub(lambda found, rule=rule: _replace_age(found, rule, said, "about {}/{}", "in {}"), line)  # type: ignore[misc]
     for pattern, rule in _CHINESE:
-        line = pattern.sub(lambda found, rule=rule: _put(found, rule, said, "约{}/{}年生", "{}年生"), line)  # type: ignore[misc]
+        line = pattern.sub(lambda found, rule=rule: _replace_age(found, rule, said, "约{}/{}年生", "{}年生"), line)  # type: ignore[misc]
     return line
 
 
-def _put(
+def _replace_age(
     found: re.Match[str], rule: Callable[[re.Match[str], str], str], said: date, about: str, exact: str
 ) -> str:
-    age = value_of(found["age"])
+    age = parse_number(found["age"])
     if age is None or not 0 < age < 120:
         return found[0]
     birthday = _birthday_in(found.string)
     if birthday is None:
         return rule(found, about.format(said.year - age - 1, said.year - age))
-    year = _years(age, found.string, said)
-    day = (
-        f"on {birthday[1]} {MONTH_NAMES[birthday[0] - 1].title()} {year}"
-        if found.groupdict().get("until")
-        else ""
-    )
+    year = _birth_years_text(age, found.string, said)
+    day = f"on {birthday[1]} {MONTH_NAMES[birthday[0] - 1].title()} {year}" if found.groupdict().get("until") else ""
     return rule(found, day or exact.format(year))
 
 
 def _birthday_in(line: str) -> tuple[int, int] | None:
-    """The one day without a year in a line that speaks of a birthday."""
-    days = list(_DAY.finditer(line)) if _BIRTHDAY.search(line) else []
-    if len(days) != 1:
+    """The only day without a year in a line about a birthday."""
+    days = [one for one in read_times(line, date.min.replace(year=2000)) if one.kind == "day" and one.meant]
+    if len(days) != 1 or days[0].meant is None or not _BIRTHDAY.search(line):
         return None
-    found = days[0]
-    month = MONTH_NAMES.index(found["month"].casefold()) + 1 if found["month"] else value_of(found["han"])
-    day = value_of(found["day"] or found["han_day"])
-    return (month, day) if month and day else None
+    return days[0].meant.first.month, days[0].meant.first.day

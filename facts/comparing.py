@@ -1,226 +1,231 @@
-"""What new facts do to known ones: at most one current value in a slot that holds one, whatever the order of arrival.
+"""Compares new facts with known ones: which say the same, and what the new ones change.
 
-The slots decide first, with no model; its verdicts add what slots cannot see, and are followed only where they speak of
-something that was shown, rest on something stated, and touch nothing that a person put right. Nothing is deleted.
+Decisions become events; ``domain.fact_states`` alone derives states from them. A model's verdict is followed only if it
+is about a fact that was in the prompt, has stated evidence and touches nothing that a person corrected. ``find_near``
+selects the known facts for the prompt by slot, dependent slots and rare words, without a model or vectors.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import log
+from typing import Protocol
 
+from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
 from domain.facts import Change, Fact, NewFact, Slot
+from domain.patterns import pattern_of
 from facts.cues import ends_or_denies, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
-from facts.nearness import MOST_SHOWN, TRIGGERS, by_slot, near
-from facts.numbers import mentioned
-from facts.slots import are_apart, depends_on, folded
-from facts.timeline import (
-    Entry,
-    counts_from,
-    entry_of_known,
-    entry_of_new,
-    in_order,
-    is_less_exact,
-    is_of_before,
-    over_since,
-    same_matter,
-    settled,
-)
+from facts.evidence import is_telling, telling_terms
+from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
+from language.numbers import find_numbers
+from language.words import terms
 
-__all__ = ["MOST_SHOWN", "Outcome", "change_counts", "changes", "near"]
+#: The most known facts in one comparison.
+MOST_COMPARED = 30
+#: When one of these attributes changes, facts that depend on it become doubtful.
+_TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
+_PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be stored of the new facts, what becomes of facts (also of new ones that are past at once), and what
-    a model said in vain."""
+    """The new facts to store, the changes to facts (also to new ones that are already past), and the ignored verdicts.
+
+    ``replaced``: facts that give way to another one of their slot, by id; that is no event.
+    """
 
     facts: tuple[NewFact, ...]
     changes: tuple[Change, ...]
+    replaced: Mapping[str, str]
     ignored: Counter[str]
 
 
-def changes(
+def compare_facts(
     new: Sequence[NewFact],
     known: Sequence[Fact],
     shown: Sequence[Fact] = (),
     verdicts: Sequence[VerdictDraft] = (),
     doubts: Sequence[DoubtDraft] = (),
 ) -> Outcome:
-    """What the new facts change. Numbers of verdicts are 1-based places in ``new`` and ``shown``.
+    """What the new facts change. Verdicts number ``new`` and ``shown`` from 1.
 
     ``known`` are all known facts of the slots of ``new``, past ones too, and current ones of their subjects; with no
     verdicts the slots alone decide.
     """
     comparison = _Comparison(new, {fact.text_id: fact for fact in (*known, *shown)})
-    comparison.follow(verdicts, shown)
+    comparison.follow_verdicts(verdicts, shown)
     comparison.settle_slots()
-    comparison.doubt(doubts, shown)
-    return Outcome(tuple(comparison.stored()), comparison.all_changes(), comparison.ignored)
+    comparison.raise_doubts(doubts, shown)
+    return Outcome(comparison.facts_to_store(), comparison.all_changes(), comparison.replaced, comparison.ignored)
 
 
 class _Comparison:
-    """Gathers what becomes of each fact; of several changes of one fact the first one counts."""
+    """Collects the changes; of several changes to one fact the first counts."""
 
     def __init__(self, new: Sequence[NewFact], known: Mapping[str, Fact]) -> None:
         self._listed = tuple(new)
         self._new = {fact.text_id: fact for fact in new}
         self._known = known
-        self._slots = by_slot(known.values())
+        self._slots = _by_slot(known.values())
         self._dropped: dict[str, str] = {}
         self._changes: dict[str, Change] = {}
         self._confirmed: dict[str, Change] = {}
-        self._ended: dict[tuple[str, str], str] = {}
+        #: Verdicts "changes" and "ends" by the known fact and the new one of the same slot.
+        self._placed: dict[tuple[str, str], str] = {}
+        self.replaced: dict[str, str] = {}
         self.ignored: Counter[str] = Counter()
 
-    def stored(self) -> Iterator[NewFact]:
-        """The new facts that are to be stored."""
-        return (self._new[fact.text_id] for fact in self._listed if fact.text_id not in self._dropped)
+    def facts_to_store(self) -> tuple[NewFact, ...]:
+        """The new facts to store; one that replaced a known fact comes last."""
+        placed = {by for _, by in self._placed}
+        kept = [self._new[fact.text_id] for fact in self._listed if fact.text_id not in self._dropped]
+        return tuple(sorted(kept, key=lambda fact: fact.text_id in placed))
 
     def all_changes(self) -> tuple[Change, ...]:
-        """Every change, at most one a fact; a fact that changed is not confirmed as well."""
+        """Every change, at most one per fact; a changed fact is not also confirmed."""
         confirmed = [change for name, change in self._confirmed.items() if name not in self._changes]
         return (*confirmed, *self._changes.values())
 
     # --- verdicts
 
-    def follow(self, verdicts: Sequence[VerdictDraft], shown: Sequence[Fact]) -> None:
-        """Follow the verdicts of a model, as far as they can be believed."""
+    def follow_verdicts(self, verdicts: Sequence[VerdictDraft], shown: Sequence[Fact]) -> None:
+        """Apply a model's verdicts, as far as they are plausible."""
         for verdict in verdicts:
             if not 0 < verdict.new <= len(self._listed):
                 self.ignored["unknown fact"] += 1
             elif verdict.verdict != "adds":
-                self._follow(verdict, shown)
+                self._follow_verdict(verdict, shown)
 
-    def _follow(self, verdict: VerdictDraft, shown: Sequence[Fact]) -> None:
+    def _follow_verdict(self, verdict: VerdictDraft, shown: Sequence[Fact]) -> None:
         new = self._listed[verdict.new - 1]
         if not 0 < verdict.known <= len(shown):
             self.ignored["not shown"] += 1
             return
         known = shown[verdict.known - 1]
-        if reason := _unbelievable(verdict, new, known):
+        if reason := _reason_to_ignore(verdict, new, known):
             self.ignored[reason] += 1
         elif verdict.verdict == "same":
-            self._drop(new, known)
+            self._confirm_known(new, known)
         elif verdict.verdict == "corrects":
             self._changes.setdefault(known.text_id, Change(known.text_id, "corrects", new.said, new.text_id))
-        elif new.slot == known.slot and _is_alone(new) and _is_alone(known) and not over_since(new):
-            self._ended[known.text_id, new.text_id] = verdict.verdict
+        elif new.slot == known.slot and is_alone(new) and is_alone(known) and not _over_since(new):
+            self._placed[known.text_id, new.text_id] = verdict.verdict
         elif verdict.verdict in ("changes", "ends"):
-            change = Change(known.text_id, verdict.verdict, counts_from(new, known), new.text_id)
+            change = Change(known.text_id, verdict.verdict, _counts_from(new, known), new.text_id)
             self._changes.setdefault(known.text_id, change)
 
     # --- slots
 
     def settle_slots(self) -> None:
-        """Merge what says the same, and leave one current value in each slot that holds one."""
+        """Merge repetitions, and leave one current value in each single-valued slot."""
         slots: dict[Slot, list[NewFact]] = defaultdict(list)
         for fact in self._listed:
             if fact.text_id not in self._dropped:
                 slots[fact.slot].append(fact)
         for slot, facts in slots.items():
-            self._merge_repeated(slot, [fact for fact in facts if not _is_alone(fact)])
-            alone = [fact for fact in facts if _is_alone(fact)]
+            self._merge_repeated(slot, [fact for fact in facts if not is_alone(fact)])
+            alone = [fact for fact in facts if is_alone(fact)]
             if alone:
-                self._settle(slot, alone)
+                self._settle_slot(slot, alone)
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
-        """Facts that may stand beside each other: each is stored once."""
+        """Store each value of a multi-valued slot once."""
         there = [fact for fact in self._slots.get(slot, ()) if fact.current]
         kept: list[NewFact] = []
         for fact in facts:
-            known = next(
-                (one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None
-            )
-            earlier = next((one for one in kept if _repeats(fact, one)), None)
+            known = next((one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None)
+            earlier = next((one for one in kept if _is_repetition(fact, one)), None)
             if known:
-                self._drop(fact, known)
+                self._confirm_known(fact, known)
             elif earlier:
-                self._merge(fact, earlier)
+                self._merge_new(fact, earlier)
             else:
                 kept.append(fact)
 
-    def _settle(self, slot: Slot, facts: Sequence[NewFact]) -> None:
-        there = [
-            entry_of_known(fact)
-            for fact in self._slots.get(slot, ())
-            if _is_alone(fact) and not fact.corrected and not self._is_corrected(fact)
-        ]
-        # Of what was said in one breath, that counts last of which the model says that it took a place.
-        placed = {by for _, by in self._ended}
-        told = sorted(facts, key=lambda fact: fact.text_id in placed)
-        entries = self._merged([*there, *map(entry_of_new, told)])
-        for change in settled(entries):
-            verdict = self._ended.get((change.fact, change.by), change.verdict)
-            self._changes.setdefault(change.fact, replace(change, verdict=verdict))  # type: ignore[arg-type]
-        self._fulfil(slot, facts)
+    def _settle_slot(self, slot: Slot, facts: Sequence[NewFact]) -> None:
+        """Drop values that repeat their neighbour in time, then record which values replace which."""
+        placed = {by for _, by in self._placed}
+        known = [fact for fact in self._slots.get(slot, ()) if is_alone(fact) and not self._is_corrected(fact)]
+        first = 1 + max((fact.number for fact in known), default=0)
+        new = sorted(facts, key=lambda fact: fact.text_id in placed)
+        values = self._without_repeated(
+            [*map(_known_value, known), *(_new_value(fact, number) for number, fact in enumerate(new, first))]
+        )
+        settled = settle_slot([one.learned for one in values], {one.learned.number: one.state for one in values})
+        for one in values:
+            self._note_place(one, settled[one.learned.number])
+        self._fulfil_plans(slot, facts)
 
-    def _merged(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The entries in order, without new ones that say what their neighbour says."""
-        kept: list[Entry] = []
-        for entry in in_order(entries):
+    def _note_place(self, one: _Value, settled: FactState) -> None:
+        name, by = one.learned.text_id, settled.replaced_by
+        if by and (by, settled.until) != (one.state.replaced_by, one.state.until):
+            self.replaced[name] = by
+            if self._placed.get((name, by)) == "ends":
+                self._changes.setdefault(name, Change(name, "ends", settled.until, by))
+        elif one.state.until and not one.learned.end and isinstance(one.fact, NewFact):
+            self._changes.setdefault(name, Change(name, "ends", one.state.until, name))
+
+    def _without_repeated(self, values: Sequence[_Value]) -> list[_Value]:
+        """The values of a slot without new ones that repeat their neighbour in time."""
+        by_number = {one.learned.number: one for one in values}
+        ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
+        kept: list[_Value] = []
+        for one in (by_number[learned.number] for learned in ordered):
             before = kept[-1] if kept else None
-            if before and self._is_repeated(entry, before):
-                if entry.new:
-                    self._take_in(entry.new, before)
+            if before and _is_repeated(one, before):
+                if isinstance(one.fact, NewFact):
+                    self._merge_into(one.fact, before.fact)
                     continue
-                if before.new:
-                    self._take_in(before.new, entry)
+                if isinstance(before.fact, NewFact):
+                    self._merge_into(before.fact, one.fact)
                     kept.pop()
-            kept.append(entry)
+            kept.append(one)
         return kept
 
-    @staticmethod
-    def _is_repeated(entry: Entry, before: Entry) -> bool:
-        """Whether neighbours in time say the same; after an end it is a new beginning."""
-        if not (entry.new or before.new) or bool(entry.new and entry.until) != bool(
-            before.new and before.until
-        ):
-            return False
-        if before.known and before.until and before.until < entry.told:
-            return False
-        return same_matter(entry, before) or bool(entry.new and is_less_exact(entry.value, before.value))
+    def _merge_into(self, new: NewFact, other: Fact | NewFact) -> None:
+        if isinstance(other, Fact):
+            self._confirm_known(new, other)
+        else:
+            self._merge_new(new, other)
 
-    def _take_in(self, new: NewFact, other: Entry) -> None:
-        if other.known:
-            self._drop(new, other.known)
-        elif other.new:
-            self._merge(new, other.new)
-
-    def _fulfil(self, slot: Slot, facts: Sequence[NewFact]) -> None:
-        """A plan that is stated as done is no plan any more."""
+    def _fulfil_plans(self, slot: Slot, facts: Sequence[NewFact]) -> None:
+        """End the plans that are stated as done."""
         for known in self._slots.get(slot, ()):
             done = known.current and known.stance in ("planned", "wished")
             by = next((fact for fact in facts if done and same_matter(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
-                    known.text_id, Change(known.text_id, "changes", counts_from(by, known), by.text_id)
+                    known.text_id, Change(known.text_id, "changes", _counts_from(by, known), by.text_id)
                 )
 
     def _is_corrected(self, fact: Fact) -> bool:
         change = self._changes.get(fact.text_id)
-        return change is not None and change.verdict in ("corrects", "ends", "changes")
+        return fact.corrected or (change is not None and change.verdict in ("corrects", "ends", "changes"))
 
-    def _drop(self, new: NewFact, known: Fact) -> None:
-        """A new fact that says what is known confirms it."""
+    def _confirm_known(self, new: NewFact, known: Fact) -> None:
+        """Confirm a known fact by a new one that says the same."""
         self._dropped[new.text_id] = known.text_id
         when = max(new.start or new.said, new.said)
         before = self._confirmed.get(known.text_id)
         if before is None or before.when < when:
             self._confirmed[known.text_id] = Change(known.text_id, "same", when, new.text_id)
 
-    def _merge(self, new: NewFact, earlier: NewFact) -> None:
-        """Two facts of one window that say the same are one, which rests on the turns of both."""
+    def _merge_new(self, new: NewFact, earlier: NewFact) -> None:
+        """Merge two facts of one window that say the same; the evidence of both is kept."""
         self._dropped[new.text_id] = earlier.text_id
         one = self._new[earlier.text_id]
         self._new[earlier.text_id] = replace(
             one,
-            turns=_joined(one.turns, new.turns),
-            keywords=_joined(one.keywords, new.keywords),
-            persons=_joined(one.persons, new.persons),
-            entities=_joined(one.entities, new.entities),
+            turns=_join_unique(one.turns, new.turns),
+            keywords=_join_unique(one.keywords, new.keywords),
+            persons=_join_unique(one.persons, new.persons),
+            entities=_join_unique(one.entities, new.entities),
             said=max(one.said, new.said),
             start=one.start or new.start,
             end=one.end or new.end,
@@ -229,9 +234,9 @@ class _Comparison:
 
     # --- doubts
 
-    def doubt(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
-        """Mark what may no longer hold because a home, a job, a partner or a life is not what it was."""
-        triggers = [fact for fact in self.stored() if self._is_trigger(fact)]
+    def raise_doubts(self, doubts: Sequence[DoubtDraft], shown: Sequence[Fact]) -> None:
+        """Doubt facts that may no longer hold after a change of home, job or partner, or a death."""
+        triggers = [fact for fact in self.facts_to_store() if self._is_trigger(fact)]
         for draft in doubts:
             if not 0 < draft.known <= len(shown):
                 self.ignored["not shown"] += 1
@@ -239,47 +244,81 @@ class _Comparison:
                 self.ignored["doubt without a change"] += 1
             else:
                 by = self._listed[draft.new - 1] if 0 < draft.new <= len(self._listed) else triggers[0]
-                self._doubt(shown[draft.known - 1], by if by in triggers else triggers[0])
+                self._doubt_fact(shown[draft.known - 1], by if by in triggers else triggers[0])
         for trigger in triggers:
             for fact in self._known.values():
                 if _hangs_on(fact, trigger):
-                    self._doubt(fact, trigger)
+                    self._doubt_fact(fact, trigger)
 
-    def _doubt(self, fact: Fact, trigger: NewFact) -> None:
+    def _doubt_fact(self, fact: Fact, trigger: NewFact) -> None:
         spoken_of = (
             fact.text_id in self._changes
             or fact.text_id in self._confirmed
-            or any(new.slot == fact.slot and new.single for new in self.stored())
+            or any(new.slot == fact.slot and new.single for new in self.facts_to_store())
         )
         if fact.kept or fact.decided == "hand" or not fact.current or spoken_of:
             self.ignored["doubt of what is settled"] += 1
-        elif not fact.doubtful_since and is_of_before(fact, trigger, self._known.values()):
-            since = counts_from(trigger, fact)
+        elif not fact.doubtful_since and _was_known_before(fact, trigger, self._known.values()):
+            since = _counts_from(trigger, fact)
             self._changes[fact.text_id] = Change(fact.text_id, "doubts", since, trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
-        """Whether a new fact changed one of the matters on which others hang: another value went for it."""
-        if fact.stance != "stated" or fact.slot.attribute not in TRIGGERS:
+        """Whether a new fact replaced a value on which other facts depend."""
+        if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS:
             return False
-        if (own := self._changes.get(fact.text_id)) and (own.by or own.verdict != "ends"):
+        if fact.text_id in self.replaced:
             return False
-        gone = [
-            self._known[change.fact]
-            for change in self._changes.values()
-            if change.by == fact.text_id and change.fact in self._known
-        ]
-        other = [one for one in gone if change_counts(one, fact)]
-        return fact.slot.attribute == "death" or bool(other)
+        gone = {name for name, by in self.replaced.items() if by == fact.text_id}
+        gone |= {change.fact for change in self._changes.values() if change.by == fact.text_id}
+        other = any(_is_other_matter(self._known[name], fact) for name in gone if name in self._known)
+        return fact.slot.attribute == "death" or other
 
 
-def change_counts(known: Fact, new: NewFact) -> bool:
-    """Whether a known fact that went was about the same matter, and not only told less exactly."""
-    about = known.slot.attribute in TRIGGERS and known.stance == "stated"
-    return about and not is_less_exact(known.value, new.value)
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A known or new fact with what decides its order in its slot."""
+
+    fact: Fact | NewFact
+    learned: LearnedFact
+    state: FactState
 
 
-def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
-    """Why a verdict is not followed; nothing when it is."""
+def _known_value(fact: Fact) -> _Value:
+    by_hand = fact.decided == "hand"
+    learned = LearnedFact(fact.number, fact.text_id, True, by_hand, fact.said, fact.start, fact.end)
+    since = fact.since or fact.start or fact.said
+    return _Value(fact, learned, FactState(
+        since, fact.until, fact.replaced_by, fact.corrected, fact.doubtful_since, fact.kept, fact.decided, fact.seen
+    ))  # fmt: skip
+
+
+def _new_value(fact: NewFact, number: int) -> _Value:
+    """A fact that is not stored yet; if its words call it past, it ended when it was said."""
+    learned = LearnedFact(number, fact.text_id, True, False, fact.said, fact.start, fact.end)
+    state = state_of(learned, ())
+    if not state.until and _PAST.search(fact.restatement):
+        state = state_of(learned, [Event("ended", fact.said, "")])
+    return _Value(fact, learned, state)
+
+
+def _is_repeated(one: _Value, before: _Value) -> bool:
+    """Whether neighbours in time say the same; after an end it is a new start."""
+    new, new_before = isinstance(one.fact, NewFact), isinstance(before.fact, NewFact)
+    if not (new or new_before) or bool(new and one.state.until) != bool(new_before and before.state.until):
+        return False
+    if not new_before and before.state.until and before.state.until < max(one.state.since, one.state.seen):
+        return False
+    return same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
+
+
+def _is_other_matter(known: Fact, new: NewFact) -> bool:
+    """Whether a replaced fact really differed, rather than being less exact."""
+    about = known.slot.attribute in _TRIGGERS and known.stance == "stated"
+    return about and not _is_less_exact(known.value, new.value)
+
+
+def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
+    """Why a verdict is ignored; "" if it is not."""
     if known.decided == "hand" and verdict.verdict != "same":
         return "decided by hand"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
@@ -295,48 +334,234 @@ def _unbelievable(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
 
 def _adds_nothing(new: NewFact, known: Fact) -> bool:
     """Whether a fact that is called the same says no number that is not known, and is as certain at the most."""
-    told = mentioned(f"{known.restatement} {known.value}")
+    known_numbers = find_numbers(f"{known.restatement} {known.value}")
     alike = known.stance in (new.stance, "stated")
     one_value = (
         not (new.single and new.slot == known.slot)
         or _says_the_same(new, known)
-        or is_less_exact(new.value, known.value)
+        or _is_less_exact(new.value, known.value)
     )
-    return alike and one_value and mentioned(new.value) <= told
-
-
-def _is_alone(fact: Fact | NewFact) -> bool:
-    """Whether of such facts one is current in a slot."""
-    return fact.single and fact.stance == "stated"
+    return alike and one_value and find_numbers(new.value) <= known_numbers
 
 
 def _says_the_same(new: NewFact, known: Fact) -> bool:
     return new.stance == known.stance and same_matter(new, known)
 
 
-def _repeats(new: NewFact, earlier: NewFact) -> bool:
+def _is_repetition(new: NewFact, earlier: NewFact) -> bool:
     return new.stance == earlier.stance and same_matter(new, earlier)
 
 
-def _is_told_as_over(fact: Fact) -> bool:
-    """Whether a fact only says that something is no more: that stays so, whatever else changes."""
+def _says_it_is_over(fact: Fact) -> bool:
+    """Whether a fact only says that something ended, which no later change makes doubtful."""
     return (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement)
 
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
-    """Whether a known fact hangs on what changed: by its attribute, or because it speaks of somebody who died."""
+    """Whether a known fact depends on what changed: by its attribute, or because it mentions someone who died."""
     if (
         fact.text_id == trigger.text_id
         or fact.slot == trigger.slot
         or not fact.current
         or fact.stance != "stated"
-        or _is_told_as_over(fact)
+        or _says_it_is_over(fact)
     ):
         return False
     if fact.slot.subject == trigger.slot.subject:
         return fact.slot.attribute in depends_on(trigger.slot)
-    return trigger.slot.attribute == "death" and trigger.slot.subject == folded(fact.value)
+    return trigger.slot.attribute == "death" and trigger.slot.subject == normalize_text(fact.value)
 
 
-def _joined(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
+def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))
+
+
+# --- what is worth a comparison
+
+#: A word in more known facts than this is too common to connect two.
+_RARE = 4
+_SAME_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 20.0, 1.5
+
+
+def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_COMPARED) -> tuple[Fact, ...]:
+    """The known facts worth comparing with the new ones, nearest first; if there are none, no call is needed."""
+    texts = [(fact, _text_of(fact)) for fact in known if fact.current]
+    own, slots = _own_names((*new, *(fact for fact, _ in texts))), _by_slot(fact for fact, _ in texts)
+    everything = "\n".join(text for _, text in texts)
+    holding: dict[str, list[Fact]] = {}
+    scores: dict[str, float] = defaultdict(float)
+    for one in new:
+        # A fixed order makes the sums of scores, and so the prompt, reproducible.
+        roots = dict.fromkeys(_root_of(term) for term in terms(_text_of(one)) if is_telling(term) and term not in own)
+        for root in roots.keys() - holding.keys():
+            holding[root] = _facts_with(root, texts) if root in everything else []
+        rare = [holding[root] for root in roots if 0 < len(holding[root]) <= _RARE]
+        for name, score in _score_known(one, slots, rare, len(texts)).items():
+            scores[name] = max(scores[name], score)
+    found = (fact for fact, _ in texts if scores[fact.text_id])
+    kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
+    return tuple(kept[:most])
+
+
+def _facts_with(root: str, texts: Iterable[tuple[Fact, str]]) -> list[Fact]:
+    """The facts that contain a word; no more than are needed to show that it is common."""
+    found: list[Fact] = []
+    for fact, text in texts:
+        if root in text:
+            found.append(fact)
+            if len(found) > _RARE:
+                break
+    return found
+
+
+def _text_of(fact: Fact | NewFact) -> str:
+    return normalize_text(" ".join((fact.restatement, fact.value, *fact.keywords, *fact.persons, *fact.entities)))
+
+
+def _root_of(term: str) -> str:
+    """The letters common to all forms of a word."""
+    return term[:-1] if len(term) > 3 and term.endswith("i") else term
+
+
+def _own_names(facts: Iterable[Fact | NewFact]) -> frozenset[str]:
+    """The names of person and companion, which are too common to connect facts."""
+    names = {fact.subject for fact in facts if fact.slot.subject in (PERSON, COMPANION)}
+    return telling_terms(" ".join(names))
+
+
+def _by_slot(facts: Iterable[Fact]) -> Mapping[Slot, list[Fact]]:
+    found: dict[Slot, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        found[fact.slot].append(fact)
+    return found
+
+
+def _score_known(
+    new: NewFact, slots: Mapping[Slot, Sequence[Fact]], rare: Iterable[Sequence[Fact]], known: int
+) -> Mapping[str, float]:
+    """The scores of known facts for a new one, by id: from slot, dependent slots and rare words."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for found in rare:
+        weight = log(1 + known / len(found))
+        for fact in found:
+            scores[fact.text_id] += weight * (_SAME_SUBJECT if fact.slot.subject == new.slot.subject else 1.0)
+    for fact in slots.get(new.slot, ()):
+        scores[fact.text_id] += _SAME_SLOT
+    for attribute in depends_on(new.slot) if new.slot.attribute in _TRIGGERS else ():
+        for fact in slots.get(Slot(new.slot.subject, attribute), ()):
+            scores[fact.text_id] += _DEPENDENT
+    return scores
+
+
+def _counts_from(new: NewFact, known: Fact) -> str:
+    """When a change takes effect: when the new fact starts or ended, but not before the known one started."""
+    begins = _over_since(new) or new.start or new.said
+    return begins if begins >= known.since else new.said
+
+
+def _over_since(new: NewFact) -> str:
+    """When a new fact ended if it was already past when said, else ""."""
+    return _new_value(new, 0).state.until
+
+
+def _was_known_before(fact: Fact, change: NewFact, known: Iterable[Fact]) -> bool:
+    """Whether a known fact describes the time before a change, so that it may no longer hold.
+
+    Facts said on the day of the change, about the time after it, or with the plan for it describe the time after.
+    """
+    begins, last = change.start or change.said, max(fact.said, fact.seen)
+    of_after = bool(fact.start) and fact.start >= begins[: len(fact.start)]
+    of_its_day = begins[:10] <= last[:10] == change.said[:10]
+    plans = (one for one in known if one.slot == change.slot and _is_ahead(one))
+    with_plan = any((fact.note and one.note == fact.note) or {*one.turns} & {*fact.turns} for one in plans)
+    return not (of_after or of_its_day or with_plan) and last < max(begins, change.said)
+
+
+def _is_ahead(fact: Fact) -> bool:
+    """Whether it was in the future when it was said."""
+    return fact.stance in ("planned", "wished") or (fact.stance == "stated" and fact.start > fact.said)
+
+
+# --- equal values
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two values are equal: the same letters, or the same words and numbers in any notation.
+
+    >>> same_value("£38,500", "38500 pounds"), same_value("三万一", "31000元"), same_value("York", "Leeds")
+    (True, True, False)
+    """
+    value, beside = _value_of(one), _value_of(other)
+    if value.bare == beside.bare:
+        return True
+    words, others = value.words, beside.words
+    if value.numbers or beside.numbers:
+        return bool(value.numbers & beside.numbers) and (words <= others or others <= words)
+    return bool(words) and words == others
+
+
+def _is_less_exact(one: str, other: str) -> bool:
+    """Whether a value is less exact than another: "York" and "Fishergate, York"."""
+    value, beside = _value_of(one), _value_of(other)
+    return bool(value.words) and value.words < beside.words and value.numbers <= beside.numbers
+
+
+class _StatedValue(Protocol):
+    """A value with its statement: a known or new fact, or its entry."""
+
+    @property
+    def value(self) -> str:
+        """The value."""
+
+    @property
+    def restatement(self) -> str:
+        """The statement."""
+
+
+def same_matter(one: _StatedValue, other: _StatedValue) -> bool:
+    """Whether two statements of a slot say the same and neither denies the other."""
+    equal = (
+        same_value(one.value, other.value)
+        if one.value or other.value
+        else _letters_of(one.restatement) == _letters_of(other.restatement)
+    )
+    return equal and takes_back(one.restatement) == takes_back(other.restatement)
+
+
+_MARKS = pattern_of(r"[\W_]+")
+#: How many parsed values are cached; each is compared with several others.
+_MOST_CACHED = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadValue:
+    """A parsed value: its letters, its numbers, and its terms without number words."""
+
+    bare: str
+    numbers: frozenset[str]
+    words: frozenset[str]
+
+
+@lru_cache(_MOST_CACHED)
+def _value_of(text: str) -> _ReadValue:
+    return _ReadValue(_letters_of(text), _numbers_in(text), _words_in(text))
+
+
+def _letters_of(text: str) -> str:
+    return _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _numbers_in(text: str) -> frozenset[str]:
+    found = find_numbers(text)
+    return frozenset(number for number in found if len(number) > 1) or found
+
+
+_UNIT = frozenset(
+    """
+    pound dollar euro yuan 元 块 块钱 gbp usd rmb cny eur a day month year per 每月 每年 一个月
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+
+
+def _words_in(text: str) -> frozenset[str]:
+    return frozenset(term for term in telling_terms(text) if not find_numbers(term)) - _UNIT

@@ -1,7 +1,7 @@
-"""Cues in a sentence, in English and Chinese: it asks, supposes, jokes, wishes, denies, agrees; it points at somebody.
+"""Cues in a sentence, in English and Chinese: question, supposition, joke, wish, denial, agreement, pronoun.
 
-Cues are strict where a wrong one would lose a truth ("Ha, mine's spring" is no joke) and only ever make less of what
-was said: nothing becomes more certain by them.
+Cues are strict where a wrong one would lose a truth ("Ha, mine's spring" is no joke), and can only make a statement
+less certain.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from domain.facts import Stance
-from domain.languages import whole_names
-from domain.text import pattern_of
-from facts.guarded import Guarded
+from domain.patterns import Guarded, pattern_of
+from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.names import whole_names
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
-#: A denial behind an "and" is one of its own, where what stands before it is a clause as well.
+#: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
-    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))",
-    re.IGNORECASE,
+    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE
 )
 _SHORTEST_CLAUSE = 5
-#: Quoted words are somebody's own: a title, a name, a form of words.
+#: Quoted words: a title, a name, a phrase.
 QUOTED = pattern_of(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
 )
@@ -41,12 +40,12 @@ _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(r"(?:吗|呢|什么来着|怎么说的来着)[。！]*$")
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, in order. A point inside of a number or a name ends none."""
+def split_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, in order. A point inside a number or a name ends none."""
     return tuple(sentence for found in _SENTENCE.finditer(text) if (sentence := found[0].strip()))
 
 
-def clauses(sentence: str) -> tuple[str, ...]:
+def split_clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
     parts = (each for part in _CLAUSE.split(sentence) for each in _without_denial_besides(part))
     return tuple(clause for part in parts if (clause := part.strip()))
@@ -59,8 +58,8 @@ def _without_denial_besides(clause: str) -> tuple[str, ...]:
     return clause[: found.start()], clause[found.end() :]
 
 
-def asks(sentence: str) -> bool:
-    """Whether a sentence is a question; one that only asks for agreement behind a statement is none.
+def is_question(sentence: str) -> bool:
+    """Whether a sentence is a question; a tag question after a statement is none.
 
     >>> asks("Is Rafe a baker?"), asks("Rafe has a daughter, did I say?")
     (True, False)
@@ -86,11 +85,8 @@ _JOKED = Guarded(
     r"|that'?ll solve everything\b|only joking\b|(?:i'?m|was) being (?:sarcastic|ironic)\b)|^as if\b|(?<!\w)/s\b|😂|🤣|😜"
     r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
 )
-#: Laughter before a statement is joy; behind it, it takes the statement back.
-_LAUGHS = Guarded(
-    "haha|lol|lmao|哈哈|嘿嘿",
-    r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$",
-)
+#: Laughter before a statement is joy; after it, it makes the statement a joke.
+_LAUGHS = Guarded("haha|lol|lmao|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$")
 _WISHED = Guarded(
     "wish|like|love|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
     r"\b(?:i wish\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
@@ -105,7 +101,7 @@ _PLANNED = Guarded(
 
 
 def stance_of(sentence: str, following: str = "") -> Stance:
-    """How a sentence was said, as far as its words tell; what follows it may take it back with a laugh."""
+    """The stance of a sentence by its words; a laugh in the following sentence makes it a joke."""
     sentence = sentence.casefold().replace("’", "'")
     if _JOKED.search(sentence) or _LAUGHS.search(sentence) or _only_laughs(following.casefold()):
         return "joked"
@@ -116,7 +112,7 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
-#: What tells that somebody only joked, thought or heard.
+#: Words that mark a joke, a thought or hearsay.
 _HEDGES = Guarded(
     "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
     r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|may|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
@@ -126,8 +122,8 @@ _HEDGES = Guarded(
 )
 
 
-def hedges(statement: str) -> bool:
-    """Whether a statement says of itself that it is no more than a joke, a thought or hearsay.
+def is_hedged(statement: str) -> bool:
+    """Whether a statement marks itself as a joke, a thought or hearsay.
 
     >>> hedges("Mara joked that she would marry Gareth."), hedges("Mara marries Gareth.")
     (True, False)
@@ -141,7 +137,7 @@ _BIRTHDAY = pattern_of(
 
 
 def tells_birthday(statement: str) -> bool:
-    """Whether a statement tells when somebody's birthday is, which nobody plans, whenever it comes.
+    """Whether a statement gives a birthday, which is never a plan.
 
     >>> tells_birthday("Mara's birthday is on 3 May."), tells_birthday("Mara plans a party for her birthday.")
     (True, False)
@@ -153,9 +149,9 @@ def tells_birthday(statement: str) -> bool:
 _PROMISES = pattern_of(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
 
 
-def promises(sentence: str) -> bool:
-    """Whether somebody says what they will do."""
-    return not asks(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
+def is_promise(sentence: str) -> bool:
+    """Whether the speaker says what they will do."""
+    return not is_question(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
 
 
 def _only_laughs(sentence: str) -> bool:
@@ -170,7 +166,7 @@ _DENIES = Guarded(
     r"n't\b|\b(?:not|no(?! idea)|never|nobody|nothing|none|neither|nor|cannot)\b"
     r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)",
 )
-#: What ends or lacks is told with or without a "not".
+#: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
     "stop|quit|gave|give|over|off|cancel|without|die|dead|left|leav|hate|dislik|refus|avoid|free|lack|lost|forbid|fail|end|sold|broke|split|hardly|secret|instead|unable|beyond|dread|unnoticed|straight|戒|停|离|死|黄|忌|缺|少|免|辞|裁|分手|取消|去世|过世|放弃|讨厌|拒绝|避|告吹|失败|结束|保密|秘密|难以",
     r"\b(?:stop(?:s|ped)?|quit|g[ai]ve(?:n|s)? up|over|off|cancel\w*|without|died?|dead|left|leav\w+|hat(?:e|es|ed)|dislik\w+"
@@ -179,7 +175,7 @@ _ENDS = Guarded(
 )
 
 
-#: Of these the plain ends of a habit, a plan, a bond: what they end cannot be told as going on.
+#: Of these, the plain ends of a habit, a plan or a relationship.
 _ENDED = Guarded(
     "stop|quit|gave|give|cancel|called off|broke|戒|分手|取消|放弃|辞了|不再",
     r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
@@ -187,29 +183,29 @@ _ENDED = Guarded(
 )
 
 
-def denies(text: str) -> bool:
+def is_denial(text: str) -> bool:
     """Whether a clause says that something is not so."""
-    return _DENIES.search(_unquoted(text).casefold()) is not None
+    return _DENIES.search(_without_quotes(text).casefold()) is not None
 
 
 def ends_or_denies(text: str) -> bool:
-    """Whether a clause says that something is not so, or is no more."""
-    plain = _unquoted(text).casefold()
+    """Whether a clause says that something is not so or has ended."""
+    plain = _without_quotes(text).casefold()
     return _DENIES.search(plain) is not None or _ENDS.search(plain) is not None
 
 
 def takes_back(text: str) -> bool:
-    """Whether a clause denies or ends what it speaks of."""
-    plain = _unquoted(text).casefold()
+    """Whether a clause denies or ends its subject."""
+    plain = _without_quotes(text).casefold()
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
 
 
-#: How somebody says what they are called.
+#: Phrases that give one's own name.
 _OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
 
 
 def gives_own_name(text: str, name: str) -> bool:
-    """Whether somebody says in a text that this is their own name.
+    """Whether the speaker of a text gives this as their own name.
 
     >>> gives_own_name("Hi, I'm Nora.", "Nora Vance"), gives_own_name("我叫陈岚。", "陈岚"), gives_own_name("她叫陈岚。", "陈岚")
     (True, True, False)
@@ -218,10 +214,10 @@ def gives_own_name(text: str, name: str) -> bool:
     """
     called = "|".join(map(re.escape, {name, *name.split()[:1]}))
     given = rf"(?:{_OWN_NAME})(?:{called})(?!'s|的|[a-z])"
-    return bool(name) and re.search(given, _unquoted(text).replace("’", "'"), re.IGNORECASE) is not None
+    return bool(name) and re.search(given, _without_quotes(text).replace("’", "'"), re.IGNORECASE) is not None
 
 
-#: What says that something is as it was, with or without a "not".
+#: Words for "unchanged", with or without "not".
 _STAYS = Guarded(
     "kept|keep|still|stay|remain|chang|没|不|未|保留|仍|还是|照旧|一直",
     r"(?<!n't )(?<!not )(?<!never )\b(?:kept|keeps?|keeping|still|stay(?:s|ed)?|remain(?:s|ed)?|unchanged)\b|(?:n't|\bnot|\bnever) (?:\w+ )?chang(?:e|ed|ing)\b"
@@ -230,16 +226,16 @@ _STAYS = Guarded(
 
 
 def words_of_staying(text: str) -> str:
-    """What in a clause says that something is as it was; "" where nothing does.
+    """The words in a clause that say that something is unchanged, or "".
 
     >>> words_of_staying("She kept Lindqvist."), words_of_staying("She didn't change it"), words_of_staying("She left")
     ('kept', "n't change", '')
     """
-    plain = _unquoted(text).casefold().replace("’", "'")
+    plain = _without_quotes(text).casefold().replace("’", "'")
     return " ".join(found[0] for found in _STAYS.all_in(plain))
 
 
-def _unquoted(text: str) -> str:
+def _without_quotes(text: str) -> str:
     return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
 
@@ -253,8 +249,8 @@ _AGREES = pattern_of(
 )
 
 
-def agrees(text: str) -> bool:
-    """Whether somebody says yes to what was said before.
+def is_agreement(text: str) -> bool:
+    """Whether a text agrees with the previous message.
 
     >>> agrees("Yes, every morning."), agrees("对，就是那只"), agrees("对不起"), agrees("Yes, but not now")
     (True, True, False, False)
@@ -267,7 +263,7 @@ def agrees(text: str) -> bool:
 _OWN = pattern_of(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
 )
-#: "You" that means anybody: behind the place, the time or the thing that lets one do something.
+#: "You" that means anyone: after a place, a time or a thing that allows something.
 _ANYBODY = Guarded(
     "you|你",
     r"\bwhere(?:ver)? you (?:can|could|see|hear|feel|never)\b(?:.*?\b(?:nobody|no one|everybody|everyone|people) \w+ you\b)*"
@@ -279,7 +275,7 @@ _ANYBODY = Guarded(
 _SOMEBODY = pattern_of(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
 _SEVERAL = pattern_of(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
 _SOMEBODYS = pattern_of(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
-#: One of these, or a character of them, stands in whatever points at somebody.
+#: Every text with a personal pronoun contains one of these.
 _POINTERS = frozenset(
     """
     I i Me me My my Mine mine Myself myself We we Us us Our our Ours ours You you Your your Yours yours He he She she
@@ -288,14 +284,11 @@ _POINTERS = frozenset(
 )
 _POINTERS_HAN = frozenset("我你您咱他她")
 _LETTERS = pattern_of("[A-Za-z]+")
-_POINTS_FIRST = pattern_of(
-    r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)"
-)
+_POINTS_FIRST = pattern_of(r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)")
 _RELATIVE = Guarded(
     "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|day after|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
     r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
-    r"|evening|afternoon|spring|summer|autumn|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
-    r"|march|april|may|june|july|august|september|october|november|december)\b|ago\b|(?:from|until) now\b|day after\b|recently\b"
+    rf"|evening|afternoon|spring|summer|autumn|fall|winter|{'|'.join((*DAY_NAMES, *MONTH_NAMES))})\b|ago\b|(?:from|until) now\b|day after\b|recently\b"
     r"|in (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,]))"
     r"|[昨明]天|前天|后天|今[天晚早年]|昨[晚夜]|明[年晚早]|去年|前年|后年|[上下]个?(?:周|星期|礼拜|月)|[这本]个?(?:周|星期|礼拜|月)|刚才|最近|\d天前|[一二三四五六七八九十几]天[前后]",
     any_case=True,
@@ -305,13 +298,13 @@ _RELATIVE = Guarded(
 _DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
 
 
-def points_away(statement: str, named: Sequence[str]) -> bool:
-    """Whether a statement leaves open whom it speaks of: "I", "你", or "she" where not one person was named before.
+def _points_away(statement: str, named: Sequence[str]) -> bool:
+    """Whether a pronoun of a statement has no referent in it: "I", "你", or "she" without exactly one person named before.
 
     >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
     (True, False)
     """
-    plain = _unquoted(statement)
+    plain = _without_quotes(statement)
     if _ANYBODY.may_stand_in(plain):
         plain = _ANYBODY.pattern.sub(_without_you, plain)
     if _holds_pointer(plain):
@@ -340,21 +333,21 @@ _POINTER = pattern_of(
 
 
 def leaves_open(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
-    """Whether a statement points away, and no sentence that was ``said`` holds the same words behind one name alone.
+    """Whether a pronoun of a statement has no referent, neither in it nor in the sentences in ``said``.
 
-    Who speaks is "I" there: ``own`` are the names of the two, of whom "him" is neither.
+    ``own`` are the names of person and companion, who are "I" and "you" there, never "him".
 
     >>> leaves_open("Rafe asked Mara to live with him.", ["Rafe", "Mara"], ["Mara"], ["Rafe asked me to live with him."])
     False
     """
-    return points_away(statement, named) and not _points_as_said(statement, named, own, said)
+    return _points_away(statement, named) and not _points_as_said(statement, named, own, said)
 
 
 def _points_as_said(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
-    plain, told = _unquoted(statement), list(said)
+    plain, spoken = _without_quotes(statement), list(said)
     others = [name for name in named if name not in own]
     found = list(_POINTER.finditer(plain))
-    return bool(found) and not _OWN.search(plain) and all(_is_meant(each, others, told) for each in found)
+    return bool(found) and not _OWN.search(plain) and all(_is_meant(each, others, spoken) for each in found)
 
 
 def _is_meant(pointer: re.Match[str], others: Sequence[str], said: Sequence[str]) -> bool:
@@ -369,17 +362,17 @@ def _is_meant(pointer: re.Match[str], others: Sequence[str], said: Sequence[str]
 
 
 def is_relative(statement: str) -> bool:
-    """Whether a statement holds a day that only its own day explains; one with its date behind it is explained.
+    """Whether a statement has a relative day ("yesterday") without its date after it.
 
     >>> is_relative("Tom left last Sunday."), is_relative("Tom left last Sunday (2025-07-06).")
     (True, False)
     """
-    plain = _unquoted(statement)
+    plain = _without_quotes(statement)
     return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.all_in(plain))
 
 
 def _named_before(text: str, end: int, named: Sequence[str]) -> int:
-    """How many different people are named before a place; a name inside of a longer one is the same."""
+    """How many different people are named before a position; a name inside a longer one is the same."""
     before = text[:end]
     found = [name for name in dict.fromkeys(named) if name and name in before]
     return sum(not any(name != other and name in other for other in found) for name in found)

@@ -1,7 +1,7 @@
-"""A model's reply, read as drafts: what it wants to note, how it compares, before anything is believed.
+"""A model's reply parsed into drafts of notes, facts and verdicts; nothing is checked against the messages yet.
 
-Turns are named by small numbers, 1 for the first of the window; the caller knows which turn each is. Every entry is
-validated on its own, so that a bad one costs only itself; what is lost is counted by its reason.
+Messages are numbered from 1 in the window. Every entry is validated separately, so that a bad one costs only itself;
+rejected entries are counted by reason.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from domain.facts import About, MemoryType, Stance, Verdict
-from facts.reply_json import Entries, entries, first_of, handles_of, line_of, objects, truth_of, words_of
+from facts.reply_json import Entries, first_of, handles_of, line_of, read_entries, read_object, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
-#: Longer than this a statement is no single matter, and a value no value.
+#: Longer statements and values are rejected.
 _LONGEST_STATEMENT, _LONGEST_VALUE = 1_000, 300
 
 
 @dataclass(frozen=True, slots=True)
 class RelationDraft:
-    """How two things stand to each other, as a model says."""
+    """A relation between two things, as returned by the model."""
 
     source: str
     relation: str
@@ -31,7 +31,7 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """One statement, as a model says. ``turns`` are numbers of the window."""
+    """A statement, as returned by the model. ``turns`` are message numbers of the window."""
 
     restatement: str
     subject: str
@@ -51,7 +51,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """One matter, as a model says, with the facts in it. ``turns`` are numbers of the window."""
+    """A note with its facts, as returned by the model. ``turns`` are message numbers of the window."""
 
     text: str
     topic: str
@@ -64,7 +64,7 @@ class NoteDraft:
 
 @dataclass(frozen=True, slots=True)
 class VerdictDraft:
-    """What a new fact does to a known one, as a model says; both by the numbers under which they were shown."""
+    """What a new fact does to a known one, as returned by the model; both by their numbers in the prompt."""
 
     new: int
     known: int
@@ -73,7 +73,7 @@ class VerdictDraft:
 
 @dataclass(frozen=True, slots=True)
 class DoubtDraft:
-    """A known fact that may no longer hold, as a model says, and the new fact (0: unsaid) because of which."""
+    """A known fact that may no longer hold, as returned by the model; the new fact causes it (0: none given)."""
 
     known: int
     new: int
@@ -81,7 +81,7 @@ class DoubtDraft:
 
 @dataclass(frozen=True, slots=True)
 class NotesRead:
-    """The drafts of a reply. ``understood``: it was JSON; if not, it is as good as no reply."""
+    """The drafts of a reply. ``understood``: it contained JSON; if not, it counts as no reply."""
 
     notes: tuple[NoteDraft, ...]
     rejected: Counter[str]
@@ -90,7 +90,7 @@ class NotesRead:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRead:
-    """The verdicts and doubts of a reply. ``understood``: it was JSON; if not, it is as good as no reply."""
+    """The verdicts and doubts of a reply. ``understood``: it contained JSON; if not, it counts as no reply."""
 
     verdicts: tuple[VerdictDraft, ...]
     doubts: tuple[DoubtDraft, ...]
@@ -100,34 +100,31 @@ class ComparisonRead:
 
 def read_notes(reply: str, finish: str = "stop", examples: Sequence[str] = ()) -> NotesRead:
     """The notes of a reply, each with its facts. ``examples`` are the statements of the prompt's own example."""
-    found = entries(reply, finish, "notes", "entries", "memories", "items")
+    found = read_entries(reply, finish, "notes", "entries", "memories", "items")
     rejected: Counter[str] = Counter()
-    echoes = frozenset(map(_bare, examples))
+    echoes = frozenset(map(_letters_only, examples))
     checks = _Checks(echoes, rejected)
-    drafts = [_note(value, checks, cut) for value, cut in _with_cut(found)]
+    drafts = [_read_note(value, checks, cut) for value, cut in _with_cut(found)]
     return NotesRead(tuple(draft for draft in drafts if draft), rejected, found.understood)
 
 
 def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
-    """The verdicts of a reply, and what it says may no longer hold."""
-    found = entries(reply, finish, "verdicts", "comparisons", "results", "items")
+    """The verdicts of a reply, and the facts it doubts."""
+    found = read_entries(reply, finish, "verdicts", "comparisons", "results", "items")
     rejected: Counter[str] = Counter()
     checks = _Checks(frozenset(), rejected)
     rows = [value for value, cut in _with_cut(found) if not cut]
-    listed = first_of(objects(reply), "doubts", "doubtful", "may_no_longer_hold")
+    listed = first_of(read_object(reply), "doubts", "doubtful", "may_no_longer_hold")
     doubts = listed if isinstance(listed, list) else [listed]
-    told = [fields for row in rows if _is_verdict(row) for fields in _verdict_fields(row)]
-    verdicts = [checks.valid(VerdictDraft, fields, "shape") for fields in told]
+    fields_read = [fields for row in rows if _is_verdict(row) for fields in _verdict_fields(row)]
+    verdicts = [checks.build_draft(VerdictDraft, fields, "shape") for fields in fields_read]
     return ComparisonRead(
-        tuple(verdict for verdict in verdicts if verdict),
-        tuple(_doubts(rows, doubts)),
-        rejected,
-        found.understood,
+        tuple(verdict for verdict in verdicts if verdict), tuple(_read_doubts(rows, doubts)), rejected, found.understood
     )
 
 
 class _Checks:
-    """Validates drafts one at a time, and counts what does not hold."""
+    """Validates drafts one at a time and counts the rejected ones."""
 
     def __init__(self, echoes: frozenset[str], rejected: Counter[str]) -> None:
         from pydantic import TypeAdapter, ValidationError
@@ -138,60 +135,59 @@ class _Checks:
         self._echoes = echoes
         self.rejected = rejected
 
-    def valid(self, shape: type[_Draft], fields: Mapping[str, object], reason: str) -> _Draft | None:
-        """A draft of these fields; None, counted, where they are no such draft."""
+    def build_draft(self, shape: type[_Draft], fields: Mapping[str, object], reason: str) -> _Draft | None:
+        """A draft from these fields; None, counted under ``reason``, if they are invalid."""
         if shape not in self._adapters:
             self._adapters[shape] = self._adapter(shape)
         try:
             draft: _Draft = self._adapters[shape].validate_python(fields)
         except self._invalid:
-            self.lost(reason)
+            self.count_rejected(reason)
             return None
         return draft
 
-    def lost(self, reason: str) -> None:
-        """Count what goes."""
+    def count_rejected(self, reason: str) -> None:
         self.rejected[reason] += 1
 
     def is_echo(self, text: str) -> bool:
-        """Whether a text is the prompt's own example, or a blank to be filled in."""
-        return _bare(text) in self._echoes or _is_placeholder(text)
+        """Whether a text is the prompt's own example or a placeholder."""
+        return _letters_only(text) in self._echoes or _is_placeholder(text)
 
 
 def _with_cut(found: Entries) -> Iterable[tuple[object, bool]]:
-    """Every entry, and whether it is the one in which the reply was cut off."""
+    """Every entry, and whether the reply was truncated in it."""
     last = len(found.values) - 1
     return ((value, found.cut and at == last) for at, value in enumerate(found.values))
 
 
-def _note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
+def _read_note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     if not isinstance(value, Mapping):
-        checks.lost("shape")
+        checks.count_rejected("shape")
         return None
     if not truth_of(value.get("should_remember"), True):
-        checks.lost("unimportant")
+        checks.count_rejected("unimportant")
         return None
     rows = value.get("facts")
     rows = list(rows) if isinstance(rows, list) else []
     if cut:
-        checks.lost("cut")
+        checks.count_rejected("cut")
         if not rows:
             return None
         rows = rows[:-1]
-    facts = tuple(fact for row in _of_note(value, rows) if (fact := _fact(row, checks, value)))
+    facts = tuple(fact for row in _of_note(value, rows) if (fact := _read_fact(row, checks, value)))
     text = line_of(first_of(value, "text", "note", "summary", "statement", "restatement", "content"))
     fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
     if not fields["text"] or not fields["turns"]:
-        checks.lost("shape")
+        checks.count_rejected("shape")
         return None
     if checks.is_echo(str(fields["text"])):
-        checks.lost("echo")
+        checks.count_rejected("echo")
         return None
-    return checks.valid(NoteDraft, fields, "shape")
+    return checks.build_draft(NoteDraft, fields, "shape")
 
 
 def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
-    """The facts of a note; an entry that is a fact itself is a note of one fact."""
+    """The facts of a note; an entry that is itself a fact is a note of one fact."""
     return rows or ([note] if "attribute" in note or "restatement" in note else [])
 
 
@@ -210,35 +206,33 @@ def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft,
     }
 
 
-def _fact(value: object, checks: _Checks, note: Mapping[str, object]) -> FactDraft | None:
+def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> FactDraft | None:
     if not isinstance(value, Mapping):
-        checks.lost("shape")
+        checks.count_rejected("shape")
         return None
     fact = {str(key).strip().casefold(): each for key, each in value.items()}
     fields = _fact_fields(fact, note)
     if not fields["restatement"] or not fields["turns"] or not (fields["attribute"] or fields["value"]):
-        checks.lost("shape")
+        checks.count_rejected("shape")
         return None
     texts = (str(fields["restatement"]), str(fields["value"]))
     if any(map(checks.is_echo, filter(None, texts))) or fields["value"] == fields["attribute"]:
-        checks.lost("echo")
+        checks.count_rejected("echo")
         return None
-    return checks.valid(FactDraft, fields, "shape")
+    return checks.build_draft(FactDraft, fields, "shape")
 
 
 def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
     turns = first_of(fact, "turns", "turn", "evidence", "ids")
     return {
-        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[
-            :_LONGEST_STATEMENT
-        ],
+        "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
         "subject": line_of(first_of(fact, "subject", "who"))[:120],
         "attribute": line_of(first_of(fact, "attribute", "predicate", "property", "key"))[:80],
         "value": (line_of(first_of(fact, "value", "object")) or "、".join(words_of(fact.get("value"))))[
             :_LONGEST_VALUE
         ],
-        "about": _about(line_of(fact.get("about"))),
-        "stance": _stance(line_of(fact.get("stance"))),
+        "about": _read_about(line_of(fact.get("about"))),
+        "stance": _read_stance(line_of(fact.get("stance"))),
         "keywords": words_of(fact.get("keywords"))[:20],
         "persons": words_of(fact.get("persons"))[:20],
         "entities": words_of(fact.get("entities"))[:20],
@@ -246,22 +240,20 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
         "start": line_of(first_of(fact, "start", "since", "date"))[:40],
         "end": line_of(first_of(fact, "end", "until"))[:40],
         "turns": handles_of(turns if turns is not None else first_of(note, "turns", "turn")),
-        "relations": tuple(_relations(fact.get("relations"))),
+        "relations": tuple(_read_relations(fact.get("relations"))),
     }
 
 
-def _about(said: str) -> About:
-    """Whom a fact is about, whatever a model calls the two."""
+def _read_about(said: str) -> About:
+    """Whom a fact is about, whatever words the model used."""
     word = said.strip().casefold()
     if word in {"", "person", "user", "the user", "the person", "用户", "本人"}:
         return "person"
-    return (
-        "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
-    )
+    return "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
 
 
-def _stance(said: str) -> str:
-    """How it was said, in one of our words; what is none of them is left to the validation."""
+def _read_stance(said: str) -> str:
+    """The stance in one of our words; anything else is left to the validation."""
     word = said.strip().casefold() or "stated"
     return _STANCE_FORMS.get(word, word)
 
@@ -272,14 +264,14 @@ _STANCE_FORMS = {
 }  # fmt: skip
 
 
-def _relations(value: object) -> Iterable[RelationDraft]:
+def _read_relations(value: object) -> Iterable[RelationDraft]:
     for row in value if isinstance(value, list) else []:
-        parts = _triple(row)
+        parts = _read_triple(row)
         if len(parts) == 3 and all(parts):
             yield RelationDraft(*(part[:120] for part in parts))
 
 
-def _triple(row: object) -> tuple[str, ...]:
+def _read_triple(row: object) -> tuple[str, ...]:
     if isinstance(row, Mapping):
         return tuple(line_of(row.get(key)) for key in ("source", "relation", "target"))
     return words_of(row)
@@ -290,11 +282,11 @@ def _is_verdict(row: object) -> bool:
 
 
 def _verdict_fields(row: object) -> Iterable[dict[str, object]]:
-    """A verdict for each known fact that it names, however many those are."""
+    """A verdict for each known fact that the row names."""
     assert isinstance(row, Mapping)
     new = handles_of(first_of(row, "new", "fact", "new_fact"))
-    told = line_of(row.get("verdict")).casefold()
-    verdict = _VERDICT_FORMS.get(told, told)
+    word = line_of(row.get("verdict")).casefold()
+    verdict = _VERDICT_FORMS.get(word, word)
     for known in handles_of(first_of(row, "known", "old", "known_fact", "known_facts")) or (0,):
         yield {"new": new[0] if new else None, "known": known, "verdict": verdict}
 
@@ -305,8 +297,8 @@ _VERDICT_FORMS = {
 }  # fmt: skip
 
 
-def _doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
-    """Doubts of a list of their own, and those that stand inside of a verdict."""
+def _read_doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
+    """The doubts of their own list and those inside verdicts."""
     for row in listed:
         if isinstance(row, Mapping):
             if "verdict" not in row:
@@ -320,15 +312,11 @@ def _doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtD
     for row in rows:
         if isinstance(row, Mapping) and "verdict" in row and "doubts" in row:
             because = handles_of(first_of(row, "new", "fact", "new_fact"))
-            yield from (
-                DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"])
-            )
+            yield from (DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"]))
 
 
-def _bare(text: str) -> str:
-    return "".join(
-        character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum()
-    )
+def _letters_only(text: str) -> str:
+    return "".join(character for character in unicodedata.normalize("NFKC", text).casefold() if character.isalnum())
 
 
 _BLANKS = frozenset(
@@ -340,7 +328,7 @@ _BLANKS = frozenset(
 
 
 def _is_placeholder(text: str) -> bool:
-    """Whether a text is a blank that was not filled in: "<name>", "...", "{value}", "unknown"."""
-    bare = _bare(text)
-    held = text.strip()
-    return not bare or bare in _BLANKS or (held[:1], held[-1:]) in {("<", ">"), ("{", "}"), ("[", "]")}
+    """Whether a text is a placeholder: "<name>", "...", "{value}", "unknown"."""
+    bare = _letters_only(text)
+    plain = text.strip()
+    return not bare or bare in _BLANKS or (plain[:1], plain[-1:]) in {("<", ">"), ("{", "}"), ("[", "]")}

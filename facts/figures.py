@@ -1,50 +1,48 @@
-"""The numbers and days that some turns bear out, and whether those of a statement are among them."""
+"""The numbers and dates that messages support, and whether those of a statement are among them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from functools import cached_property
 
-from domain.text import pattern_of
+from domain.patterns import holds_any, pattern_of
 from facts.ages import birth_years
-from facts.dates import DAY_NAMES, MONTH_NAMES, Days, derivable, span_of, told_days, weekday_of, written_dates
 from facts.evidence import Source
-from facts.guarded import holds_any
-from facts.numbers import asserted, mentioned, value_of
+from language.calendar import MONTH_NAMES
+from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.times import LUNAR_DAY, TimeExpression, TimeRange, possible_ranges, range_of, read_times, without_times
 
-_NAMES = "|".join(MONTH_NAMES)
-_DAY_AND_MONTH = pattern_of(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_NAMES})\b"
-    rf"|\b(?P<month2>{_NAMES}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    r"|(?P<month3>\d{1,2}|[一二三四五六七八九十]{1,2})月(?P<day3>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?",
-    re.IGNORECASE,
-)
-_MONTH = pattern_of(
-    rf"\b(?:in|of|since|until|till|by|from|during|early|late|mid|to|for)[ -](?P<month>{_NAMES})\b"
-    r"|(?<![\d个一二三四五六七八九十])(?P<han>\d{1,2}|[一二三四五六七八九十]{1,2})月(?!\d)",
-    re.IGNORECASE,
-)
-_WEEKDAY = pattern_of(
-    rf"\b(?P<day>{'|'.join(DAY_NAMES)})s?\b|(?:周|星期|礼拜)(?P<han>[一二三四五六日天])", re.IGNORECASE
-)
-_HAN_DAYS = {**{c: n for n, c in enumerate("一二三四五六")}, "日": 6, "天": 6}
-#: A text without any of these holds no figure.
+#: A text without any of these has no figure.
 _A_FIGURE = pattern_of(r"[\d一二两三四五六七八九十百千零〇月周日天]")
 _PARTS = (
     "day", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel", "teen",
     "hundred", "thousand", "million", *MONTH_NAMES,
 )  # fmt: skip
 _TENS = pattern_of(r"ty\b")
-_LUNAR = pattern_of(
-    r"(?:农历|阴历|旧历)[正一二三四五六七八九十冬腊]{1,2}月(?:初|廿)?[一二三四五六七八九十]{0,3}"
-    r"|[正一二三四五六七八九十冬腊]{1,2}月(?:[初廿][一二三四五六七八九十]|[一二三四五六七八九十]{1,3})(?![一二三四五六七八九十日号])"
-)
+#: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
+_VAGUE, _VAGUE_MONTH = 9, 34
+#: A written date means the same day whenever it was said.
+_ANY_DAY = date(2000, 1, 1)
+
+
+def is_among(days: TimeRange | None, stated: Iterable[TimeRange]) -> bool:
+    """Whether days match a stated range: the same, coarser, one of its ends, or inside a vague one."""
+    return days is not None and any(_is_covered(days, each) for each in stated)
+
+
+def _is_covered(days: TimeRange, stated: TimeRange) -> bool:
+    if days.first <= stated.first and stated.last <= days.last:
+        return True
+    if days.days == 1:
+        inside = stated.first <= days.first <= stated.last
+        return inside and (stated.days <= _VAGUE or days.first in {stated.first, stated.last})
+    return stated.days <= _VAGUE_MONTH and days.first <= stated.last and stated.first <= days.last
 
 
 class ReadText:
-    """A text that bears figures out beside what was said, and what stands in it, each worked out once."""
+    """A text besides the messages that supports figures, with cached properties."""
 
     def __init__(self, text: str, written: date) -> None:
         self.text = text
@@ -53,36 +51,33 @@ class ReadText:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers that stand in it."""
-        return mentioned(self.text)
+        return find_numbers(self.text)
 
     @cached_property
-    def days(self) -> tuple[Days, ...]:
-        """The days that it may speak of."""
-        return told_days(self.text, self._written)
+    def days(self) -> tuple[TimeRange, ...]:
+        """The days that it may refer to."""
+        return possible_ranges(self.text, self._written)
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
-        """The years that follow from the ages in it."""
+        """The years of birth that follow from its ages."""
         return birth_years(self.text, self._written)
 
 
 class Figures:
-    """The numbers that stand in some texts, the days they may speak of, and the years of birth that follow from ages.
-
-    Each is worked out when it is first asked for, since most statements hold no day.
-    """
+    """The numbers, possible days and years of birth of some texts, computed when first used."""
 
     def __init__(self, sources: Sequence[Source], texts: Iterable[ReadText] = ()) -> None:
         self._all: tuple[Source | ReadText, ...] = (*sources, *texts)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """Every number that stands in them."""
+        """Every number in them."""
         return frozenset().union(*(each.numbers for each in self._all))
 
     @cached_property
-    def days(self) -> tuple[Days, ...]:
-        """The days that they may speak of."""
+    def days(self) -> tuple[TimeRange, ...]:
+        """The days that they may refer to."""
         return tuple(dict.fromkeys(day for each in self._all for day in each.days))
 
     @cached_property
@@ -92,106 +87,92 @@ class Figures:
 
     @cached_property
     def lunar(self) -> frozenset[str]:
-        """The days in them that are or may be of the lunar calendar."""
-        return frozenset(found for each in self._all for found in _LUNAR.findall(each.text))
+        """The days in them that may be of the lunar calendar."""
+        return frozenset(found for each in self._all for found in LUNAR_DAY.findall(each.text))
 
-    def bears(self, iso: str) -> bool:
+    def bears_range(self, days: TimeRange) -> bool:
+        """Whether written days follow from them."""
+        return is_among(days, self.days) or (bool(days.iso) and self._is_birth(days.iso))
+
+    def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
-        return derivable(iso, self.days) or self._is_birth(iso)
+        return is_among(range_of(iso), self.days) or self._is_birth(iso)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
-        """The weekdays of the days that they speak of."""
+        """The weekdays of the days that they may refer to."""
         return frozenset(each.first.weekday() for each in self.days if each.first == each.last)
 
     def holds_day(self, month: int, day: int) -> bool:
-        """Whether they speak of such a day, in any year."""
-        return any(
-            each.first == each.last and (each.first.month, each.first.day) == (month, day)
-            for each in self.days
-        )
+        """Whether they contain this day in any year."""
+        return any(each.first == each.last and (each.first.month, each.first.day) == (month, day) for each in self.days)
 
     def holds_month(self, month: int) -> bool:
-        """Whether they speak of such a month or of a day in it, in any year."""
+        """Whether they contain this month, or a day in it, in any year."""
         return any(
-            (each.last - each.first).days < 34 and month in {each.first.month, each.last.month}
-            for each in self.days
+            (each.last - each.first).days < 34 and month in {each.first.month, each.last.month} for each in self.days
         )
 
     def _is_birth(self, iso: str) -> bool:
-        """Whether a date is a day of birth: its year follows from an age, its day was told."""
-        days = span_of(iso)
+        """Whether a date is a day of birth: its year follows from an age, and its day was stated."""
+        days = range_of(iso)
         if days is None or days.first.year not in self.years_of_birth:
             return False
         return len(iso) == 4 or (
-            self.holds_day(days.first.month, days.first.day)
-            if len(iso) == 10
-            else self.holds_month(days.first.month)
+            self.holds_day(days.first.month, days.first.day) if len(iso) == 10 else self.holds_month(days.first.month)
         )
 
 
 def wrong_figure(text: str, figures: Figures) -> str:
-    """What a text holds that does not follow from these figures: a "date" (a day, month or weekday), a "number", or
-    nothing."""
+    """The kind of figure in a text that these do not support: "date" (day, month, weekday), "number", or ""."""
     plain = text.casefold()
     if not _may_hold_one(plain):
         return ""
     rest = _without_lunar(text, figures)
-    written = written_dates(rest)
-    if any(not figures.bears(each.iso) for each in written):
+    if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.finditer(rest)):
         return "date"
-    for each in written:
-        rest = rest.replace(each.words, " ")
-    in_months = "月" in plain or holds_any(plain, MONTH_NAMES)
-    days = list(_DAY_AND_MONTH.finditer(rest)) if in_months else []
-    if any(not _holds(found, figures) for found in days):
+    rest = LUNAR_DAY.sub(" ", rest)
+    named = [one for one in read_times(rest, _ANY_DAY) if one.kind in ("date", "day", "month", "weekday")]
+    written = [one.possible[0] for one in named if one.kind == "date"]
+    if any(not figures.bears_range(each) for each in written):
         return "date"
-    rest = _DAY_AND_MONTH.sub(" ", rest) if days else rest
-    months = [_month_of(found["month"], found["han"]) for found in _MONTH.finditer(rest)] if in_months else []
-    if any(month is not None and not figures.holds_month(month) for month in months):
+    weekdays = figures.weekdays | {each.first.weekday() for each in written if each.days == 1}
+    if any(not _bears_expression(one, figures, weekdays) for one in named):
         return "date"
-    rest = _MONTH.sub(" ", rest) if months else rest
-    weekdays = {_weekday_number(found) for found in _WEEKDAY.finditer(rest)} if _in_weekdays(plain) else set()
-    if weekdays and not weekdays <= figures.weekdays | {weekday_of(each.iso) for each in written}:
-        return "date"
-    rest = _WEEKDAY.sub(" ", rest) if weekdays else rest
-    return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted(rest)) else ""
+    rest = without_times(rest, named)
+    return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted_numbers(rest)) else ""
 
 
 def first_wrong(texts: Iterable[str], figures: Figures) -> str:
-    """The first thing in some texts that does not follow from these figures; nothing where all does."""
+    """The first unsupported kind of figure in some texts; "" if all are supported."""
     return next((wrong for text in texts if text and (wrong := wrong_figure(text, figures))), "")
 
 
 def _may_hold_one(plain: str) -> bool:
-    """Whether a text may hold a figure; most hold none, and are looked at only this far."""
+    """Whether a text may contain a figure; most do not, which this finds quickly."""
     if _A_FIGURE.search(plain) or holds_any(plain, _PARTS):
         return True
     return "ty" in plain and _TENS.search(plain) is not None
 
 
-def _in_weekdays(plain: str) -> bool:
-    return holds_any(plain, ("day", "周", "星期", "礼拜"))
-
-
 def _without_lunar(text: str, figures: Figures) -> str:
-    """A day of the lunar calendar is only ever repeated, never worked out; so is 八月十五, which may be one."""
+    """The text without stated lunar days, which are never computed; 八月十五 may be one."""
     if text.isascii():
         return text
-    return _LUNAR.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)
+    return LUNAR_DAY.sub(lambda found: " " if found[0] in figures.lunar else found[0], text)
 
 
-def _holds(found: re.Match[str], figures: Figures) -> bool:
-    month = _month_of(found["month"] or found["month2"], found["month3"])
-    day = value_of(found["day"] or found["day2"] or found["day3"]) or 0
-    return month is not None and figures.holds_day(month, day)
+def _month_and_day(written: str) -> tuple[int, int]:
+    """Month and day of 八月十五, as if they were not of the lunar calendar."""
+    month, _, day = written.partition("月")
+    return parse_number(month.strip("农历阴旧")) or 0, parse_number(day.strip("初")) or 0
 
 
-def _month_of(name: str | None, han: str | None) -> int | None:
-    if name:
-        return MONTH_NAMES.index(name.casefold()) + 1
-    return value_of(han) if han else None
-
-
-def _weekday_number(found: re.Match[str]) -> int:
-    return DAY_NAMES.index(found["day"].casefold()) if found["day"] else _HAN_DAYS[found["han"]]
+def _bears_expression(named: TimeExpression, figures: Figures, weekdays: AbstractSet[int]) -> bool:
+    """Whether these figures support the day, month or weekday of a statement."""
+    days = named.meant or named.possible[0]
+    if named.kind == "day":
+        return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))
+    if named.kind == "month":
+        return figures.holds_month(days.first.month)
+    return named.kind == "date" or days.first.weekday() in weekdays

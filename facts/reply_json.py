@@ -1,7 +1,7 @@
-"""Finds the JSON in a model's reply, whatever stands around it and however it is broken.
+"""Finds the JSON in a model's reply, whatever surrounds it and however it is broken.
 
-Nothing here judges what the entries say. A reply that was cut off loses the entry that it was cut in; a reply that
-holds no JSON is told apart from one that says there is nothing.
+The content of the entries is not judged here. A truncated reply loses its last entry; a reply without JSON differs
+from one that says there is nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from domain.text import pattern_of
+from domain.patterns import pattern_of
 
-#: Of a longer reply only so much is read; no window comes to as much.
+#: A longer reply is read only this far.
 _LONGEST = 400_000
 _THOUGHT = pattern_of(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = pattern_of(r"^.*?</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
@@ -28,38 +28,38 @@ _LONGEST_SPAN = 40
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of a reply. ``understood``: there was JSON; ``cut``: it ended before it was whole."""
+    """The entries of a reply. ``understood``: there was JSON; ``cut``: it was truncated."""
 
     values: tuple[object, ...]
     understood: bool
     cut: bool
 
 
-def entries(reply: str, finish: str, *keys: str) -> Entries:
+def read_entries(reply: str, finish: str, *keys: str) -> Entries:
     """The entries of a reply: those of a list, of a list under one of ``keys``, or one object alone."""
     text = _json_of(reply)
     if not text:
         return Entries((), False, False)
-    value, whole = _loaded(text)
+    value, whole = _load_json(text)
     if not isinstance(value, dict | list):
         return Entries((), False, False)
-    return Entries(tuple(_listed(value, keys)), True, not whole and (finish == "length" or not _closed(text)))
+    return Entries(tuple(_flatten_lists(value, keys)), True, not whole and (finish == "length" or not _is_closed(text)))
 
 
-def objects(reply: str) -> Mapping[str, object]:
-    """The one object that a reply is; empty where it is none."""
-    value, _ = _loaded(_json_of(reply))
-    return _keyed(value) if isinstance(value, dict) else {}
+def read_object(reply: str) -> Mapping[str, object]:
+    """The single object in a reply; empty if there is none."""
+    value, _ = _load_json(_json_of(reply))
+    return _normalize_keys(value) if isinstance(value, dict) else {}
 
 
 def without_thoughts(reply: str) -> str:
-    """A reply without what the model thought aloud before it."""
+    """A reply without the thinking before it."""
     reply = _THOUGHT.sub(" ", reply)
     return _OPEN_THOUGHT.sub(" ", reply, count=1)
 
 
 def words_of(value: object) -> tuple[str, ...]:
-    """A list of words, also where they came as one string with commas or as one value."""
+    """A list of words, also from one string with commas or a single value."""
     if isinstance(value, str):
         return tuple(word for part in _BETWEEN.split(value) if (word := part.strip()))
     if isinstance(value, list | tuple):
@@ -68,7 +68,7 @@ def words_of(value: object) -> tuple[str, ...]:
 
 
 def line_of(value: object) -> str:
-    """One line of text out of a string or a number; nothing out of anything else."""
+    """One line of text from a string or a number; empty for anything else."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -77,7 +77,7 @@ def line_of(value: object) -> str:
 
 
 def handles_of(value: object) -> tuple[int, ...]:
-    """The small numbers by which turns or lines are named: ``[3, "4", "#5", "6-8"]``.
+    """The numbers of messages or lines: ``[3, "4", "#5", "6-8"]``.
 
     >>> handles_of("3, #4, 6-8")
     (3, 4, 6, 7, 8)
@@ -94,7 +94,7 @@ def handles_of(value: object) -> tuple[int, ...]:
 
 
 def truth_of(value: object, otherwise: bool) -> bool:
-    """A yes or a no, also where it came as a word."""
+    """A boolean, also given as a word."""
     if isinstance(value, str):
         word = value.strip().casefold()
         return word in {"true", "yes", "1", "是"} if word in _TRUTHS else otherwise
@@ -105,25 +105,25 @@ _TRUTHS = frozenset({"true", "false", "yes", "no", "1", "0", "是", "否"})
 
 
 def first_of(entry: Mapping[str, object], *keys: str) -> object:
-    """The value under the first of these names that is there."""
+    """The value of the first of these keys that is present."""
     return next((entry[key] for key in keys if entry.get(key) is not None), None)
 
 
 def _handles_in(text: str) -> Iterator[int]:
     for first, last in _RANGE.findall(text[:400]):
-        yield from _span(first, last)
+        yield from _read_span(first, last)
     rest = _RANGE.sub(" ", text[:400])
     yield from (int(found) for found in _INTEGER.findall(rest) if len(found) < 7)
 
 
-def _span(first: str, last: str) -> Iterable[int]:
+def _read_span(first: str, last: str) -> Iterable[int]:
     if len(first) > 6 or len(last) > 6 or int(last) - int(first) > _LONGEST_SPAN:
         return ()
     return range(int(first), int(last) + 1)
 
 
 def _json_of(reply: str) -> str:
-    """The stretch of a reply that begins like JSON."""
+    """The part of a reply that begins like JSON."""
     text = without_thoughts(reply[:_LONGEST])
     fenced = [block for block in _FENCE.findall(text) if _START.search(block)]
     text = fenced[-1] if fenced else text
@@ -131,15 +131,15 @@ def _json_of(reply: str) -> str:
     return text[found.start() :].strip() if found else ""
 
 
-def _loaded(text: str) -> tuple[object, bool]:
-    """The value of JSON, mended where it is broken, and whether it was whole."""
+def _load_json(text: str) -> tuple[object, bool]:
+    """The value of JSON text, repaired if broken, and whether it was complete."""
     try:
         return json.loads(text), True
     except (ValueError, RecursionError):
-        return _mended(text), False
+        return _mend_lines(text), False
 
 
-def _mended(text: str) -> object:
+def _mend_lines(text: str) -> object:
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if len(lines) > 1 and all(line.rstrip().rstrip(",").endswith("}") for line in lines[:-1]):
         return [_mended_json(line) for line in lines]
@@ -155,32 +155,30 @@ def _mended_json(text: str) -> object:
         return None
 
 
-def _listed(value: dict[object, object] | list[object], keys: tuple[str, ...]) -> Iterator[object]:
-    """Lists inside lists and under ``keys`` are opened; anything else is an entry."""
+def _flatten_lists(value: dict[object, object] | list[object], keys: tuple[str, ...]) -> Iterator[object]:
+    """The entries inside nested lists and under ``keys``."""
     if isinstance(value, dict):
-        entry = _keyed(value)
-        held = next((entry[key] for key in keys if isinstance(entry.get(key), list)), None)
-        if held is None:
+        entry = _normalize_keys(value)
+        found = next((entry[key] for key in keys if isinstance(entry.get(key), list)), None)
+        if found is None:
             yield from [entry] if entry else []
         else:
-            yield from _listed(list(held), keys)  # type: ignore[call-overload]
+            yield from _flatten_lists(list(found), keys)  # type: ignore[call-overload]
         return
     for each in value:
         if isinstance(each, dict):
-            yield from _listed(each, keys)
+            yield from _flatten_lists(each, keys)
         elif isinstance(each, list):
-            yield from (_keyed(inner) if isinstance(inner, dict) else inner for inner in each)
+            yield from (_normalize_keys(inner) if isinstance(inner, dict) else inner for inner in each)
         else:
             yield each
 
 
-def _keyed(value: dict[object, object]) -> dict[str, object]:
-    """An object with plain names: no case, no spaces, no dashes."""
-    return {
-        str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()
-    }
+def _normalize_keys(value: dict[object, object]) -> dict[str, object]:
+    """The object with lower-case keys without spaces and dashes."""
+    return {str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()}
 
 
-def _closed(text: str) -> bool:
-    """Whether the text ends where JSON may end."""
+def _is_closed(text: str) -> bool:
+    """Whether the text ends where JSON can end."""
     return text.rstrip("`;. \n\t").endswith(("]", "}"))

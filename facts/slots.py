@@ -1,8 +1,8 @@
-"""Slots: what a value is the value of, in one normal form, however a model calls it.
+"""Slots: subject and attribute of a value in one normal form, whatever words a model uses.
 
-A closed list of attributes with their names in English and Chinese says which hold one value at a time; an attribute that
-is not in it keeps its own name and may hold several. Equal matters have equal slots, in either language. So a question
-in one language finds by the slots that it asks for what was told in the other.
+A closed list of attributes, with their English and Chinese names, says which have one value at a time; any other
+attribute keeps its name and may have several. Equal matters have equal slots in both languages, so a question in one
+language finds what was said in the other.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from domain.facts import About, Fact, Slot
-from domain.languages import is_name, latin_names, unspaced_length
-from domain.text import pattern_of
+from domain.patterns import pattern_of
+from language.names import is_name, latin_names
+from language.scripts import unspaced_length
 
-#: The subjects that stand for the two who talk.
+#: The subjects of person and companion.
 PERSON, COMPANION = "person", "companion"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Under which names the two who talk are known, and the names that are known from earlier talk.
+    """The names of person and companion, and other names known from earlier conversations.
 
-    ``person_called``, ``companion_called``: what each is called, by what was stated; "" where nobody has said.
+    ``person_called``, ``companion_called``: the stated name of each; "" where none was stated.
     """
 
     person: tuple[str, ...] = ()
@@ -35,26 +36,26 @@ class Names:
     companion_called: str = ""
 
 
-#: Where the names of the two are kept.
+#: The slots of the two names.
 OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 
 
 def stated_names(facts: Iterable[Fact]) -> Names:
-    """What the two are called, by the facts that hold now; the first that was stated counts."""
+    """The names of person and companion from the current facts; the first one stated counts."""
     known = [fact for fact in facts if fact.current and fact.stance == "stated" and is_name(fact.value)]
     called = (next((one.value for one in known if one.slot == slot), "") for slot in OWN_NAMES)
     person, companion = called
     return Names(person_called=person, companion_called=companion)
 
 
-#: So many attributes and names are brought into their normal form once.
-_HELD = 256
-#: Nobody's name is known yet.
-NOBODY = Names()
+#: How many normal forms are cached.
+_CACHE_SIZE = 256
+#: No name is known.
+NO_NAMES = Names()
 
 
 def slot_of(subject: str, attribute: str, about: About, names: Names) -> tuple[Slot, bool]:
-    """The slot of a fact, and whether it holds one value at a time.
+    """The slot of a fact, and whether it has one value at a time.
 
     >>> slot_of("Mara", "gym", "person", Names(("Mara",)))[0] == slot_of("用户", "健身房", "person", Names())[0]
     True
@@ -64,32 +65,32 @@ def slot_of(subject: str, attribute: str, about: About, names: Names) -> tuple[S
 
 
 def subject_of(subject: str, about: About, names: Names) -> str:
-    """The normal form of a subject: the two who talk under one name each, anybody else under their own."""
-    plain = _plain(subject)
+    """The normal form of a subject: one name each for person and companion, anyone else by their own name."""
+    plain = _strip_pointers(subject)
     if not plain:
         return {"person": PERSON, "companion": COMPANION, "other": ""}[about]
     if plain in _COMPANION_WORDS or _is_called(plain, names.companion):
         return COMPANION
     if plain in _PERSON_WORDS or _is_called(plain, names.person):
         return PERSON
-    return _related(plain, names)
+    return _relative_of(plain, names)
 
 
-@lru_cache(_HELD)
+@lru_cache(_CACHE_SIZE)
 def attribute_of(attribute: str) -> tuple[str, bool]:
-    """The normal form of an attribute, and whether it holds one value at a time."""
-    plain = _plain(attribute.replace("_", " ").replace("-", " "))
+    """The normal form of an attribute, and whether it has one value at a time."""
+    plain = _strip_pointers(attribute.replace("_", " ").replace("-", " "))
     if known := _form_of(plain):
         return known
-    if favourite := _favourite(plain):
+    if favourite := _read_favourite(plain):
         return favourite, True
     if measured := _MEASURED.fullmatch(plain):
         return f"{measured['what']} time", True
-    return " ".join(map(_singular, plain.split())), False
+    return " ".join(map(_to_singular, plain.split())), False
 
 
 def are_apart(one: Slot, other: Slot) -> bool:
-    """Whether one tells of the companion, the other does not, and of another matter: neither can change the other."""
+    """Whether exactly one is about the companion and the attributes differ, so that neither can change the other."""
     own = COMPANION in (one.subject, other.subject) and one.subject != other.subject
     return own and one.attribute != other.attribute
 
@@ -100,36 +101,36 @@ def depends_on(slot: Slot) -> frozenset[str]:
 
 
 def is_kin(subject: str) -> bool:
-    """Whether a subject is somebody by what they are to the person, 妈妈 or "sister", and by no name."""
-    return folded(subject) in _ALSO_CALLED
+    """Whether a subject is a relation of the person ("sister", 妈妈) rather than a name."""
+    return normalize_text(subject) in _ALSO_CALLED
 
 
-def folded(text: str) -> str:
-    """Text as names and values are compared: NFKC, no case, single spaces."""
+def normalize_text(text: str) -> str:
+    """Text for comparing names and values: NFKC, case-folded, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _plain(text: str) -> str:
-    """A subject or attribute without what only points at it."""
-    text = folded(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
+def _strip_pointers(text: str) -> str:
+    """A subject or attribute without articles and possessives."""
+    text = normalize_text(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
     return _POINTING.sub("", text).strip()
 
 
 def _is_called(plain: str, names: tuple[str, ...]) -> bool:
-    """Whether this is one of these names, or one of them with a surname behind it."""
-    own, first = _called(names)
+    """Whether this is one of these names, perhaps followed by a surname."""
+    own, first = _plain_names(names)
     return plain in own or plain in first or plain.split(maxsplit=1)[0] in own
 
 
-@lru_cache(_HELD)
-def _called(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+@lru_cache(_CACHE_SIZE)
+def _plain_names(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
     """The plain forms of some names, and the first word of each."""
-    own = frozenset(filter(None, map(_plain, names)))
+    own = frozenset(filter(None, map(_strip_pointers, names)))
     return own, frozenset(name.split()[0] for name in own)
 
 
-def _related(plain: str, names: Names) -> str:
-    """Somebody else: "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister."""
+def _relative_of(plain: str, names: Names) -> str:
+    """The normal form of anyone else: "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister."""
     rest = _of_the_person(names.person).sub("", plain) if "'s " in plain or "的" in plain else plain
     words = rest.split()
     if len(words) > 1 and words[0] in _KIN:
@@ -137,23 +138,23 @@ def _related(plain: str, names: Names) -> str:
     return rest
 
 
-@lru_cache(_HELD)
+@lru_cache(_CACHE_SIZE)
 def _of_the_person(called: tuple[str, ...]) -> re.Pattern[str]:
-    """What says that something is the person's, in front of what it is."""
-    own = [re.escape(_plain(name)) for name in (*called, "the user", "user", "用户") if name.strip()]
+    """The pattern of a possessive of the person at the beginning."""
+    own = [re.escape(_strip_pointers(name)) for name in (*called, "the user", "user", "用户") if name.strip()]
     return re.compile(rf"^(?:{'|'.join(own)})(?:'s |的)")
 
 
-def _favourite(plain: str) -> str:
+def _read_favourite(plain: str) -> str:
     """ "favorite books" and 最喜欢的书 are one matter."""
     found = _FAVOURITE.fullmatch(plain)
     if not found:
         return ""
     what = (found["what"] or found["han"] or found["behind"]).strip()
-    return f"favourite {_THINGS.get(what, _singular(what))}"
+    return f"favourite {_THINGS.get(what, _to_singular(what))}"
 
 
-def _singular(word: str) -> str:
+def _to_singular(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
@@ -173,7 +174,7 @@ _THINGS = {
     "音乐": "music", "歌": "song", "电影": "film", "movie": "film", "乐器": "instrument", "饮料": "drink", "运动": "sport",
     "城市": "city", "动物": "animal", "作家": "author", "游戏": "game", "花": "flower", "水果": "fruit",
 }  # fmt: skip
-#: The words by which people speak of those who are theirs.
+#: Words for relatives and other close people.
 _KIN = frozenset(
     """
     sister brother mother mum mom father dad wife husband girlfriend boyfriend partner friend cat dog
@@ -181,7 +182,7 @@ _KIN = frozenset(
     doctor
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
-#: The same in Chinese, and what else each is called, in either language.
+#: The same in Chinese, with synonyms in both languages.
 _HAN_KIN = """
 姐姐,姐: sister | 妹妹,妹: sister | 哥哥,哥: brother | 弟弟,弟: brother | 妈妈,妈,母亲: mother,mum,mom | 爸爸,爸,父亲: father,dad
 老婆,妻子,太太: wife | 老公,丈夫: husband | 女朋友,女友: girlfriend | 男朋友,男友: boyfriend | 朋友: friend | 猫: cat | 狗: dog
@@ -268,7 +269,7 @@ work hours: working hours, office days | 上班时间, 工作时间
 """
 
 
-def _table(rows: str, single: bool) -> dict[str, tuple[str, bool]]:
+def _read_table(rows: str, single: bool) -> dict[str, tuple[str, bool]]:
     forms = {}
     for row in rows.strip().splitlines():
         name, _, aliases = row.partition(":")
@@ -277,15 +278,15 @@ def _table(rows: str, single: bool) -> dict[str, tuple[str, bool]]:
     return forms
 
 
-_FORMS = _table(_SEVERAL, False) | _table(_SINGLE, True)
+_FORMS = _read_table(_SEVERAL, False) | _read_table(_SINGLE, True)
 
 
 def _form_of(plain: str) -> tuple[str, bool] | None:
-    """The entry of the closed list that is called so."""
+    """The entry of the closed list with this name."""
     if found := _FORMS.get(plain):
         return found
     bare = plain.removesuffix("'s name").removesuffix(" name").removesuffix("的名字").removesuffix("名字")
-    return _FORMS.get(bare) or _FORMS.get(_singular(bare))
+    return _FORMS.get(bare) or _FORMS.get(_to_singular(bare))
 
 
 _OF_HOME = (
@@ -314,7 +315,7 @@ _DEPENDENTS = {
 
 
 def _also_called(rows: str) -> dict[str, tuple[str, ...]]:
-    """What else somebody is called, by each name."""
+    """The synonyms of each word for a relative."""
     found: dict[str, tuple[str, ...]] = {}
     for row in re.split(r"[|\n]", rows.strip()):
         han, english = ([name.strip() for name in names.split(",")] for names in row.split(":"))
@@ -323,12 +324,9 @@ def _also_called(rows: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-#: How a matter is asked for without its name.
+#: Questions that ask for an attribute without naming it.
 _ASKED = (
-    (
-        r"\bwhere\b.*\b(?:i|he|she|they|you) (?:still )?live\b|\bwhere does\b.*\blive\b|住(?:在)?哪|哪[里儿]住",
-        "home",
-    ),
+    (r"\bwhere\b.*\b(?:i|he|she|they|you) (?:still )?live\b|\bwhere does\b.*\blive\b|住(?:在)?哪|哪[里儿]住", "home"),
     (r"\bwho\b.*\blive with\b|(?:跟|和)谁(?:一起)?住", "living with"),
     (r"\bwhere\b.*\bwork\b|在哪[里儿]?(?:家公司)?(?:上班|工作)|哪家公司|在哪[里儿]?上班", "employer"),
     (r"\bdo for a (?:living|job)\b|\bdo(?:es)? .* do for work\b|做什么工作|什么职业", "job title"),
@@ -341,7 +339,7 @@ _ASKED = (
     (r"\bwhere\b.*\bcome from\b|\bwhere\b.*\bgrow up\b|哪里人|在哪[里儿]长大", "hometown"),
 )
 _ATTRIBUTES = tuple((pattern_of(pattern), name) for pattern, name in _ASKED)
-#: Names of matters that are common words besides.
+#: Attribute names that are also common words.
 _COMMON = frozenset({
     "has", "can", "like", "plan", "planned", "event", "meeting", "position", "role", "condition", "interest",
     "interests", "goal", "form", "seeing", "called", "born", "sex", "pay", "relationship", "treatment", "drug", "taste",
@@ -351,7 +349,7 @@ _COMMON = frozenset({
 })  # fmt: skip
 _ALSO_CALLED = _also_called(_HAN_KIN)
 _HAN = "|".join(sorted((name for name in _ALSO_CALLED if not name.isascii()), key=len, reverse=True))
-#: Who is named as somebody of the person's: "my sister", 我姐姐.
+#: A relation of the person: "my sister", 我姐姐.
 _MINE = pattern_of(rf"\bmy ({'|'.join(sorted(_KIN))})\b|[我咱](?:的|们的?|家的?)?({_HAN})")
 _PERSON = pattern_of(r"\b(?:i|i'm|i've|my|mine|me)\b|[我咱俺]")
 _COMPANION = pattern_of(
@@ -363,24 +361,24 @@ _FAVOURITE_ASKED = pattern_of(
 _NO_WORD = pattern_of(r"[^\w]+")
 
 
-def slots_asked(question: str) -> tuple[Slot, ...]:
-    """The slots that a question asks for; none where it names no matter, or nobody whose matter it is.
+def find_asked_slots(question: str) -> tuple[Slot, ...]:
+    """The slots that a question asks for; none if it names no attribute or no subject.
 
-    >>> slots_asked("Where do I work?") == slots_asked("我在哪里上班？")
+    >>> find_asked_slots("Where do I work?") == find_asked_slots("我在哪里上班？")
     True
     """
-    plain = folded(question)
+    plain = normalize_text(question)
     akin = [*dict.fromkeys(each[1] or each[2] for each in _MINE.finditer(plain))]
     theirs = {attribute_of(word)[0] for word in akin}
-    asked = dict.fromkeys(_attributes(plain))
+    asked = dict.fromkeys(_find_attributes(plain))
     slots = [Slot(PERSON, attribute) for attribute in asked if attribute in theirs]
-    for subject in _subjects(question, plain, akin) if asked else ():
+    for subject in _find_subjects(question, plain, akin) if asked else ():
         slots += [Slot(subject, attribute) for attribute in asked if attribute not in theirs]
     return tuple(dict.fromkeys(slots))
 
 
-def _attributes(plain: str) -> Iterator[str]:
-    """The matters that are named, or asked for in other words."""
+def _find_attributes(plain: str) -> Iterator[str]:
+    """The attributes that are named or asked for in other words."""
     yield from (name for pattern, name in _ATTRIBUTES if pattern.search(plain))
     yield from (attribute_of(found[0])[0] for found in _FAVOURITE_ASKED.finditer(plain))
     padded = f" {_NO_WORD.sub(' ', plain)} "
@@ -388,17 +386,15 @@ def _attributes(plain: str) -> Iterator[str]:
 
 
 def _is_named(alias: str, plain: str, padded: str) -> bool:
-    """Whether a question holds this name of a matter, as words of its own where words stand apart."""
+    """Whether a question contains this name of an attribute, as whole words in scripts with spaces."""
     if alias in _COMMON or len(alias) < 2:
         return False
     return alias in plain if unspaced_length(alias) else f" {alias} " in padded
 
 
-def _subjects(question: str, plain: str, akin: Sequence[str]) -> Iterator[str]:
-    """Whom it is about: whom it calls by name, who is theirs who asks, and the two who talk."""
-    yield from (
-        name.casefold() for name in latin_names(question) if not name.casefold().startswith(("i'", "i’"))
-    )
+def _find_subjects(question: str, plain: str, akin: Sequence[str]) -> Iterator[str]:
+    """The subjects of a question: names, relations of the person, the person and the companion."""
+    yield from (name.casefold() for name in latin_names(question) if not name.casefold().startswith(("i'", "i’")))
     yield from dict.fromkeys(word for one in akin for word in (one, *_ALSO_CALLED.get(one, ())))
     if _PERSON.search(_MINE.sub("", plain)):
         yield PERSON

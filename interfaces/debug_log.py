@@ -1,7 +1,7 @@
-"""What the program did, readable by a person: prompts, replies, database traffic. Only when asked for.
+"""The debug log: prompts, replies and database traffic, when debugging is on; errors always.
 
-Promises: the file is for its owner only and is rotated by size; no secret reaches it (``Masking`` stands on the
-handler, so every line passes it). Nothing is a global: the logger is made here and handed to whoever writes.
+Promises: the files are readable by their owner only and rotated by size; no secret reaches them (``Masking`` formats
+every line). The logger is no global: it is made here and passed on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from domain.text import mask
+from domain.masking import mask
 
 _MAX_BYTES = 10_000_000
 _KEPT = 3
@@ -42,7 +42,7 @@ class PrivateFile(RotatingFileHandler):
 
 
 class DebugLog:
-    """The logger and its switch. ``log`` is handed down; turning the switch reaches every holder of it."""
+    """The logger and its switch, which takes effect wherever ``log`` was passed."""
 
     def __init__(self, folder: Path, secrets: Sequence[str] = (), *, on: bool = False) -> None:
         self._folder = folder
@@ -61,7 +61,7 @@ class DebugLog:
     def switch(self, on: bool) -> None:
         """Begin or end writing ``debug.log``."""
         if on and self._debug is None:
-            self._debug = self.open("debug.log")
+            self._debug = self.open_file("debug.log")
             self.log.addHandler(self._debug)
             self.log.setLevel(logging.DEBUG)
         elif not on and self._debug is not None:
@@ -70,21 +70,18 @@ class DebugLog:
             self._debug = None
             self.log.setLevel(logging.INFO)
 
-    def open(self, name: str) -> logging.Handler:
+    def open_file(self, name: str) -> logging.Handler:
         """A masked, private, rotated file in the log folder."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handler = PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT)
         handler.setFormatter(Masking(self._secrets))
         return handler
 
-    def scrub(self, holds: Callable[[Path], bool]) -> None:
-        """Remove every log file that ``holds`` something erased; writing goes on in a new one.
-
-        A log is no memory: such a file goes whole.
-        """
+    def remove_files(self, holds: Callable[[Path], bool]) -> None:
+        """Delete every log file that ``holds`` something erased; logging continues in a new one."""
         was_on = self.on
         self.switch(False)
-        self._errors.let_go()
+        self._errors.close_file()
         for path in sorted(self._folder.glob("*.log*")):
             if holds(path):
                 path.unlink(missing_ok=True)
@@ -98,8 +95,21 @@ class DebugLog:
         self._debug = None
 
 
+class Forwarding(logging.Handler):
+    """Passes the records of a library on to our log, which is masked and private."""
+
+    def __init__(self, log: logging.Logger, level: int = logging.NOTSET) -> None:
+        super().__init__(level)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one record on."""
+        if self._log.isEnabledFor(record.levelno):
+            self._log.handle(record)
+
+
 class _Lazily(logging.Handler):
-    """Tracebacks go to ``errors.log`` also when debug is off; the file is made by the first one."""
+    """Writes tracebacks to ``errors.log``, also when debug is off; the first one creates the file."""
 
     def __init__(self, owner: DebugLog) -> None:
         super().__init__(logging.ERROR)
@@ -109,18 +119,18 @@ class _Lazily(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one error; a log that cannot be written never stops the program."""
         try:
-            self._file = self._file or self._owner.open("errors.log")
+            self._file = self._file or self._owner.open_file("errors.log")
             self._file.emit(record)
         except OSError:
             return
 
-    def let_go(self) -> None:
-        """Let go of the file; the next error opens it again. (``release`` is that of the handler's lock.)"""
+    def close_file(self) -> None:
+        """Close the file; the next error opens it again."""
         if self._file:
             self._file.close()
             self._file = None
 
     def close(self) -> None:
         """Close the file if one was made."""
-        self.let_go()
+        self.close_file()
         super().close()

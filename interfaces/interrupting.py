@@ -1,4 +1,4 @@
-"""Ctrl-C, and the signals that end a program, as wishes that are looked at: never as exceptions."""
+"""Ctrl-C and termination signals as flags to check, never as exceptions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from domain.workers import Stop
+from domain.workers import CancelToken
 
 
 class Wishes:
-    """What the person, or the system, wants: to stop what is under way, or to leave.
+    """Whether to stop the current work, or to end the program.
 
-    Each piece of work gets a ``Stop`` of its own, so that one which was given up never goes on again.
+    Each piece of work gets its own ``CancelToken``, so that a cancelled one never continues.
     """
 
     def __init__(self) -> None:
-        self.stop = Stop()
+        self.stop = CancelToken()
         self.leaving = False
         self._on_leave: list[Callable[[], None]] = []
 
-    def begin(self) -> Stop:
-        """A piece of work begins: what Ctrl-C stops from now on is this."""
-        self.stop = Stop()
+    def begin(self) -> CancelToken:
+        """Start a piece of work: the returned token is what Ctrl-C cancels from here on."""
+        self.stop = CancelToken()
         if self.leaving:
             self.stop.set()
         return self.stop
@@ -38,7 +38,7 @@ class Wishes:
         self.stop.set()
 
     def leave(self, number: int, frame: FrameType | None) -> None:
-        """SIGTERM or SIGHUP: stop what is under way, then leave."""
+        """SIGTERM or SIGHUP: stop the work, then end."""
         self.leaving = True
         self.stop.set()
         for work in self._on_leave:
@@ -46,8 +46,8 @@ class Wishes:
 
 
 @contextmanager
-def heard() -> Iterator[Wishes]:
-    """Signals become wishes inside of this."""
+def catch_signals() -> Iterator[Wishes]:
+    """Catch signals inside of this block."""
     wishes = Wishes()
     handlers: dict[int, Any] = {
         signal.SIGINT: wishes.interrupt,

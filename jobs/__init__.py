@@ -1,1 +1,1 @@
-"""Long work on a session, made of steps that each hold on their own: folding, saving, erasing."""
+"""Long work on a session or a memory, in steps that are complete in themselves: compaction, saving, erasing."""

@@ -1,8 +1,8 @@
-"""Erasing, as a job: what was chosen goes out of every file, and what was made from it is made anew from what is left.
+"""Erasing as a job: remove the selection from every file, then rebuild what was derived from it.
 
-Promises: after the first step nothing of what was erased can come back, whatever happens then; what was made from it
-and cannot be made anew, because the model is not there, stays noted and is tried again at the next start and before the
-next ``/save``; the person is told, as of rounds and images that the model's filter refuses.
+Guarantees: after the first step nothing that was erased can come back; what cannot be rebuilt because the model fails
+is tried again at the next start and before the next ``/save``; a notice names the rounds and personas that the model's
+filter refuses.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.records import IMAGES, ErasureScope, Image
-from domain.workers import Stop
-from jobs.renewing import Renewed, RenewEvent, Renewing, renew
+from domain.records import PERSONAS, ErasureScope, Persona
+from domain.workers import CancelToken
+from jobs.rebuild import RebuildEvent, RebuildStarted, Rebuilt, rebuild
 from llm import Llm
 from memory import Memory
 from storage.erasure import Proof
 
-__all__ = ["EraseEvent", "Erased", "Erasing", "Renewed", "Renewing", "TakenOut", "renew"]
+__all__ = ["EraseEvent", "Erased", "Erasing", "ErasureProven", "RebuildStarted", "Rebuilt", "rebuild"]
 
 
 @dataclass(frozen=True)
-class TakenOut:
-    """What was chosen is gone from every file, and that was proven; what was made from it is now made anew."""
+class ErasureProven:
+    """The selection is proven to be removed from every file; what was derived from it is rebuilt next."""
 
     proof: Proof
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of an erasure begins; only those that have something to do are told."""
+    """A step of an erasure begins; steps without work are not reported."""
 
-    name: Literal["erase", "summaries", "images"]
+    name: Literal["erase", "summaries", "personas"]
 
 
 @dataclass(frozen=True)
 class Erased:
-    """What went, what was made anew, and what the search of every file found."""
+    """What was removed and rebuilt, with the proof."""
 
     selection: ErasureScope
-    summaries_anew: int
-    images_anew: tuple[Image, ...]
+    summaries_rebuilt: int
+    personas_rebuilt: tuple[Persona, ...]
     proof: Proof
 
 
-EraseEvent = Step | RenewEvent | TakenOut | Erased
+EraseEvent = Step | RebuildEvent | ErasureProven | Erased
 
 
 class Erasing:
@@ -55,26 +55,26 @@ class Erasing:
         self._memory = memory
         self._llm = llm
 
-    def run(self, chosen: ErasureScope, stop: Stop) -> Iterator[EraseEvent]:
-        """Erase; the last event is ``Erased``. A wish to stop ends only the making anew, never the erasure.
+    def run(self, chosen: ErasureScope, cancel: CancelToken) -> Iterator[EraseEvent]:
+        """Erase; the last event is ``Erased``. Cancelling ends only the rebuild, never the erasure.
 
         Raises StorageError; an erasure that was begun is then finished at the next start.
         """
-        chosen = self._memory.erasure.refreshed(chosen)
+        chosen = self._memory.erasure.refresh_scope(chosen)
         yield Step("erase")
         found = self._memory.erasure.erase(chosen)
-        yield TakenOut(found)
+        yield ErasureProven(found)
         made, begun = [], set[str]()
-        for event in renew(self._memory, self._llm, stop):
-            if isinstance(event, Renewed):
+        for event in rebuild(self._memory, self._llm, cancel):
+            if isinstance(event, Rebuilt):
                 made.append(event.what)
-            elif isinstance(event, Renewing) and (step := _step_of(event)) not in begun:
+            elif isinstance(event, RebuildStarted) and (step := _step_of(event)) not in begun:
                 begun.add(step)
                 yield Step(step)
             yield event
-        images = tuple(image for image in IMAGES if image in made)
-        yield Erased(chosen, made.count("summary"), images, found)
+        personas = tuple(persona for persona in PERSONAS if persona in made)
+        yield Erased(chosen, made.count("summary"), personas, found)
 
 
-def _step_of(event: Renewing) -> Literal["summaries", "images"]:
-    return "summaries" if event.what == "summary" else "images"
+def _step_of(event: RebuildStarted) -> Literal["summaries", "personas"]:
+    return "summaries" if event.what == "summary" else "personas"

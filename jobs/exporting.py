@@ -1,7 +1,6 @@
 """Copies of a whole memory for other programs: a LanceDB table, a Milvus collection, MemForest's two layouts.
 
-Promises: nothing that exists is written over; a copy is there whole, or not at all; what the person asked to have
-forgotten is in none of them.
+Guarantees: nothing that exists is overwritten; a copy is complete or absent; hidden messages are in none of them.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from pathlib import Path
 from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
 from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_turn
-from domain.records import Session, Turn
+from domain.indexes import TextRow, VectorRow
+from domain.records import Message, Session
 from domain.tree import LIFE, Node
-from domain.vectors import TextRow, VectorRow
 from memory import Memory
 from storage.sqlite.forest_tables import write_forest
 
@@ -34,57 +33,55 @@ _PATIENCE = 3_600.0
 
 def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> tuple[int, int]:
     """Write every text with its vector into a LanceDB table. Returns how many, and how many have no vector yet."""
-    from storage.vectors.lance_copy import write_lance
+    from storage.vectors.exports import write_lance
 
-    copied = _Copied(memory, patience)
-    write_lance(folder.expanduser().absolute(), copied.batches(), copied.model, copied.dimension)
-    return copied.counted()
+    copied = _Copy(memory, patience)
+    write_lance(folder.expanduser().absolute(), copied.read_batches(), copied.model, copied.dimension)
+    return copied.counts()
 
 
 def copy_to_milvus(memory: Memory, target: str, patience: float = _PATIENCE) -> tuple[int, int]:
     """The same into a Milvus collection: of a new file of Milvus Lite, or of a server."""
-    from storage.vectors.milvus_copy import write_milvus
+    from storage.vectors.exports import write_milvus
 
-    copied = _Copied(memory, patience)
-    write_milvus(target, copied.batches(), copied.dimension)
-    return copied.counted()
+    copied = _Copy(memory, patience)
+    write_milvus(target, copied.read_batches(), copied.dimension)
+    return copied.counts()
 
 
-class _Copied:
-    """What is copied of a memory; the vectors that are still to be made are waited for first."""
+class _Copy:
+    """A copy in progress; it first waits for missing vectors."""
 
     def __init__(self, memory: Memory, patience: float) -> None:
         self._memory = memory
-        memory.start_index()
-        memory.settle_index(patience)
-        status = memory.index_status()
+        memory.index.start()
+        memory.index.settle(patience)
+        status = memory.index.status()
         if not status.vectors or status.dimension is None:
             raise errors.StorageError("export.no_vectors", fault=status.fault)
         self.model, self.dimension = status.model, status.dimension
         self._copied = 0
         self._waiting = status.waiting + len(status.set_aside)
 
-    def counted(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many texts were copied, and how many have no vector."""
         return self._copied, self._waiting
 
-    def batches(self) -> Iterator[list[TextRow]]:
+    def read_batches(self) -> Iterator[list[TextRow]]:
         """The texts, some at a time."""
         summaries = {one.text_id: one for one in self._memory.summaries.all()}
         for rows in self._memory.index.rows():
-            turns = {
-                turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])
-            }
-            told = [_of_turn(row, turns[row.text_id]) for row in rows if row.text_id in turns]
+            turns = {turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])}
+            copied = [_message_row(row, turns[row.text_id]) for row in rows if row.text_id in turns]
             for row in rows:
                 if one := summaries.get(row.text_id):
-                    told.append(_text_row(row, one.summary, "summary", one.timestamp))
-            self._copied += len(told)
-            if told:
-                yield told
+                    copied.append(_text_row(row, one.summary, "summary", one.timestamp))
+            self._copied += len(copied)
+            if copied:
+                yield copied
 
 
-def _of_turn(row: VectorRow, turn: Turn) -> TextRow:
+def _message_row(row: VectorRow, turn: Message) -> TextRow:
     return _text_row(row, turn.words, turn.role, turn.timestamp)
 
 
@@ -137,9 +134,9 @@ def copy_to_forest_json(memory: Memory, folder: Path, chatbot_id: str, ltm_id: s
     return target
 
 
-def _write_json(path: Path, told: Iterable[MemoryUnit | SessionMemory | LongTermMemory]) -> None:
+def _write_json(path: Path, units: Iterable[MemoryUnit | SessionMemory | LongTermMemory]) -> None:
     make_private(path)
-    values = {one.id: as_values(one) for one in told}
+    values = {one.id: as_values(one) for one in units}
     write_file(path, json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
 
 
@@ -147,47 +144,44 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     """The whole memory in MemForest's shapes."""
     nodes = {node.text_id: node for node in memory.chapters.nodes()}
     sessions = list(reversed(memory.sessions.recent(None)))
-    said = {
-        one.session_id: list(_units_said(memory.messages.of_session(one.session_id), nodes))
-        for one in sessions
-    }
-    told = [one for one in sessions if said[one.session_id]]
-    above = _units_above(memory, nodes, ltm_id)
+    said = {one.session_id: list(_message_units(memory.messages.of_session(one.session_id), nodes)) for one in sessions}
+    not_empty = [one for one in sessions if said[one.session_id]]
+    above = _node_units(memory, nodes, ltm_id)
     renamed = {old: new.id for old, new in above.items()}
-    units = [*above.values(), *(unit for one in told for unit in said[one.session_id])]
-    joined = _joined([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
-    return Forest(tuple(joined), tuple(_session(one, said) for one in told), _life(
-        told, joined, chatbot_id, ltm_id, memory.chapters.rounds_counted()
+    units = [*above.values(), *(unit for one in not_empty for unit in said[one.session_id])]
+    joined = _link_units([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
+    return Forest(tuple(joined), tuple(_session_memory(one, said) for one in not_empty), _long_term_memory(
+        not_empty, joined, chatbot_id, ltm_id, memory.chapters.rounds_counted()
     ))  # fmt: skip
 
 
-def _units_said(turns: Sequence[Turn], nodes: Mapping[str, Node]) -> Iterator[MemoryUnit]:
-    """What was said in a session; nothing that is withheld."""
-    told = [turn for turn in turns if not turn.withheld]
-    ids = [None, *(turn.text_id for turn in told), None]
-    for turn, before, after in zip(told, ids, ids[2:], strict=False):
+def _message_units(turns: Sequence[Message], nodes: Mapping[str, Node]) -> Iterator[MemoryUnit]:
+    """The messages of a session, without hidden ones."""
+    visible = [turn for turn in turns if not turn.hidden]
+    ids = [None, *(turn.text_id for turn in visible), None]
+    for turn, before, after in zip(visible, ids, ids[2:], strict=False):
         yield unit_of_turn(turn, nodes.get(turn.text_id), before, after)
 
 
-def _units_above(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[str, MemoryUnit]:
-    """What sessions and chapters came to, the life above them all: units by the id of their node."""
+def _node_units(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[str, MemoryUnit]:
+    """Session summaries, chapters and the life above them: units by the id of their node."""
     texts = {one.text_id: one.summary for one in memory.summaries.all()}
     texts |= {one.text_id: one.text for one in memory.chapters.all() if one.text}
     names = {one.session_id for one in memory.sessions.recent(None)}
     found = {
-        node.text_id: _unit_above(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
+        node.text_id: _node_unit(node, texts[node.text_id], node.name if node.name in names else "", ltm_id)
         for node in sorted(nodes.values(), key=lambda node: (-node.rank, node.place or 0))
         if node.text_id in texts
     }
     if found and LIFE in nodes:
         top = [unit for unit in found.values() if unit.parent_id == LIFE]
         content = "\n".join(unit.content.strip().partition("\n")[0] for unit in top)
-        found = {LIFE: replace(_unit_above(nodes[LIFE], content, "", ltm_id), id=ltm_id), **found}
+        found = {LIFE: replace(_node_unit(nodes[LIFE], content, "", ltm_id), id=ltm_id), **found}
     return found
 
 
-def _unit_above(node: Node, text: str, session_id: str, ltm_id: str) -> MemoryUnit:
-    """What stands above turns; the summary of a session has the id of the session."""
+def _node_unit(node: Node, text: str, session_id: str, ltm_id: str) -> MemoryUnit:
+    """A unit above messages; the summary of a session has the id of the session."""
     metadata = json.loads(node.metadata)
     within = metadata.get("session_id") if node.rank == 1 and not session_id else None
     return MemoryUnit(
@@ -206,8 +200,8 @@ def _unit_above(node: Node, text: str, session_id: str, ltm_id: str) -> MemoryUn
     )
 
 
-def _joined(units: Sequence[MemoryUnit]) -> list[MemoryUnit]:
-    """The units with their children, and those above turns with what stands beside them."""
+def _link_units(units: Sequence[MemoryUnit]) -> list[MemoryUnit]:
+    """The units linked to their children, and those above messages to their neighbours."""
     children: dict[str, list[MemoryUnit]] = defaultdict(list)
     for unit in units:
         if unit.parent_id:
@@ -228,13 +222,13 @@ def _joined(units: Sequence[MemoryUnit]) -> list[MemoryUnit]:
     ]
 
 
-def _session(session: Session, said: Mapping[str, Sequence[MemoryUnit]]) -> SessionMemory:
+def _session_memory(session: Session, said: Mapping[str, Sequence[MemoryUnit]]) -> SessionMemory:
     units = said[session.session_id]
     ids = tuple(unit.id for unit in units)
     return SessionMemory(session.session_id, ids, units[0].creation_time, units[-1].end_time)
 
 
-def _life(
+def _long_term_memory(
     sessions: Sequence[Session], units: Sequence[MemoryUnit], chatbot_id: str, ltm_id: str, rounds: int
 ) -> LongTermMemory:
     said = [unit for unit in units if unit.rank == 0]

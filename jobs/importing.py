@@ -1,11 +1,10 @@
-"""Importing: conversations of other programs become sessions of the past, each in its place in life.
+"""Importing: conversations of other programs become sessions of the past, each at its time.
 
-    conversation -> turns with their times -> stretches between long pauses -> pieces, some hundred turns a commit
+    conversation -> messages with times -> sessions split at long pauses -> pieces, some hundred messages a commit
 
-Promises: every message is a turn of its own, word for word, in the order in which it was shown; a time that nobody
-knows is that of its neighbours, and is marked; what was stored once is never stored again, so that an import that was
-cut short anywhere is begun again and ends as if it had not been; one bad conversation costs only itself, and everything
-that is left out is counted with its reason. Memory is flat: a conversation at a time.
+Guarantees: every message is stored word for word, in the order shown; an unknown time is that of its neighbours, and is
+flagged; nothing is stored twice, so an interrupted import can be repeated; a bad conversation costs only itself, and
+everything left out is counted with its reason. Memory use is flat: one conversation at a time.
 """
 
 from __future__ import annotations
@@ -18,11 +17,20 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from domain.histories import ASSISTANTS, HistoryFile, PastConversation, PastMessage, Unread
-from domain.imports import Look, PastPiece, PastTurn
+from domain.imports import (
+    ASSISTANTS,
+    HistoryFile,
+    ImportedMessage,
+    Look,
+    PastConversation,
+    PastMessage,
+    PastPiece,
+    Unread,
+)
 from domain.records import Role
-from domain.text import clean, in_zone, is_blank
-from domain.workers import Stop
+from domain.text import clean_text, is_blank
+from domain.workers import CancelToken
+from language.calendar import in_zone
 from memory import Memory
 
 #: A conversation that rested for so long went on as another one.
@@ -33,13 +41,13 @@ _AT_ONCE = 500
 READER = 1
 #: Of what cannot be read so much is named.
 _NAMED = 20
-#: After so many conversations it is told how far a look has come.
-_TOLD_EVERY = 25
+#: A preview reports its progress after so many conversations.
+_PROGRESS_EVERY = 25
 _BYTES = 1 << 20
 #: Years of which a time is taken for true.
 YEARS = range(1970, 2900)
 _FAR = timedelta(hours=14)
-#: A title and a name stand in every prompt in which what they belong to is told.
+#: Titles and names are repeated in prompts, so they are cut.
 _LONGEST_TITLE, _LONGEST_NAME = 300, 80
 #: Reasons for which a message is left out here, besides those of the readers.
 _EMPTY = "history.left_out.empty"
@@ -55,8 +63,8 @@ class FileProgress:
 
 
 @dataclass(frozen=True)
-class Brought:
-    """What an import came to. ``known`` were brought along before; of what is ``unread`` the first are named."""
+class ImportDone:
+    """The result of an import. ``known`` were imported before; of what is ``unread`` the first are named."""
 
     source: str
     number: int
@@ -71,7 +79,7 @@ class Brought:
 
 @dataclass
 class _Counts:
-    """What was met on the way through a file."""
+    """Counts over a file."""
 
     conversations: int = 0
     messages: int = 0
@@ -79,13 +87,13 @@ class _Counts:
     unread: list[Unread] = field(default_factory=list)
     unread_count: int = 0
 
-    def miss(self, unread: Unread) -> None:
+    def count_unread(self, unread: Unread) -> None:
         """Something that could not be read."""
         self.unread_count += 1
         if len(self.unread) < _NAMED:
             self.unread.append(unread)
 
-    def take(self, conversation: PastConversation, turns: Sequence[PastTurn]) -> None:
+    def count_conversation(self, conversation: PastConversation, turns: Sequence[ImportedMessage]) -> None:
         """A conversation with the turns that are made of it."""
         self.conversations += 1
         self.messages += len(turns)
@@ -95,7 +103,7 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class Teller:
+class ImportContext:
     """Who the person is in chats between people, by the names in the file; and when what has no time may have been."""
 
     me: frozenset[str]
@@ -106,98 +114,98 @@ class Teller:
         return plain_name(name) in self.me
 
 
-def teller(me: Collection[str], path: Path, now: datetime) -> Teller:
+def make_context(me: Collection[str], path: Path, now: datetime) -> ImportContext:
     """For a file: what has no time at all was said before the file was written."""
     try:
         written = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
     except (OSError, OverflowError, ValueError):
         written = now
-    return Teller(frozenset(map(plain_name, me)), min(written, now))
+    return ImportContext(frozenset(map(plain_name, me)), min(written, now))
 
 
 def plain_name(name: str) -> str:
     """A name as it is compared: a chat program writes ``~ Ann`` for Ann."""
-    return " ".join(clean(name).removeprefix("~").split()).casefold()
+    return " ".join(clean_text(name).removeprefix("~").split()).casefold()
 
 
-def look(
+def preview_file(
     file: HistoryFile,
-    who: Teller,
+    who: ImportContext,
     window: int,
     group: int,
-    stop: Stop,
+    cancel: CancelToken,
     known: Callable[[PastPiece], int] = lambda one: 0,
 ) -> Iterator[FileProgress | Look]:
-    """Go through a file and store nothing; last comes what it holds. Raises Interrupted.
+    """Read a file without storing anything; the last event is what it contains. Raises Interrupted.
 
     ``window`` messages are read at once for notes, and ``group`` sessions become a chapter; ``known`` counts the turns
     of a piece that were brought before.
     """
-    looking = _Looking(file.source, who, window, group, known)
+    preview = _Preview(file.source, who, window, group, known)
     for number, read in enumerate(file.read(), start=1):
-        stop.check()
-        looking.meet(read)
-        if number % _TOLD_EVERY == 0:
-            yield FileProgress(file.done, file.size, looking.counts.messages)
-    yield looking.came_to()
+        cancel.check()
+        preview.add_conversation(read)
+        if number % _PROGRESS_EVERY == 0:
+            yield FileProgress(file.done, file.size, preview.counts.messages)
+    yield preview.result()
 
 
 class Importing:
-    """Brings files along into one memory."""
+    """Imports files into one memory."""
 
     def __init__(self, memory: Memory, at_once: int = _AT_ONCE) -> None:
         self._past = memory.imports
         self._at_once = at_once
 
     def run(
-        self, file: HistoryFile, name: str, sha256: str, who: Teller, stop: Stop
-    ) -> Iterator[FileProgress | Brought]:
-        """Bring a file along; last comes what that came to. Raises Interrupted and StorageError.
+        self, file: HistoryFile, name: str, sha256: str, who: ImportContext, cancel: CancelToken
+    ) -> Iterator[FileProgress | ImportDone]:
+        """Import a file; the last event is ``ImportDone``. Raises Interrupted and StorageError.
 
-        However it ends, what was stored by then stays, and the next run goes on behind it.
+        However it ends, what was stored by then stays, and the next run continues after it.
         """
         number = self._past.begin(name, file.source, sha256, READER)
         counts, turns, sessions = _Counts(), 0, 0
-        for gathered in self._gathered(file, who, counts):
-            stop.check()
-            added = self._past.add(number, gathered)
+        for batch in self._batch_pieces(file, who, counts):
+            cancel.check()
+            added = self._past.add(number, batch)
             turns, sessions = turns + added.turns, sessions + added.sessions
             yield FileProgress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
-        yield Brought(
+        yield ImportDone(
             file.source, number, counts.conversations, sessions, turns, counts.messages - turns,
             dict(counts.left_out), tuple(counts.unread), counts.unread_count,
         )  # fmt: skip
 
-    def _gathered(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[list[PastPiece]]:
+    def _batch_pieces(self, file: HistoryFile, who: ImportContext, counts: _Counts) -> Iterator[list[PastPiece]]:
         """All that is to be stored of a file, in lists that are stored in one commit; what is met is counted."""
-        gathered: list[PastPiece] = []
+        batch: list[PastPiece] = []
         size = 0
         for piece in self._pieces_of(file, who, counts):
-            if gathered and size + len(piece.turns) > self._at_once:
-                yield gathered
-                gathered, size = [], 0
-            gathered.append(piece)
+            if batch and size + len(piece.turns) > self._at_once:
+                yield batch
+                batch, size = [], 0
+            batch.append(piece)
             size += len(piece.turns)
-        if gathered:
-            yield gathered
+        if batch:
+            yield batch
 
-    def _pieces_of(self, file: HistoryFile, who: Teller, counts: _Counts) -> Iterator[PastPiece]:
+    def _pieces_of(self, file: HistoryFile, who: ImportContext, counts: _Counts) -> Iterator[PastPiece]:
         for read in file.read():
             if isinstance(read, Unread):
-                counts.miss(read)
+                counts.count_unread(read)
                 continue
             turns = past_turns(read, who)
-            counts.take(read, turns)
-            yield from pieces(read, turns, self._at_once)
+            counts.count_conversation(read, turns)
+            yield from split_into_pieces(read, turns, self._at_once)
 
 
-def pieces(
-    conversation: PastConversation, turns: Sequence[PastTurn], at_once: int = _AT_ONCE
+def split_into_pieces(
+    conversation: PastConversation, turns: Sequence[ImportedMessage], at_once: int = _AT_ONCE
 ) -> Iterator[PastPiece]:
     """A conversation, some hundred turns at a time."""
     name = f"{conversation.source}\n{conversation.key}"
-    title = _in_a_line(conversation.title, _LONGEST_TITLE)
+    title = _single_line(conversation.title, _LONGEST_TITLE)
     log = conversation.log and f"{conversation.source}\n{conversation.log}"
     for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
@@ -208,49 +216,49 @@ def pieces(
 # -- turns ---------------------------------------------------------------------------------------------------------
 
 
-def past_turns(conversation: PastConversation, who: Teller) -> list[PastTurn]:
+def past_turns(conversation: PastConversation, who: ImportContext) -> list[ImportedMessage]:
     """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
-    told = [(one, words) for one in conversation.messages if not is_blank(words := clean(one.text))]
-    times = _times([one.said for one, _ in told], who.fallback)
-    stretches = _stretches([time for time, _ in times])
-    keys = _unique([one.key for one, _ in told])
-    turns: list[PastTurn] = []
+    shown = [(one, words) for one in conversation.messages if not is_blank(words := clean_text(one.text))]
+    times = _fill_times([one.said for one, _ in shown], who.fallback)
+    stretches = _split_stretches([time for time, _ in times])
+    keys = _unique_keys([one.key for one, _ in shown])
+    turns: list[ImportedMessage] = []
     said = Counter[tuple[str, ...]]()
-    for (one, words), (time, known), stretch, key in zip(told, times, stretches, keys, strict=True):
-        role, speaker = _speaker(one, conversation, who)
+    for (one, words), (time, known), stretch, key in zip(shown, times, stretches, keys, strict=True):
+        role, speaker = _find_speaker(one, conversation, who)
         at = time.isoformat(timespec="seconds")
-        replies = role == "assistant" and bool(turns) and _answers(turns[-1], stretch)
+        replies = role == "assistant" and bool(turns) and _is_reply(turns[-1], stretch)
         same = (role, speaker, at, *words.split())
         copy, said[same] = said[same], said[same] + 1
-        turns.append(PastTurn(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
+        turns.append(ImportedMessage(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
     return turns
 
 
-def _speaker(message: PastMessage, conversation: PastConversation, who: Teller) -> tuple[Role, str]:
-    """On whose side a message stands, and the name of whoever said it where that is neither of the two."""
+def _find_speaker(message: PastMessage, conversation: PastConversation, who: ImportContext) -> tuple[Role, str]:
+    """The role of a message, and the name of its speaker if that is neither of the two."""
     match message.by:
         case "person":
             return "user", ""
         case "companion":
             name = conversation.persona or ASSISTANTS.get(conversation.source, "")
-            return "assistant", _in_a_line(name, _LONGEST_NAME)
+            return "assistant", _single_line(name, _LONGEST_NAME)
         case _ if who.is_me(message.speaker):
             return "user", ""
-    return "assistant", _in_a_line(message.speaker, _LONGEST_NAME) or "?"
+    return "assistant", _single_line(message.speaker, _LONGEST_NAME) or "?"
 
 
-def _in_a_line(name: str, longest: int) -> str:
-    line = " ".join(clean(name).split())
+def _single_line(name: str, longest: int) -> str:
+    line = " ".join(clean_text(name).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def _answers(before: PastTurn, stretch: int) -> bool:
+def _is_reply(before: ImportedMessage, stretch: int) -> bool:
     return before.role == "user" and before.stretch == stretch
 
 
-def _times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[datetime, bool]]:
+def _fill_times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[datetime, bool]]:
     """When each message was said, and whether that is known; if not it is when the one before, or after, was said."""
-    known = [_sound(one) for one in said]
+    known = [_valid_time(one) for one in said]
     first = next((one for one in known if one), fallback)
     times: list[tuple[datetime, bool]] = []
     for one in known:
@@ -259,7 +267,7 @@ def _times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[da
     return times
 
 
-def _sound(said: datetime | None) -> datetime | None:
+def _valid_time(said: datetime | None) -> datetime | None:
     """A moment as it is stored: where it was seen from there, else here. None for one that cannot be."""
     if said is None or said.tzinfo is None or said.year not in YEARS:
         return None
@@ -267,7 +275,7 @@ def _sound(said: datetime | None) -> datetime | None:
     return said if offset and abs(offset) <= _FAR else in_zone(said)
 
 
-def _stretches(times: Sequence[datetime]) -> list[int]:
+def _split_stretches(times: Sequence[datetime]) -> list[int]:
     """Which stretch each message belongs to; a clock that was set back begins none."""
     found = [0] if times else []
     for before, after in pairwise(times):
@@ -275,7 +283,7 @@ def _stretches(times: Sequence[datetime]) -> list[int]:
     return found
 
 
-def _unique(keys: Sequence[str]) -> list[str]:
+def _unique_keys(keys: Sequence[str]) -> list[str]:
     """The keys, each once: a file may give two messages the same."""
     seen = Counter[str]()
     found = []
@@ -288,39 +296,39 @@ def _unique(keys: Sequence[str]) -> list[str]:
 # -- looking -------------------------------------------------------------------------------------------------------
 
 
-class _Looking:
-    """Gathers what a file holds."""
+class _Preview:
+    """Collects what a file contains."""
 
     def __init__(
-        self, source: str, who: Teller, window: int, group: int, known: Callable[[PastPiece], int]
+        self, source: str, who: ImportContext, window: int, group: int, known: Callable[[PastPiece], int]
     ) -> None:
         self.counts = _Counts()
         self._count_known, self._known = known, 0
         self._look = Look(source, 0, 0, 0, 0, "", "")
         self._who = who
         self._window, self._group = window, group
-        self._told = 0
+        self._sessions = 0
         self._words_of = Counter[str]()
         self._names = Counter[str]()
 
-    def meet(self, read: PastConversation | Unread) -> None:
+    def add_conversation(self, read: PastConversation | Unread) -> None:
         """Another conversation, or one that cannot be read."""
         if isinstance(read, Unread):
-            self.counts.miss(read)
+            self.counts.count_unread(read)
             return
         turns = past_turns(read, self._who)
-        self.counts.take(read, turns)
-        self._known += sum(map(self._count_known, pieces(read, turns)))
+        self.counts.count_conversation(read, turns)
+        self._known += sum(map(self._count_known, split_into_pieces(read, turns)))
         self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
         if not any(turn.role == "user" for turn in turns):
             self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
         if turns:
             self._add(turns, role_play=bool(read.persona))
 
-    def _add(self, turns: Sequence[PastTurn], *, role_play: bool) -> None:
+    def _add(self, turns: Sequence[ImportedMessage], *, role_play: bool) -> None:
         seen = self._look
         lengths = Counter(turn.stretch for turn in turns).values()
-        self._told += 0 if role_play else len(lengths)
+        self._sessions += 0 if role_play else len(lengths)
         windows = 0 if role_play else sum(-(-length // self._window) for length in lengths)
         dated = [turn.timestamp for turn in turns if not turn.undated]
         ends = [*dated, *filter(None, (seen.first, seen.last))]
@@ -333,7 +341,7 @@ class _Looking:
             windows=seen.windows + windows,
         )
 
-    def came_to(self) -> Look:
+    def result(self) -> Look:
         """All of it."""
         return replace(
             self._look,
@@ -344,7 +352,7 @@ class _Looking:
             left_out=dict(self.counts.left_out),
             unread=tuple(self.counts.unread),
             unread_count=self.counts.unread_count,
-            chapters=_chapters_over(self._told, self._group),
+            chapters=_chapters_over(self._sessions, self._group),
             known=self._known,
         )
 
@@ -360,7 +368,7 @@ def _chapters_over(sessions: int, group: int) -> int:
 _ROLES: Mapping[Role, str] = {"user": "person", "assistant": "companion"}
 
 
-def digest_of(path: Path, stop: Stop) -> str:
+def digest_of(path: Path, cancel: CancelToken) -> str:
     """A digest of a file, or of all files of a folder with their names. Raises OSError and Interrupted."""
     whole = hashlib.sha256()
     files = [path] if not path.is_dir() else sorted(one for one in path.rglob("*") if one.is_file())
@@ -369,6 +377,6 @@ def digest_of(path: Path, stop: Stop) -> str:
             whole.update(f"\n{one.relative_to(path).as_posix()}\n".encode("utf-8", "surrogatepass"))
         with open(one, "rb") as file:
             while part := file.read(_BYTES):
-                stop.check()
+                cancel.check()
                 whole.update(part)
     return whole.hexdigest()

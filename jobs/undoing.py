@@ -1,7 +1,7 @@
-"""Taking back what was last done: rounds, a reset, a save, a decision about a fact. And bringing rounds back.
+"""Undo the last action (rounds, a reset, a save, a decision about a fact), and redo rounds.
 
-Promises: a reset, a save or a decision is taken back only right after it, and as a whole; a save also in a later run of
-the program; rounds come back only as long as nothing new was said.
+Guarantees: a reset, a save or a decision can be undone only right after it, and as a whole; a save also in a later run
+of the program; rounds can be redone only while nothing new was said.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.facts import Fact, NewFact
-from domain.records import IMAGES, Image, Removed, Round, Session
+from domain.records import PERSONAS, Persona, Removed, Round, Session
 from memory import Memory
 
 
@@ -17,11 +17,11 @@ from memory import Memory
 class SaveUndone:
     """A save was taken back.
 
-    ``session`` is active again; ``images`` are again what they were before; so many notes and facts are gone with it.
+    ``session`` is active again, ``personas`` are as before; so many notes and facts were removed with it.
     """
 
     session: Session
-    images: tuple[Image, ...]
+    personas: tuple[Persona, ...]
     notes: int
     facts: int
 
@@ -55,30 +55,30 @@ class Undoing:
         #: What was done since anything was said, the last of it at the end; whoever says anything new clears this.
         self.done: list[Removed | Decision] = []
         #: Rounds that were taken back; whoever says anything new clears this.
-        self.taken_back: list[tuple[Round, ...]] = []
+        self.undone_rounds: list[tuple[Round, ...]] = []
 
-    def something_else(self) -> None:
-        """Something else was done: nothing before it can be taken back, nor brought back."""
+    def clear(self) -> None:
+        """Something new was done: nothing before it can be undone or redone."""
         self.done.clear()
-        self.taken_back.clear()
+        self.undone_rounds.clear()
 
-    def put_right(self, fact: str, new: NewFact | None) -> None:
-        """Let a person decide about a fact: it never was, and ``new`` is so instead, or nothing."""
-        if self._memory.facts.put_right(fact, new):
+    def correct_fact(self, fact: str, new: NewFact | None) -> None:
+        """Replace a fact with ``new`` as the person decided, or with nothing."""
+        if self._memory.fact_log.correct_by_hand(fact, new):
             self.done.append(Decision(fact))
 
     def keep_fact(self, fact: str, kept: bool) -> None:
         """Let a person decide whether a fact is kept."""
-        if self._memory.facts.keep(fact, kept):
+        if self._memory.fact_log.keep_fact(fact, kept):
             self.done.append(Decision(fact))
 
     def reset(self, session_id: str, unwritten: list[Round] | None) -> int:
         """Clear a session. Returns how many rounds went."""
-        self.taken_back.clear()
+        self.undone_rounds.clear()
         if unwritten is not None:
-            gone = len(unwritten)
+            removed_count = len(unwritten)
             unwritten.clear()
-            return gone
+            return removed_count
         removed = self._memory.rounds.reset(session_id)
         self.done += [removed] if removed.turns else []
         return len(removed.rounds)
@@ -94,22 +94,22 @@ class Undoing:
             kept = max(0, len(unwritten) - count)
             rounds = tuple(unwritten[kept:])
             del unwritten[kept:]
-            self._keep(rounds)
+            self._store_undone(rounds)
             return len(rounds)
         if (saved := self._undo_save(session_id)) is not None:
             return saved
         rounds = self._memory.rounds.undo(session_id, count)
-        self._keep(rounds)
+        self._store_undone(rounds)
         return len(rounds)
 
-    def _keep(self, rounds: tuple[Round, ...]) -> None:
-        """Keep what was taken back; where nothing was, what was taken back before is still the last."""
+    def _store_undone(self, rounds: tuple[Round, ...]) -> None:
+        """Remember undone rounds for a redo."""
         if rounds:
-            self.taken_back.append(rounds)
+            self.undone_rounds.append(rounds)
 
     def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
         """Bring back the rounds that were taken back last."""
-        rounds = self.taken_back.pop() if self.taken_back else ()
+        rounds = self.undone_rounds.pop() if self.undone_rounds else ()
         if unwritten is not None:
             unwritten.extend(rounds)
         elif rounds:
@@ -117,13 +117,11 @@ class Undoing:
         return rounds
 
     def _undo_done(self, done: Removed | Decision) -> Undone | None:
-        """Take back a reset or a decision; None for a decision about a fact that is gone since."""
+        """Undo a reset or a decision; None if the fact was removed since."""
         if isinstance(done, Removed):
             self._memory.rounds.put_back(done)
             return len(done.rounds)
-        facts = (
-            self._memory.facts.with_ids([done.fact]) if self._memory.facts.undo_decision(done.fact) else []
-        )
+        facts = self._memory.facts.with_ids([done.fact]) if self._memory.fact_log.undo_decision(done.fact) else []
         return DecisionUndone(facts[0]) if facts else None
 
     def _undo_save(self, present: str) -> SaveUndone | None:
@@ -132,10 +130,10 @@ class Undoing:
         saved = memory.saves.last(present)
         if saved is None:
             return None
-        known, images = memory.facts.counts(), {image: memory.personas.read(image) for image in IMAGES}
+        known, personas = memory.facts.count_all(), {persona: memory.personas.read(persona) for persona in PERSONAS}
         session = memory.rounds.undo_save(saved, present)
         if session is None:
             return None
-        left = memory.facts.counts()
-        changed = tuple(image for image in IMAGES if memory.personas.read(image) != images[image])
+        left = memory.facts.count_all()
+        changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != personas[persona])
         return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)

@@ -1,7 +1,7 @@
-"""One chat call: sent by the official client, checked by our own rules, tried again where that helps.
+"""Chat calls through the official client, with our own checks and retries.
 
-Promises: a call that blocks is hung up as soon as its ``Stop`` is set, from whichever thread; a reply is whole or it is
-an error; nothing of a failed try was shown when another one begins.
+Guarantees: a blocking call is aborted as soon as its ``CancelToken`` is set in any thread; a reply is complete or an
+error; a call is retried only if nothing of it was shown.
 """
 
 from __future__ import annotations
@@ -15,44 +15,45 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from domain import errors, languages
+from domain import errors
 from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, StreamEvent, TextDelta
 from domain.records import Finish
 from domain.text import one_line
-from domain.workers import Stop
-from models import faults
+from domain.workers import CancelToken
+from language import scripts as languages
+from models import provider_errors
 from models.client import Client, Line
-from models.replies import Collected, Part, part_of
+from models.replies import CollectedReply, Part, part_of
 
 if TYPE_CHECKING:
     from openai import OpenAI, Stream
     from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-#: Seconds between two writings of a reply that is still streaming.
+#: Seconds between two saves of a reply that is still streaming.
 _KEEP_PARTIAL_EVERY = 0.5
-#: The longest prompt that is sent at all, in characters.
+#: The longest prompt that is sent, in characters.
 MAX_PROMPT = 4_000_000
 #: The longest model list that is read.
 _MOST_NAMES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """One message of a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-def merged(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with neighbours of one role joined; empty ones leave nothing behind.
+def merge_messages(messages: Iterable[PromptMessage]) -> tuple[PromptMessage, ...]:
+    """The messages without empty ones and with neighbours of one role joined.
 
     Strict chat templates refuse a prompt whose roles do not alternate.
     """
-    found: list[Message] = []
+    found: list[PromptMessage] = []
     for message in messages:
         if found and message.content.strip() and found[-1].role == message.role:
-            found[-1] = Message(message.role, f"{found[-1].content}\n\n{message.content}")
+            found[-1] = PromptMessage(message.role, f"{found[-1].content}\n\n{message.content}")
         elif message.content.strip():
             found.append(message)
     return tuple(found)
@@ -64,17 +65,17 @@ class Patience:
 
     ``tries`` in all; pauses grow from ``first`` seconds, doubling, with up to half as much again by
     ``jitter`` (0 to 1), so that many clients do not come back at the same moment. A server that asks for a
-    longer pause gets it, up to ``most`` seconds; one that asks for more is not waited for. A server that
-    said nothing until the time was up is asked ``silent_tries`` times: each of them takes the whole time.
+    longer pause gets it, up to ``most`` seconds; one that asks for more is not waited for. After a
+    timeout there are at most ``timeout_tries``, since each takes the whole time.
     """
 
     tries: int = 3
-    silent_tries: int = 2
+    timeout_tries: int = 2
     first: float = 0.5
     most: float = 60.0
     jitter: Callable[[], float] = random.random
 
-    def pause(self, failed: int, error: errors.ModelError) -> float | None:
+    def pause_before_next(self, failed: int, error: errors.ModelError) -> float | None:
         """Seconds before the next try after ``failed`` tries; None when there is no next try."""
         asked = error.retry_after or 0.0
         if not error.retryable or failed >= self.tries_for(error) or asked > self.most:
@@ -82,35 +83,29 @@ class Patience:
         return max(asked, self.first * 2.0 ** (failed - 1)) * (1 + self.jitter() / 2)
 
     def tries_for(self, error: errors.ModelError) -> int:
-        """How many tries there are in all when they end like this."""
-        return min(self.tries, self.silent_tries) if isinstance(error, errors.TimedOut) else self.tries
+        """The number of tries in all for this error."""
+        return min(self.tries, self.timeout_tries) if isinstance(error, errors.TimedOut) else self.tries
 
 
 class ChatModel:
     """The chat model of one server. One instance serves many calls, one after another or side by side."""
 
     def __init__(
-        self,
-        client: Client,
-        model: str,
-        log: logging.Logger,
-        *,
-        clock: Callable[[], datetime],
-        patience: Patience,
+        self, client: Client, model: str, log: logging.Logger, *, clock: Callable[[], datetime], patience: Patience
     ) -> None:
         self._client = client
         self._model = model
         self._log = log
         self._clock = clock
         self._patience = patience
-        self._place = faults.Place(client.shown, model, client.secrets)
+        self._place = provider_errors.Place(client.masked_base, model, client.secrets)
         #: Some servers refuse a request that asks for token counts in a stream; learnt once.
         self._may_ask_usage = True
 
-    def say(
+    def stream_reply(
         self,
-        messages: Sequence[Message],
-        stop: Stop,
+        messages: Sequence[PromptMessage],
+        stop: CancelToken,
         *,
         stream: bool,
         metadata: Mapping[str, str] | None = None,
@@ -124,45 +119,45 @@ class ChatModel:
         """
         wanted: dict[str, Any] = {
             "model": self._model,
-            # As they are: going through them takes the client library longer than all else that it does.
+            # In extra_body, because the client library would spend most of its time on transforming them.
             "messages": [],
             "extra_body": {
-                "messages": [{"role": one.role, "content": _sendable(one.content)} for one in messages]
+                "messages": [{"role": one.role, "content": _make_encodable(one.content)} for one in messages]
             },
             **({"stream": True} if stream else {}),
             **({"metadata": metadata} if metadata else {}),
             **(options or {}),
         }
-        return with_retries(lambda: self._attempt(messages, wanted, stop), self._patience, stop)
+        return with_retries(lambda: self._try_once(messages, wanted, stop), self._patience, stop)
 
-    def names(self) -> list[str]:
+    def list_models(self) -> list[str]:
         """The names in the server's model list, sorted, inert.
 
         Raises ModelError.
         """
         try:
-            page: Any = self._client.openai().models.list()
+            page: Any = self._client.load_openai().models.list()
         except Exception as fault:
-            raise faults.from_exception(fault, self._place, self._clock) from fault
+            raise provider_errors.error_from_exception(fault, self._place, self._clock) from fault
         rows = getattr(page, "data", None) or getattr(page, "models", None)
         found = [_name_of(row) for row in rows[:_MOST_NAMES]] if isinstance(rows, list) else []
         return sorted({one_line(name) for name in found if isinstance(name, str) and name.strip()})
 
-    def _attempt(
-        self, messages: Sequence[Message], wanted: dict[str, Any], stop: Stop
+    def _try_once(
+        self, messages: Sequence[PromptMessage], wanted: dict[str, Any], stop: CancelToken
     ) -> Iterator[ReplyEvent]:
         stop.check()
-        self._admit(messages)
-        started, collected = time.monotonic(), Collected()
+        self._check_size(messages)
+        started, collected = time.monotonic(), CollectedReply()
         self._log_request(messages, "stream" in wanted)
         line = Line(streams="stream" in wanted)
         try:
-            with line, stop.calling(line.hang_up), closing(self._parts(wanted, line)) as parts:
-                finish = yield from self._listen(parts, collected, line, stop)
+            with line, stop.calling(line.hang_up), closing(self._read_parts(wanted, line)) as parts:
+                finish = yield from self._read_reply(parts, collected, line, stop)
             truncated = languages.is_truncated(
                 collected.prompt_tokens, languages.estimate_all(message.content for message in messages)
             )
-            reply = collected.reply(finish, self._model, time.monotonic() - started, truncated)
+            reply = collected.make_reply(finish, self._model, time.monotonic() - started, truncated)
         except Exception as fault:
             error = self._as_error(fault, collected, began=line.began)
             self._log_failure(error, collected, time.monotonic() - started)
@@ -170,34 +165,34 @@ class ChatModel:
         self._log_reply(reply, collected)
         yield reply
 
-    def _listen(
-        self, parts: Iterator[Part], collected: Collected, line: Line, stop: Stop
+    def _read_reply(
+        self, parts: Iterator[Part], collected: CollectedReply, line: Line, stop: CancelToken
     ) -> Generator[ReplyEvent, None, Finish | None]:
-        """Everything that comes, shown as it comes, until the reply ends or the person stops it."""
+        """The events of the parts, until the reply ends or the person stops it."""
         try:
             for part in parts:
                 if stop.is_set and not collected.finish:
                     break
-                yield from collected.take(part)
+                yield from collected.add_part(part)
                 if collected.is_full:
                     break
                 if collected.finish:
                     line.hang_up_soon()
         except Exception:
-            # Once the reply has ended, or is not wanted any more, a broken connection is only the end of it.
+            # After the end of the reply, or a cancellation, a broken connection does not matter.
             if not collected.finish and not stop.is_set:
                 raise
         if stop.is_set and not collected.finish:
             if not collected.text.strip():
                 raise errors.Interrupted
             return "interrupted"
-        yield from collected.end()
+        yield from collected.flush_text()
         return None
 
-    def _parts(self, wanted: dict[str, Any], line: Line) -> Generator[Part, None, None]:
+    def _read_parts(self, wanted: dict[str, Any], line: Line) -> Generator[Part, None, None]:
         """The parts of the answer as the client library reads them."""
-        with self._client.over(line) as openai:
-            answer = self._create(openai, wanted)
+        with self._client.call_over(line) as openai:
+            answer = self._send_request(openai, wanted)
         if not line.streams:
             yield part_of(answer)
             return
@@ -205,8 +200,8 @@ class ChatModel:
             for chunk in answer:
                 yield part_of(chunk)
 
-    def _create(self, openai: OpenAI, wanted: dict[str, Any]) -> Any:
-        """Send the request, with the wish for token counts where the server takes it."""
+    def _send_request(self, openai: OpenAI, wanted: dict[str, Any]) -> Any:
+        """Send the request, asking for token counts if the server accepts that."""
         from openai import APIStatusError
 
         create: Callable[..., ChatCompletion | Stream[ChatCompletionChunk]] = openai.chat.completions.create
@@ -220,18 +215,17 @@ class ChatModel:
             self._may_ask_usage = False
             return create(**wanted)
 
-    def _admit(self, messages: Sequence[Message]) -> None:
-        """Refuse a prompt that no model takes before it is sent."""
+    def _check_size(self, messages: Sequence[PromptMessage]) -> None:
+        """Refuse a prompt that is too long for any model."""
         if sum(len(message.content) for message in messages) > MAX_PROMPT:
-            raise faults.complete(errors.ContextTooLong(limit=None, shown=0), self._place)
+            raise provider_errors.add_place(errors.ContextTooLong(limit=None, shown=0), self._place)
 
-    def _as_error(self, fault: Exception, collected: Collected, *, began: bool) -> errors.OldFriendError:
-        """What went wrong as one of our errors."""
+    def _as_error(self, fault: Exception, collected: CollectedReply, *, began: bool) -> errors.OldFriendError:
         if isinstance(fault, errors.Interrupted):
             return fault
-        error = faults.from_exception(fault, self._place, self._clock)
+        error = provider_errors.error_from_exception(fault, self._place, self._clock)
         if began and isinstance(error, errors.Unreachable):
-            error = faults.complete(
+            error = provider_errors.add_place(
                 errors.BadReply("model.cut_reply", said=error.details["said"]), self._place
             )
         if error.key == "model.malformed_reply" and not isinstance(fault, errors.ModelError | ValueError):
@@ -239,18 +233,18 @@ class ChatModel:
         error.details["shown"] = len(collected.text)
         return error
 
-    def _log_request(self, messages: Sequence[Message], stream: bool) -> None:
+    def _log_request(self, messages: Sequence[PromptMessage], stream: bool) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
             said = "\n".join(f"--- {message.role}\n{message.content}" for message in messages)
             self._log.debug(
                 "model request to %s\n  model=%s stream=%s\n%s\n---",
-                self._client.shown,
+                self._client.masked_base,
                 self._model,
                 stream,
                 said,
             )
 
-    def _log_reply(self, reply: Reply, collected: Collected) -> None:
+    def _log_reply(self, reply: Reply, collected: CollectedReply) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug(
                 "model reply after %.3f s\n  model=%s finish=%s prompt_tokens=%s completion_tokens=%s\n"
@@ -264,23 +258,21 @@ class ChatModel:
                 reply.text,
             )
 
-    def _log_failure(self, error: errors.OldFriendError, collected: Collected, seconds: float) -> None:
-        self._log.debug(
-            "model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text
-        )
+    def _log_failure(self, error: errors.OldFriendError, collected: CollectedReply, seconds: float) -> None:
+        self._log.debug("model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text)
 
 
 def _name_of(row: Any) -> object:
-    """What a row of a model list, typed or not, calls its model."""
+    """The model name in a row of a model list."""
     if isinstance(row, Mapping):
         return row.get("id") or row.get("name")
     return getattr(row, "id", None) or getattr(row, "name", None)
 
 
 def with_retries(
-    attempt: Callable[[], Iterator[ReplyEvent]], patience: Patience, stop: Stop
+    attempt: Callable[[], Iterator[ReplyEvent]], patience: Patience, stop: CancelToken
 ) -> Iterator[ReplyEvent]:
-    """The events of ``attempt``, begun again after a failure that may pass, never once anything was shown.
+    """The events of ``attempt``, retried after a temporary failure unless anything was shown.
 
     Raises the last ModelError, or Interrupted when ``stop`` is set during a pause.
     """
@@ -292,7 +284,7 @@ def with_retries(
                 yield event
             return
         except errors.ModelError as error:
-            pause = None if shown else patience.pause(failed, error)
+            pause = None if shown else patience.pause_before_next(failed, error)
             if pause is None:
                 raise
             yield Retrying(error, failed + 1, patience.tries_for(error), pause)
@@ -300,29 +292,29 @@ def with_retries(
                 raise errors.Interrupted from error
 
 
-def _sendable(content: str) -> str:
-    """Text that can be encoded, whatever a file edited by hand held."""
+def _make_encodable(content: str) -> str:
+    """The text with replacements for what cannot be encoded."""
     return content.encode("utf-8", "replace").decode("utf-8")
 
 
-def kept_reply(
+def save_partial_reply(
     events: Iterator[ReplyEvent], keep_partial: Callable[[str], None], model: str, *, watched: bool
 ) -> Generator[StreamEvent | Notice, None, Reply]:
-    """The events of a reply but for the Reply itself, which is returned; what was shown is kept from time to time.
+    """The events of a reply except the Reply, which is returned; the partial text is saved from time to time.
 
-    ``watched``: somebody saw the words come, so that those before a broken connection are a reply that was interrupted.
+    ``watched``: the text was displayed as it arrived, so after a broken connection it is kept as an interrupted reply.
     """
     shown, began = "", time.monotonic()
-    kept_at = began
+    saved_at = began
     try:
         for event in events:
             if isinstance(event, Reply):
                 return event
             if isinstance(event, TextDelta):
                 shown += event.text
-                if time.monotonic() - kept_at > _KEEP_PARTIAL_EVERY:
+                if time.monotonic() - saved_at > _KEEP_PARTIAL_EVERY:
                     keep_partial(shown)
-                    kept_at = time.monotonic()
+                    saved_at = time.monotonic()
             yield event
     except errors.ModelError as fault:
         if not (watched and shown.strip() and _broke_off(fault)):
@@ -333,6 +325,6 @@ def kept_reply(
 
 
 def _broke_off(fault: errors.ModelError) -> bool:
-    """Whether the connection failed, or the server, and not the reply itself."""
+    """Whether the connection or the server failed, rather than the reply."""
     lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
     return lost or fault.key == "model.cut_reply"

@@ -1,8 +1,8 @@
-"""The door to one model server: the official client, made late, with our transport and limits, no retries.
+"""The connection to one model server: the official client, made late, with our transport and limits, no retries.
 
 Promises: a key goes to the host it was given for and nowhere else (a redirect to another place is refused);
-nothing of the environment (organisation, project, proxy for a server on this machine) finds its way into a
-request unasked; a call that is given up is hung up, so that a server does not go on working for nobody; what is no
+nothing from the environment (organisation, project, proxy for a server on this machine) gets into a request
+unasked; a cancelled call closes its connection, so that the server stops working on it; anything that is not a valid
 answer is refused before the library reads it.
 """
 
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from domain import errors
-from domain.settings import Settings, described
-from domain.text import mask_url, url_secrets
-from models import fault_table, faults
+from domain.masking import mask_url, url_secrets
+from domain.settings import Settings, describe_model
+from models import provider_errors
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _CONNECT = 10.0
 #: Redirects that keep method and body.
 _KEEPS_BODY = (307, 308)
-#: Headers that nobody set: an account of the environment, and what tells about this machine.
+#: Headers that no setting asked for: an account from the environment, and descriptions of this machine.
 _UNASKED = ("openai-organization", "openai-project", "x-stainless-")
 #: This one the client library reads again when the answer comes.
 _NEEDED = "x-stainless-raw-response"
@@ -70,20 +70,20 @@ class Client:
         return ((self._key,) if self._key else ()) + url_secrets(self.base)
 
     @property
-    def shown(self) -> str:
+    def masked_base(self) -> str:
         """The base URL as it may be shown and logged."""
         return mask_url(self.base)
 
-    def openai(self) -> OpenAI:
+    def load_openai(self) -> OpenAI:
         """The official client; importing it takes most of a second, so the first caller waits."""
         with self._lock:
-            self._openai = self._openai or self._make()
+            self._openai = self._openai or self._make_client()
             return self._openai
 
     @contextmanager
-    def over(self, line: Line) -> Iterator[OpenAI]:
+    def call_over(self, line: Line) -> Iterator[OpenAI]:
         """The official client; what this thread sends meanwhile goes over ``line``."""
-        openai = self.openai()
+        openai = self.load_openai()
         self._calling.line = line
         try:
             yield openai
@@ -91,11 +91,11 @@ class Client:
             self._calling.line = None
 
     @contextmanager
-    def sent(
+    def open_response(
         self, method: str, path: str, body: Mapping[str, Any] | None, line: Line
     ) -> Iterator[httpx2.Response]:
         """The answer to a request that is none of ours, its body still to be read; sent as it is, with our key."""
-        with self.over(line):
+        with self.call_over(line):
             assert self._http is not None
             headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
             content = None
@@ -116,7 +116,7 @@ class Client:
                 self._openai.close()
             self._openai = None
 
-    def _make(self) -> OpenAI:
+    def _make_client(self) -> OpenAI:
         import httpx2
         from openai import OpenAI
 
@@ -129,27 +129,27 @@ class Client:
             limits=httpx2.Limits(max_keepalive_connections=kept),
             follow_redirects=True,
             trust_env=place.hostname not in _HERE,
-            event_hooks={"request": [self._prepare], "response": [self._receive]},
+            event_hooks={"request": [self._prepare_request], "response": [self._receive_response]},
         )
         self._http = http
         return OpenAI(api_key=self._key or "none", base_url=self.base, max_retries=0, http_client=http)
 
-    def _prepare(self, request: httpx2.Request) -> None:
-        """Take out what nobody set for this server; let the call's line know of its connection."""
+    def _prepare_request(self, request: httpx2.Request) -> None:
+        """Remove what no one set for this server; let the call's line know of its connection."""
         for name in list(request.headers):
             unset = name == "authorization" and not self._key
             if unset or (name.startswith(_UNASKED) and name != _NEEDED):
                 del request.headers[name]
         line: Line | None = getattr(self._calling, "line", None)
         if line is not None:
-            request.extensions["trace"] = line.connected
+            request.extensions["trace"] = line.on_event
 
-    def _receive(self, response: httpx2.Response) -> None:
-        """Have the body looked at before anybody reads it."""
+    def _receive_response(self, response: httpx2.Response) -> None:
+        """Check the body before the library reads it."""
         _stay_here(response)
         line: Line | None = getattr(self._calling, "line", None)
         if line is not None:
-            line.answered(response)
+            line.on_response(response)
         streams, at_end = (line.streams, line.hang_up_soon) if line else (False, lambda: None)
         response.stream = _as_stream(Body(response, streams=streams, at_end=at_end))
 
@@ -172,15 +172,15 @@ class Line:
         if self._timer is not None:
             self._timer.cancel()
 
-    def connected(self, event: str, info: Mapping[str, Any]) -> None:
-        """Told by the transport of every step of a request; a new connection is remembered."""
+    def on_event(self, event: str, info: Mapping[str, Any]) -> None:
+        """Callback of the transport for every step of a request; remembers a new connection."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._remember(info.get("return_value"))
+            self._remember_stream(info.get("return_value"))
 
-    def answered(self, response: httpx2.Response) -> None:
+    def on_response(self, response: httpx2.Response) -> None:
         """Remember the connection that an answer came by, which may be an older one."""
         self.began = response.is_success
-        self._remember(response.extensions.get("network_stream"))
+        self._remember_stream(response.extensions.get("network_stream"))
 
     def hang_up(self) -> None:
         """Shut the connection, now or as soon as there is one. Takes no lock."""
@@ -198,7 +198,7 @@ class Line:
             self._timer.daemon = True
             self._timer.start()
 
-    def _remember(self, stream: Any) -> None:
+    def _remember_stream(self, stream: Any) -> None:
         self._stream = stream if stream is not None else self._stream
         if self._hung_up:
             self.hang_up()
@@ -227,28 +227,28 @@ class Body:
     def __iter__(self) -> Iterator[bytes]:
         chunks = self._decoded.iter_bytes()
         if not self._decoded.is_success:
-            yield from _bounded(chunks)
+            yield from _limit_size(chunks)
             return
         start, chunks = _first_words(chunks)
         if start.startswith(b"<"):
             page = start[:4_000].decode("utf-8", "replace")
-            raise errors.BadReply("model.html_reply", said=faults.failure_of(page).said)
+            raise errors.BadReply("model.html_reply", said=provider_errors.read_failure(page).message)
         if self._streams and not start.startswith((b"{", b"[", b'"')):
-            yield from self._events(chain([start], chunks))
+            yield from self._clean_events(chain([start], chunks))
             return
-        body = _json(b"".join(_bounded(chain([start], chunks))))
-        if faults.is_error(body):
-            raise fault_table.error_of(faults.failure_of(body))
+        body = _parse_json(b"".join(_limit_size(chain([start], chunks))))
+        if provider_errors.is_error(body):
+            raise provider_errors.error_of(provider_errors.read_failure(body))
         yield _as_event(body) if self._streams else json.dumps(body).encode()
 
     def close(self) -> None:
         """Let go of the connection."""
         self._decoded.close()
 
-    def _events(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _clean_events(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The data of a stream and the ends of its events; nothing else of it matters to a reply."""
-        heard, size, name = time.monotonic(), 0, b""
-        for line in lines(chunks):
+        received, size, name = time.monotonic(), 0, b""
+        for line in split_lines(chunks):
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"data" and value.strip() == b"[DONE]":
@@ -256,10 +256,10 @@ class Body:
                 return self._read_on(chunks)
             if field == b"data":
                 begins = value.startswith(b"{")  # some servers forget the empty line before it
-                heard, size = time.monotonic(), len(value) + (0 if begins else size)
-                _refuse(value, size, name)
-                yield (b"\n" if begins else b"") + b"data: " + _valid(value) + b"\n"
-            elif time.monotonic() - heard > self._patience:
+                received, size = time.monotonic(), len(value) + (0 if begins else size)
+                _refuse_event(value, size, name)
+                yield (b"\n" if begins else b"") + b"data: " + _valid_utf8(value) + b"\n"
+            elif time.monotonic() - received > self._patience:
                 raise errors.TimedOut(seconds=self._patience / _COMMENTS_ONLY)
             elif field == b"event":
                 name = value
@@ -275,12 +275,12 @@ class Body:
             pass
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a stream without their ends (``\\n``, ``\\r\\n`` or ``\\r``).
 
     Raises BadReply for a line that never ends.
     """
-    held: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     after_return = False
     for chunk in chunks:
@@ -292,15 +292,15 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         ended = chunk.endswith((b"\n", b"\r"))
         pieces = chunk.splitlines()
         for number, piece in enumerate(pieces):
-            held.append(piece)
+            pending.append(piece)
             size += len(piece)
             if size > _MAX_BYTES:
                 raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
             if ended or number < len(pieces) - 1:
-                yield b"".join(held)
-                held, size = [], 0
-    if held:
-        yield b"".join(held)
+                yield b"".join(pending)
+                pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
 
 
 def _first_words(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -312,7 +312,7 @@ def _first_words(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     return b"", chunks
 
 
-def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _limit_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
     size = 0
     for chunk in chunks:
         size += len(chunk)
@@ -321,20 +321,20 @@ def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _refuse(data: bytes, size: int, name: bytes) -> None:
+def _refuse_event(data: bytes, size: int, name: bytes) -> None:
     """Refuse an event, of which this many bytes came, that is too large or the event of an error."""
     if size > _MAX_BYTES:
         raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
     if name == b"error":
-        raise fault_table.error_of(faults.failure_of(_json(data)))
+        raise provider_errors.error_of(provider_errors.read_failure(_parse_json(data)))
 
 
-def _valid(data: bytes) -> bytes:
+def _valid_utf8(data: bytes) -> bytes:
     """The same in valid UTF-8."""
     return data.decode("utf-8", "replace").encode()
 
 
-def _json(data: bytes) -> Any:
+def _parse_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as fault:
@@ -363,17 +363,17 @@ def _as_stream(body: Body) -> httpx2.SyncByteStream:
     return Stream()
 
 
-def connect(settings: Settings, transport: Transport | None = None) -> Client:
-    """The chat server that the settings name, or the built-in stand-in."""
-    instead = transport or (_standin if settings.standin else None)
-    base = described(settings).base if settings.standin else settings.chat_base
+def open_client(settings: Settings, transport: Transport | None = None) -> Client:
+    """The chat server that the settings name, or the built-in demo model."""
+    instead = transport or (_demo_transport if settings.demo else None)
+    base = describe_model(settings).base if settings.demo else settings.chat_base
     return Client(base, settings.openai_api_key, settings.request_timeout, instead)
 
 
-def _standin() -> httpx2.BaseTransport:
-    from models.standin import StandIn
+def _demo_transport() -> httpx2.BaseTransport:
+    from models.demo_model import DemoModel
 
-    return StandIn()
+    return DemoModel()
 
 
 def _stay_here(response: httpx2.Response) -> None:

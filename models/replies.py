@@ -15,13 +15,14 @@ from typing import Any
 from domain import errors
 from domain import text as texts
 from domain.events import ReasoningDelta, Reply, ReplyEvent, TextDelta
+from domain.patterns import pattern_of
+from domain.quotations import without_quotations
 from domain.records import Finish
-from domain.text import pattern_of
-from models import fault_table, faults
+from models import provider_errors
 
 #: The longest reply that is taken, thinking included, in characters; a longer one is cut there.
 MAX_REPLY = 4_000_000
-#: The longest summary that is taken, in characters: it stands in every prompt.
+#: The longest summary that is taken, in characters: it is part of every prompt.
 _LONGEST_SUMMARY = 40_000
 _SENTENCE_END = pattern_of(r"[.!?。！？…\n](?=\s|$)|[。！？…]")
 _CODE_FENCE = pattern_of(r"\A```[a-z]{0,20}\n(.*)\n```\Z", re.DOTALL)
@@ -48,20 +49,20 @@ def part_of(chunk: Any) -> Part:
     """
     if not hasattr(chunk, "choices"):
         raise errors.BadReply("model.malformed_reply", said=repr(chunk)[:200])
-    choice = _choice(chunk.choices)
+    choice = _first_choice(chunk.choices)
     if choice is None and not chunk.usage:
         _refuse_error(chunk)
-    said = _field(choice, "delta") or _field(choice, "message")
-    text, reasoning = _content(_field(said, "content"))
+    said = _read_field(choice, "delta") or _read_field(choice, "message")
+    text, reasoning = _split_content(_read_field(said, "content"))
     usage = chunk.usage
     return Part(
-        text=text + _string(_field(said, "refusal")),
-        reasoning=(_string(_field(said, "reasoning_content")) or _string(_field(said, "reasoning")))
+        text=text + _as_string(_read_field(said, "refusal")),
+        reasoning=(_as_string(_read_field(said, "reasoning_content")) or _as_string(_read_field(said, "reasoning")))
         + reasoning,
-        finish=_string(_field(choice, "finish_reason")),
-        model=_string(chunk.model),
-        prompt_tokens=_count(_field(usage, "prompt_tokens")),
-        completion_tokens=_count(_field(usage, "completion_tokens")),
+        finish=_as_string(_read_field(choice, "finish_reason")),
+        model=_as_string(chunk.model),
+        prompt_tokens=_as_count(_read_field(usage, "prompt_tokens")),
+        completion_tokens=_as_count(_read_field(usage, "completion_tokens")),
     )
 
 
@@ -80,45 +81,45 @@ def finish_of(reason: str) -> str:
     return "stop"
 
 
-def _choice(choices: object) -> object:
+def _first_choice(choices: object) -> object:
     """The choice that belongs to the one reply that was asked for."""
     found = choices if isinstance(choices, list) else []
-    return next((one for one in found if not _field(one, "index")), None)
+    return next((one for one in found if not _read_field(one, "index")), None)
 
 
 def _refuse_error(chunk: Any) -> None:
     body = {name: value for name in _OF_AN_ERROR if (value := getattr(chunk, name, None))}
-    if faults.is_error(body):
-        raise fault_table.error_of(faults.failure_of(body))
+    if provider_errors.is_error(body):
+        raise provider_errors.error_of(provider_errors.read_failure(body))
 
 
-def _field(holder: object, name: str) -> Any:
+def _read_field(holder: object, name: str) -> Any:
     """A field of what may be a typed object, a mapping, or nothing of the kind."""
     return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
-def _content(content: object) -> tuple[str, str]:
+def _split_content(content: object) -> tuple[str, str]:
     """Text and reasoning of a ``content``, which is a string or a list of typed pieces."""
     if not isinstance(content, list):
-        return _string(content), ""
+        return _as_string(content), ""
     text, reasoning = [], []
     for piece in content:
         if isinstance(piece, Mapping) and piece.get("type") == "thinking":
-            reasoning.append("".join(_content(piece.get("thinking"))))
+            reasoning.append("".join(_split_content(piece.get("thinking"))))
         elif isinstance(piece, Mapping):
-            text.append(_string(piece.get("text")))
+            text.append(_as_string(piece.get("text")))
     return "".join(text), "".join(reasoning)
 
 
-def _string(value: object) -> str:
+def _as_string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int | None:
+def _as_count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-class Collected:
+class CollectedReply:
     """What came so far of one reply."""
 
     def __init__(self, limit: int = MAX_REPLY) -> None:
@@ -148,7 +149,7 @@ class Collected:
         """Whether nothing more is taken."""
         return self._room <= 0
 
-    def take(self, part: Part) -> list[TextDelta | ReasoningDelta]:
+    def add_part(self, part: Part) -> list[TextDelta | ReasoningDelta]:
         """Add a part; what of it can be shown.
 
         Raises ContentFiltered or ServerFault for a finish reason that is no end of a reply.
@@ -156,18 +157,18 @@ class Collected:
         self._model = part.model or self._model
         self._prompt_tokens = part.prompt_tokens if part.prompt_tokens is not None else self._prompt_tokens
         self._completion_tokens = part.completion_tokens or self._completion_tokens
-        shown = self._show(self._reasoning_repair.feed(part.reasoning), self._text_repair.feed(part.text))
+        shown = self._show_text(self._reasoning_repair.feed(part.reasoning), self._text_repair.feed(part.text))
         if part.finish:
             self.finish = finish_of(part.finish)
         return shown
 
-    def end(self) -> list[TextDelta | ReasoningDelta]:
-        """What was held back, now that nothing more comes."""
-        shown = self._show(self._reasoning_repair.finish(), self._text_repair.finish())
+    def flush_text(self) -> list[TextDelta | ReasoningDelta]:
+        """What was kept back, now that nothing more comes."""
+        shown = self._show_text(self._reasoning_repair.finish(), self._text_repair.finish())
         thought, words = self._thinking.finish()
-        return shown + self._keep(thought, words)
+        return shown + self._keep_text(thought, words)
 
-    def reply(self, finish: Finish | None, model: str, seconds: float, truncated: bool) -> Reply:
+    def make_reply(self, finish: Finish | None, model: str, seconds: float, truncated: bool) -> Reply:
         """The reply, if it is one. ``finish`` overrules what the server said.
 
         Raises BadReply for one that did not end, or that says nothing; Interrupted for one that was stopped
@@ -182,13 +183,7 @@ class Collected:
         if not text:
             raise errors.BadReply("model.only_thinking" if self._reasoned else "model.empty_reply")
         return Reply(
-            text,
-            how or "stop",
-            self._model or model,
-            self._prompt_tokens,
-            self._completion_tokens,
-            seconds,
-            truncated,
+            text, how or "stop", self._model or model, self._prompt_tokens, self._completion_tokens, seconds, truncated
         )
 
     @property
@@ -196,11 +191,11 @@ class Collected:
         """Prompt tokens as the server counted them."""
         return self._prompt_tokens
 
-    def _show(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
+    def _show_text(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
         thought, words = self._thinking.feed(text) if text else ("", "")
-        return self._keep(reasoning + thought, words)
+        return self._keep_text(reasoning + thought, words)
 
-    def _keep(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
+    def _keep_text(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
         reasoning = reasoning[: max(0, self._room)]
         self._room -= len(reasoning)
         text = text[: max(0, self._room)]
@@ -231,25 +226,25 @@ class Repair:
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
 
     def feed(self, chunk: str) -> str:
         """The text that is certain now."""
-        whole = self._held + chunk
+        whole = self._pending + chunk
         half = bool(whole) and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
-        self._held = whole[-1] if half else ""
-        return _repaired(whole[:-1] if half else whole)
+        self._pending = whole[-1] if half else ""
+        return _repair_text(whole[:-1] if half else whole)
 
     def finish(self) -> str:
-        """What was held back."""
-        held, self._held = self._held, ""
-        return _repaired(held)
+        """What was kept back."""
+        rest, self._pending = self._pending, ""
+        return _repair_text(rest)
 
 
-def _repaired(text: str) -> str:
+def _repair_text(text: str) -> str:
     if _HALVES.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return texts.clean(text)
+    return texts.clean_text(text)
 
 
 _OPENING = pattern_of(r"\s*<(think|thinking)>", re.IGNORECASE)
@@ -269,7 +264,7 @@ class ThinkingSplitter:
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
         self._closing: re.Pattern[str] | None = None
         self._replying = False
 
@@ -277,22 +272,22 @@ class ThinkingSplitter:
         """The thinking and the reply in this chunk."""
         if self._replying:
             return "", chunk
-        text, self._held = self._held + chunk, ""
-        return self._split(text)
+        text, self._pending = self._pending + chunk, ""
+        return self._split_text(text)
 
     def finish(self) -> tuple[str, str]:
-        """What was held back: the beginning of a tag that never came."""
-        held, self._held = self._held, ""
-        return (held, "") if self._closing else ("", held)
+        """What was kept back: the beginning of a tag that never came."""
+        rest, self._pending = self._pending, ""
+        return (rest, "") if self._closing else ("", rest)
 
-    def _split(self, text: str) -> tuple[str, str]:
+    def _split_text(self, text: str) -> tuple[str, str]:
         thoughts: list[str] = []
         at = 0
         while True:
             if self._closing is None:
                 opening = _OPENING.match(text, at)
                 if not opening:
-                    return "".join(thoughts), self._begin(text[at:].lstrip())
+                    return "".join(thoughts), self._begin_text(text[at:].lstrip())
                 self._closing = re.compile(f"</{opening[1]}>", re.IGNORECASE)
                 at = opening.end()
             closing = self._closing.search(text, at)
@@ -302,17 +297,17 @@ class ThinkingSplitter:
             thoughts.append(text[at : closing.start()])
             self._closing, at = None, closing.end()
 
-    def _begin(self, text: str) -> str:
+    def _begin_text(self, text: str) -> str:
         """The first words of the reply, unless they may still become an opening tag."""
         if "<thinking>".startswith(text[:_LONGEST_OPENING].lower()):
-            self._held = text
+            self._pending = text
             return ""
         self._replying = True
         return text
 
     def _hold_back(self, text: str) -> str:
         at = text.rfind("<", max(0, len(text) - _LONGEST_OPENING))
-        self._held = text[at:] if at >= 0 else ""
+        self._pending = text[at:] if at >= 0 else ""
         return text[:at] if at >= 0 else text
 
 
@@ -327,7 +322,7 @@ def summary_of(reply: Reply) -> str:
 
     Raises BadReply when nothing is left, Interrupted when the person stopped it.
     """
-    text = _result(reply)
+    text = _checked_text(reply)
     if reply.finish == "length" or len(text) > _LONGEST_SUMMARY:
         text = text[:_LONGEST_SUMMARY]
         ends = [found.end() for found in _SENTENCE_END.finditer(text)]
@@ -357,12 +352,12 @@ def answer_of(events: Iterable[ReplyEvent]) -> str:
     raise errors.BadReply("model.empty_reply")
 
 
-def _result(reply: Reply) -> str:
+def _checked_text(reply: Reply) -> str:
     if reply.finish == "interrupted":
         raise errors.Interrupted()
-    text = texts.without_quotations(reply.text).strip()
+    text = without_quotations(reply.text).strip()
     fenced = _CODE_FENCE.match(text)
-    text = texts.harmless(fenced[1] if fenced else text)
+    text = texts.make_harmless(fenced[1] if fenced else text)
     if not text:
         raise errors.BadReply("model.empty_reply")
     return text

@@ -1,31 +1,43 @@
-"""The tasks as prompts: folding rounds into a summary, taking notes, comparing facts, bringing an image up to date,
-writing a chapter, and searching memory by a plan.
+"""The background tasks: their prompts, and asking a model for them.
 
-What a task works on is fenced data without quotations, with its dates, numbered where the answer must name it: a small
-number costs a model nothing and cannot be misspelt. What comes back is checked in ``models.replies`` and in ``facts``.
+Compaction into a summary, extraction, comparison, persona updates, chapters and planned search. The material is fenced
+data without quotations, with its dates, numbered where the answer must name it: a small number costs a model nothing
+and cannot be misspelt. ``models.replies`` and ``facts`` check what comes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain import errors
 from domain import text as texts
+from domain.events import Reply, ReplyEvent
 from domain.facts import Change, Fact, NewFact, Note
-from domain.languages import Language, day_in, language_of, when_in
-from domain.records import PREFIX, Image, Role, Round, Turn
+from domain.quotations import own_words, without_quotations
+from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from models.chapter_prompts import CHAPTER_TEMPLATES, Material
-from models.chat import Message
-from models.note_prompts import NOTE_TEMPLATES, NoteTemplates
-from models.search_prompts import SEARCH_TEMPLATES, SearchTask
+from domain.workers import CancelToken
+from facts.slots import NO_NAMES, Names
+from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
+from language.scripts import Language, language_of
+from models.chat import PromptMessage
+from models.replies import answer_of, summary_of
+from models.task_templates import (
+    CHAPTER_TEMPLATES,
+    NOTE_TEMPLATES,
+    SEARCH_TEMPLATES,
+    Material,
+    NoteTemplates,
+    SearchTask,
+)
 from prompts import TEMPLATES, Templates
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A known fact that a new one did something to; ``by`` is None where a person did."""
+    """A change to a known fact ``by`` a new one, or by a person (None)."""
 
     change: Change
     known: Fact
@@ -33,14 +45,14 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class ImageTask:
-    """What an image is brought up to date from: its lines by number, and what a session came to.
+class PersonaTask:
+    """The input of a persona update: its lines by number, and the notes and changes of a session.
 
-    ``turns`` gives the turns that notes and changes rest on their numbers. ``spoken`` are the times of the session's
-    first and last words.
+    ``turns`` maps the messages of notes and changes to their numbers. ``spoken`` are the times of the session's first
+    and last message.
     """
 
-    image: Image
+    persona: Persona
     lines: Mapping[int, str]
     notes: Sequence[Note]
     changes: Sequence[Changed]
@@ -50,104 +62,105 @@ class ImageTask:
 
 @dataclass(frozen=True)
 class Task:
-    """How the tasks are put to a model: in which language, with which names, behind which marks, on which day."""
+    """Builds the prompts of tasks, in a language, with the names, a boundary and the current time."""
 
     language: Language
     names: Mapping[str, str]
     boundary: str
     now: datetime
 
-    def fold(
+    def compaction_prompt(
         self, summary: str, rounds: Sequence[Round], longest: int, following: Sequence[Round] = ()
-    ) -> tuple[Message, ...]:
-        """The prompt that folds rounds into a summary, each turn cut to ``longest`` characters.
+    ) -> tuple[PromptMessage, ...]:
+        """The prompt to compact rounds into a summary, each message cut to ``longest`` characters.
 
-        ``following`` are rounds that only show how it went on.
+        ``following`` rounds are only context.
         """
         material = {
             "today": self._today,
-            "summary_so_far": self._plain(summary),
-            "rounds": self._said(rounds, longest),
-            "next_rounds": self._said(following, longest),
+            "summary_so_far": self._harmless_text(summary),
+            "rounds": self._round_records(rounds, longest),
+            "next_rounds": self._round_records(following, longest),
         }
-        told = self._templates.fold_task.format(**self.names)
-        return Message("system", told), self._fenced(material, optional=("next_rounds",))
+        instruction = self._templates.fold_task.format(**self.names)
+        return PromptMessage("system", instruction), self._fence_json(material, optional=("next_rounds",))
 
-    def notes(self, window: Sequence[Turn], before: Sequence[Turn], longest: int) -> tuple[Message, ...]:
-        """The prompt that takes notes of a window, whose turns count from 1; those ``before`` have no number."""
-        shown = [self._turn(turn, longest) for turn in before]
-        numbered = [{"turn": number, **self._turn(turn, longest)} for number, turn in enumerate(window, 1)]
-        return self._asked(self._tasks.notes, [one for one in [*shown, *numbered] if one["text"]])
+    def extraction_prompt(
+        self, window: Sequence[Message], before: Sequence[Message], longest: int
+    ) -> tuple[PromptMessage, ...]:
+        """The prompt to extract a window, whose messages are numbered from 1; those ``before`` have no number."""
+        shown = [self._message_record(turn, longest) for turn in before]
+        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
+        return self._task_prompt(self._tasks.notes, [one for one in [*shown, *numbered] if one["text"]])
 
-    def compare(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[Message, ...]:
-        """The prompt that compares new facts with known ones; both count from 1."""
+    def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
+        """The prompt to compare new facts with known ones; both are numbered from 1."""
         records = [
-            *({"new": number, **self._stated(fact)} for number, fact in enumerate(new, 1)),
-            *({"known": number, **self._stated(fact)} for number, fact in enumerate(known, 1)),
+            *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
+            *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
-        return self._asked(self._tasks.compare, records)
+        return self._task_prompt(self._tasks.compare, records)
 
-    def image_operations(self, about: ImageTask) -> tuple[Message, ...]:
-        """The prompt that brings an image up to date."""
+    def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:
+        """The prompt to update a persona."""
         tasks = self._tasks
-        told = tasks.operations.format(
-            whose=tasks.whose[about.image].format(**self.names),
-            belongs=tasks.belongs[about.image].format(**self.names),
-            tongue=tasks.tongue_of_image if about.lines else tasks.tongue_of_notes,
+        instruction = tasks.operations.format(
+            whose=tasks.whose[about.persona].format(**self.names),
+            belongs=tasks.belongs[about.persona].format(**self.names),
+            tongue=tasks.tongue_of_persona if about.lines else tasks.tongue_of_notes,
             **self.names,
         )
         records: list[Mapping[str, object]] = [
-            {"today": self._today, "dates_of_the_conversation": self._days(about.spoken)},
-            *({"line": number, "text": self._plain(line)} for number, line in about.lines.items()),
-            *(self._noted(note, about.turns) for note in about.notes),
-            *(self._changed(one, about.turns) for one in about.changes),
+            {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)},
+            *({"line": number, "text": self._harmless_text(line)} for number, line in about.lines.items()),
+            *(self._note_record(note, about.turns) for note in about.notes),
+            *(self._change_record(one, about.turns) for one in about.changes),
         ]
-        return Message("system", told), self._lines(records)
+        return PromptMessage("system", instruction), self._fence_lines(records)
 
-    def chapter(self, members: Sequence[Member], material: Material) -> tuple[Message, ...]:
-        """The prompt that makes a chapter of turns, of summaries, or of chapters."""
-        told = CHAPTER_TEMPLATES[self.language]
+    def chapter_prompt(self, members: Sequence[Member], material: Material) -> tuple[PromptMessage, ...]:
+        """The prompt to write a chapter from messages, summaries or chapters."""
+        templates = CHAPTER_TEMPLATES[self.language]
         records = [
-            {"days": self._days((one.start, one.end)), **self._member(one, material)} for one in members
+            {"days": self._days_between((one.start, one.end)), **self._member_record(one, material)} for one in members
         ]
-        return self._asked(told.chapter, records, material=told.material[material])
+        return self._task_prompt(templates.chapter, records, material=templates.material[material])
 
-    def _member(self, member: Member, material: Material) -> Mapping[str, str]:
-        """What a chapter is made from, as it is told; who said a turn stands before it."""
+    def _member_record(self, member: Member, material: Material) -> Mapping[str, str]:
+        """A member of a chapter as a record; a message has its speaker."""
         roles: tuple[Role, Role] = ("user", "assistant")
         spoken = (role for role in roles if material == "turns" and member.text.startswith(PREFIX[role]))
         if (role := next(spoken, None)) is None:
-            return {"text": self._plain(member.text)}
-        speaker = self._plain(member.speaker) or self.names["person" if role == "user" else "companion"]
-        return {"speaker": speaker, "text": self._plain(member.text.removeprefix(PREFIX[role]))}
+            return {"text": self._harmless_text(member.text)}
+        speaker = self._harmless_text(member.speaker) or self.names["person" if role == "user" else "companion"]
+        return {"speaker": speaker, "text": self._harmless_text(member.text.removeprefix(PREFIX[role]))}
 
     @property
     def _tasks(self) -> NoteTemplates:
         return NOTE_TEMPLATES[self.language]
 
-    def _asked(
+    def _task_prompt(
         self, template: str, records: Iterable[Mapping[str, object]], **more: str
-    ) -> tuple[Message, ...]:
-        return Message("system", template.format(**self.names, **more)), self._lines(records)
+    ) -> tuple[PromptMessage, ...]:
+        return PromptMessage("system", template.format(**self.names, **more)), self._fence_lines(records)
 
-    def _lines(self, records: Iterable[Mapping[str, object]]) -> Message:
+    def _fence_lines(self, records: Iterable[Mapping[str, object]]) -> PromptMessage:
         """Records between two marks, one a line."""
-        return Message("user", "\n".join([self.boundary, *map(texts.encoded, records), self.boundary]))
+        return PromptMessage("user", "\n".join([self.boundary, *map(texts.encode_json, records), self.boundary]))
 
-    def _stated(self, fact: NewFact | Fact) -> Mapping[str, object]:
-        """A fact as it is compared; a stance is only worth telling where it is not the usual one."""
+    def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
+        """A fact as a record for comparison, with its stance unless "stated"."""
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        return {"said": fact.said[:10], **stance, "fact": self._plain(fact.restatement)}
+        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
 
-    def _noted(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
-        said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._plain(note.text)}
-        return {"turns": _numbered(note.turns, numbers), **said}
+    def _note_record(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
+        said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._harmless_text(note.text)}
+        return {"turns": _numbers_of(note.turns, numbers), **said}
 
-    def _changed(self, one: Changed, numbers: Mapping[str, int]) -> Mapping[str, object]:
-        """What became of a known fact."""
-        turns = {"turns": _numbered(one.by.turns, numbers)} if one.by else {}
-        now = {"now": self._plain(one.by.restatement)} if one.by else {}
-        before = self._plain(one.known.restatement)
+    def _change_record(self, one: Changed, numbers: Mapping[str, int]) -> Mapping[str, object]:
+        turns = {"turns": _numbers_of(one.by.turns, numbers)} if one.by else {}
+        now = {"now": self._harmless_text(one.by.restatement)} if one.by else {}
+        before = self._harmless_text(one.known.restatement)
         return {**turns, "change": one.change.verdict, "when": one.change.when[:10], "before": before, **now}
 
     @property
@@ -158,55 +171,120 @@ class Task:
     def _today(self) -> str:
         return day_in(self.language, self.now.date())
 
-    def _days(self, spoken: tuple[str, str]) -> str:
-        """From which day to which."""
-        days = dict.fromkeys(day for time in spoken if (day := texts.day_of(time)))
+    def _days_between(self, spoken: tuple[str, str]) -> str:
+        days = dict.fromkeys(day for time in spoken if (day := day_of(time)))
         return " – ".join(day_in(self.language, day) for day in days)
 
-    def _plain(self, text: str) -> str:
-        return texts.harmless(texts.without_quotations(text), self.boundary)
+    def _harmless_text(self, text: str) -> str:
+        return texts.make_harmless(without_quotations(text), self.boundary)
 
-    def _said(self, rounds: Sequence[Round], longest: int) -> list[Mapping[str, str]]:
-        said = [self._turn(turn, longest) for one in rounds for turn in one.turns if not turn.standin]
+    def _round_records(self, rounds: Sequence[Round], longest: int) -> list[Mapping[str, str]]:
+        said = [self._message_record(turn, longest) for one in rounds for turn in one.turns if not turn.demo]
         return [one for one in said if one["text"]]
 
-    def _turn(self, turn: Turn, longest: int) -> Mapping[str, str]:
-        speaker = self._plain(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
-        words = _shortened(texts.own_words(turn), longest)
+    def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
+        speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
+        words = _shorten_text(own_words(turn), longest)
         when = {} if turn.undated else when_in(self.language, turn.timestamp)
-        told = texts.entry(turn.timestamp, self.boundary, words, **when, speaker=speaker)
-        return {**told, "date": texts.UNKNOWN_DATE} if turn.undated else told
+        text = texts.make_harmless(words, self.boundary)
+        record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
+        return {**record, "date": UNKNOWN_DATE} if turn.undated else record
 
-    def _fenced(self, material: Mapping[str, object], optional: Sequence[str]) -> Message:
-        """The material as one line of JSON between two marks; of what is optional, only what holds anything."""
+    def _fence_json(self, material: Mapping[str, object], optional: Sequence[str]) -> PromptMessage:
+        """The material as one line of JSON between two marks, without empty optional parts."""
         filled = {name: value for name, value in material.items() if value or name not in optional}
-        return Message("user", f"{self.boundary}\n{texts.encoded(filled)}\n{self.boundary}")
+        return PromptMessage("user", f"{self.boundary}\n{texts.encode_json(filled)}\n{self.boundary}")
 
-    def search(
+    def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
-    ) -> tuple[Message, ...]:
-        """The prompt of a task of planned search: what is ``known`` of a question, then records that were found.
+    ) -> tuple[PromptMessage, ...]:
+        """The prompt of a planned search: what is ``known`` of a question, without empty parts, then the found records.
 
-        Of what is known only what holds anything is told. ``records`` are lines of JSON, harmless already.
+        ``records`` are lines of JSON that are already harmless.
         """
-        listed = {about: [self._plain(one) for one in told] for about, told in known.items() if told}
-        head = {"today": self._today, **listed, "question": self._plain(question)}
-        templates, rows = SEARCH_TEMPLATES[self.language], "\n".join([texts.encoded(head), *records])
+        filled = {about: [self._harmless_text(one) for one in listed] for about, listed in known.items() if listed}
+        head = {"today": self._today, **filled, "question": self._harmless_text(question)}
+        templates, rows = SEARCH_TEMPLATES[self.language], "\n".join([texts.encode_json(head), *records])
         return (
-            Message("system", templates.of(name).format(unknown=templates.unknown, **self.names)),
-            Message("user", f"{self.boundary}\n{rows}\n{self.boundary}"),
+            PromptMessage("system", templates.for_task(name).format(unknown=templates.unknown, **self.names)),
+            PromptMessage("user", f"{self.boundary}\n{rows}\n{self.boundary}"),
         )
 
 
-def language_of_image(current: str, spoken: Language) -> Language:
-    """The language to rewrite an image in: its own, whatever was spoken; that of the talk for the first one."""
+#: The longest message in an extraction prompt, in characters, and the shortest limit to try.
+_LONGEST_TURN, _SHORTEST_TURN = 8_000, 400
+
+
+@dataclass(frozen=True)
+class BackgroundTasks:
+    """Asks a model to do the background tasks. Each method raises ModelError or Interrupted.
+
+    Replies are parsed and checked in ``facts``. JSON modes are not used, since servers refuse or ignore them, or answer
+    with blanks. ``make_task`` builds the prompts, ``send`` sends them; ``names`` are those of person and companion.
+    """
+
+    make_task: Callable[[Language, Names], Task]
+    send: Callable[[Task, str, Sequence[PromptMessage], CancelToken], Iterator[ReplyEvent]]
+
+    def extract_notes(
+        self,
+        window: Sequence[Message],
+        before: Sequence[Message],
+        language: Language,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+    ) -> str:
+        """The model's reply with the notes of a window.
+
+        Long messages are shortened if the window does not fit into the model.
+        """
+        task, longest = self.make_task(language, names), _LONGEST_TURN
+        while True:
+            try:
+                return self._ask_model(task, "notes", task.extraction_prompt(window, before, longest), stop)
+            except errors.ContextTooLong:
+                if longest <= _SHORTEST_TURN:
+                    raise
+                longest //= 4
+
+    def compare_facts(
+        self,
+        new: Sequence[NewFact],
+        known: Sequence[Fact],
+        language: Language,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+    ) -> str:
+        """The model's reply with the comparison of new and known facts."""
+        task = self.make_task(language, names)
+        return self._ask_model(task, "compare", task.comparison_prompt(new, known), stop)
+
+    def update_persona(self, about: PersonaTask, language: Language, stop: CancelToken, names: Names = NO_NAMES) -> str:
+        """The model's reply with the operations of a persona update."""
+        task = self.make_task(language, names)
+        return self._ask_model(task, about.persona, task.persona_operations(about), stop)
+
+    def write_chapter(
+        self, members: Sequence[Member], material: Material, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
+        task = self.make_task(language_of(*(one.text for one in members)), names)
+        events = self.send(task, "chapter", task.chapter_prompt(members, material), stop)
+        return summary_of(next(event for event in events if isinstance(event, Reply)))
+
+    def _ask_model(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> str:
+        return answer_of(self.send(task, name, messages, stop))
+
+
+def language_of_persona(current: str, spoken: Language) -> Language:
+    """The language of a persona update: that of the persona, or of the conversation if it is empty."""
     return language_of(current) if current.strip() else spoken
 
 
-def _numbered(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
+def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
     return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shorten_text(text: str, longest: int) -> str:
     """The beginning and the end of a text that is too long."""
     return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"

@@ -9,24 +9,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
-from domain.languages import unspaced_length, unspaced_share
-from domain.records import Role, Summary, Turn
-from domain.text import own_words, pattern_of
-from recall.weights import SENTENCE_MODEL
+from domain.patterns import pattern_of
+from domain.quotations import own_words
+from domain.records import Message, Role, Summary
+from language.scripts import unspaced_length, unspaced_share
 
 if TYPE_CHECKING:
-    from domain.vectors import Vector
+    from domain.indexes import Vector
     from storage.repositories import Repositories
 
+#: The sentence embedder, whose vectors are of single messages: ``SentenceEmbedder.model``.
+SENTENCE_MODEL = "universal-sentence-1"
 #: The built-in embedder's vectors have this many dimensions.
 DIMENSION = 1024
 
 _RUN = pattern_of(r"[^\W\d_]+|\d+")
-_UNSPACED = pattern_of(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
-)
-#: Scripts and stop words of its own, fewer than in ``domain.languages``: with those a question in fifty of the small
-#: English history was lost, and any change here makes every stored vector anew.
+_UNSPACED = pattern_of("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
+#: Fewer stop words than in ``language.scripts``, which lost one question in fifty of the small English history. Any
+#: change here rebuilds every stored vector.
 _COMMON = frozenset(
     """
     a an the and or but if of to in on at for with from by as is are was were be been am do does did have
@@ -35,10 +35,10 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905 - a list of a hundred strings is hard to read
 )
 _WORD, _GRAM, _PAIR, _CHARACTER = 1.0, 0.25, 1.0, 0.4
-#: After so many words a word weighs half: what stands first in a text is what it is about.
+#: At this position a word weighs half: the start of a text says what it is about.
 _HALF_AT = 48
-#: So many runs of letters, each with its features, are held at the most.
-_RUNS_HELD = 4_000
+#: The features of this many runs of letters are cached.
+_RUNS_CACHED = 4_000
 
 
 class HashedEmbedder:
@@ -57,15 +57,15 @@ class HashedEmbedder:
     model = "built-in-1"
 
     def __init__(self) -> None:
-        self._features = lru_cache(_RUNS_HELD)(_features)
+        self._features = lru_cache(_RUNS_CACHED)(_weighted_features)
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """A unit vector of ``DIMENSION`` a text; None for a text without a letter or digit."""
+        """A unit vector for each text; None for a text without a letter or digit."""
         return [self.vector(text) for text in texts]
 
     def vector(self, text: str) -> Vector | None:
-        """The same for one text."""
-        import numpy as np  # the program is wired, with this embedder in it, before the first prompt
+        """The vector of one text."""
+        import numpy as np  # not needed before the first prompt
 
         weights: dict[int, float] = {}
         for position, run in enumerate(_RUN.findall(unicodedata.normalize("NFKC", text).casefold())):
@@ -76,9 +76,7 @@ class HashedEmbedder:
             return None
         hashed = np.fromiter(weights, np.int64, len(weights)) & 0xFFFFFFFF
         values = np.sqrt(np.fromiter(weights.values(), np.float64, len(weights)))
-        vector = np.bincount(
-            hashed % DIMENSION, values * np.where(hashed & 0x80000000, 1.0, -1.0), minlength=DIMENSION
-        )
+        vector = np.bincount(hashed % DIMENSION, values * np.where(hashed & 0x80000000, 1.0, -1.0), minlength=DIMENSION)
         length = float(np.linalg.norm(vector))
         if length == 0.0:
             return None
@@ -86,13 +84,13 @@ class HashedEmbedder:
         return unit
 
 
-def _features(run: str) -> Sequence[tuple[int, float]]:
-    """The features of a run of letters or digits, and their weights."""
-    return [(_number(feature), weight) for feature, weight in _of_run(run)]
+def _weighted_features(run: str) -> Sequence[tuple[int, float]]:
+    """The features of a run of letters or digits, with weights."""
+    return [(_feature_number(feature), weight) for feature, weight in _of_run(run)]
 
 
-def _number(feature: str) -> int:
-    """What a feature is told from others by: its CRC-32 in the lower half, and in the upper what parts equal ones."""
+def _feature_number(feature: str) -> int:
+    """A feature's number: its CRC-32 in the lower half, and in the upper one bits that separate collisions."""
     return (hash(feature) & 0x7FFFFFFF) << 32 | crc32(feature.encode("utf-8", "replace"))
 
 
@@ -122,21 +120,21 @@ def _of_unspaced(run: str) -> Iterator[tuple[str, float]]:
             yield run[at : at + 2], _PAIR
 
 
-# -- the texts that are embedded for what is stored, and for what is asked
+# -- the texts that are embedded, of memories and of questions
 
 
-#: What a turn's text holds of the turn itself and of each turn before it, in characters.
+#: Characters of a message, and of each message before it, in its embedded text.
 _OWN, _BEFORE = 2000, 240
-#: How many turns before a turn stand in its text.
+#: How many messages before a message are in its text.
 TURNS_BEFORE = 2
-#: A turn of fewer characters than this, a Han character counting three, says too little by itself.
+#: A message of fewer characters, a Han character counting three, says too little alone.
 _SHORT, _PER_HAN = 60, 3
 
-#: How a turn is put to an embedder: with day, speaker and what came before, or as a sentence by itself.
+#: How a message is embedded: with day, speaker and the messages before it, or as a plain sentence.
 KeyStyle = Literal["record", "sentence"]
 
-#: Everyday sentences that have nothing to do with each other or with anything asked, by whether the script is
-#: unspaced: how alike an embedder finds them and a question tells whether it speaks the language.
+#: Unrelated everyday sentences, by whether the script is unspaced: their similarity to a question shows whether the
+#: embedder knows the language.
 BACKGROUND: Mapping[bool, tuple[str, ...]] = {
     False: (
         "The lamp in the hallway flickers a little.",
@@ -150,54 +148,54 @@ BACKGROUND: Mapping[bool, tuple[str, ...]] = {
 _SPEAKER: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 
 
-def _said_by(turn: Turn) -> str:
+def _said_by(turn: Message) -> str:
     return turn.speaker or _SPEAKER[turn.role]
 
 
 def style_for(model: str) -> KeyStyle:
-    """How a model is given turns."""
+    """How a model's messages are embedded."""
     return "sentence" if model == SENTENCE_MODEL else "record"
 
 
-def turn_key(turn: Turn, before: Sequence[Turn], style: KeyStyle = "record") -> str:
-    """The text that is embedded for a turn; ``before`` are the turns before it, nearest first."""
+def turn_key(turn: Message, before: Sequence[Message], style: KeyStyle = "record") -> str:
+    """The text that is embedded for a message; ``before``: the messages before it, nearest first."""
     if style == "sentence":
-        return _sentence(turn, before)
+        return _sentence_key(turn, before)
     words = own_words(turn)
-    lines = [f"{_date(turn.timestamp, words)} {_said_by(turn)}: {_cut(words, _OWN)}"]
-    lines += [f"{_said_by(other)}: {_cut(own_words(other), _BEFORE)}" for other in before[:TURNS_BEFORE]]
+    lines = [f"{_spoken_date(turn.timestamp, words)} {_said_by(turn)}: {_cut_text(words, _OWN)}"]
+    lines += [f"{_said_by(other)}: {_cut_text(own_words(other), _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
 
 def summary_key(summary: Summary) -> str:
     """The text that is embedded for a summary."""
-    return f"{_date(summary.timestamp, summary.summary)}: {_cut(summary.summary, _OWN)}"
+    return f"{_spoken_date(summary.timestamp, summary.summary)}: {_cut_text(summary.summary, _OWN)}"
 
 
 def key_in(store: Repositories, text_id: str, model: str) -> str | None:
-    """The text that is embedded for what is stored under this id; None where nothing is, or it is withheld."""
+    """The text that is embedded for a stored id; None if there is none, or it is hidden."""
     if turns := store.messages.with_ids([text_id]):
         before = store.messages.before(turns[0], TURNS_BEFORE)[::-1]
-        return None if turns[0].withheld else turn_key(turns[0], before, style_for(model))
+        return None if turns[0].hidden else turn_key(turns[0], before, style_for(model))
     summaries = store.summaries.with_ids([text_id])
     return summary_key(summaries[0]) if summaries else None
 
 
 def query_key(query: str) -> str:
-    """The text that is embedded for a question: a long one is cut where most embedders cut it."""
-    return _cut(query, _OWN)
+    """The text that is embedded for a question: long ones are cut, as most embedders would."""
+    return _cut_text(query, _OWN)
 
 
-def _sentence(turn: Turn, before: Sequence[Turn]) -> str:
-    """What was said, and what it was said to where it is short."""
-    words = _cut(own_words(turn), _OWN)
+def _sentence_key(turn: Message, before: Sequence[Message]) -> str:
+    """A message, and the message before it if it is short."""
+    words = _cut_text(own_words(turn), _OWN)
     if not says_little(words) or not words or not before:
         return words
-    return f"{words}\n{_cut(own_words(before[0]), _BEFORE)}".strip()
+    return f"{words}\n{_cut_text(own_words(before[0]), _BEFORE)}".strip()
 
 
 def says_little(words: str) -> bool:
-    """Whether a turn is so short that its vector says as much of the turn before it.
+    """Whether a message is so short that its vector is as much about the message before it.
 
     >>> says_little("How nice!"), says_little("He would rather grow chillies up on the roof than sit in my noisy shop.")
     (True, False)
@@ -205,12 +203,12 @@ def says_little(words: str) -> bool:
     return len(words) + (_PER_HAN - 1) * unspaced_length(words[:_SHORT]) < _SHORT
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_text(text: str, limit: int) -> str:
     return " ".join(text[: limit * 2].split())[:limit]
 
 
-def _date(timestamp: str, text: str) -> str:
-    """The day as people write it in the language of the text."""
+def _spoken_date(timestamp: str, text: str) -> str:
+    """The day as written in the language of the text."""
     try:
         moment = datetime.fromisoformat(timestamp)
     except ValueError:

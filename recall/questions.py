@@ -1,11 +1,13 @@
-"""What a question is like, read from its words: what it looks for, who and when it means, whether it asks.
+"""Features of a question, read from its words by rules: what it looks for, whom and when it means, whether it asks.
 
-Who or what "she", "it", "there", 她, 这个 mean is read from the last few messages, by rules and without a model: a
-pronoun is given the latest name, quoted title or place that fits it. What it means is added behind the question in
-brackets, so that nothing of it is lost; a pronoun for which nothing fits stays as it is, and a question that names
-somebody itself is taken to speak of them.
+Pronouns ("she", "it", "there", 她, 这个) are resolved from the last few messages: the latest name, quoted title or
+place that fits is added in brackets after the question. A pronoun without a match stays as it is, and a question
+that names a person is about that person.
 
->>> resolve("does he still work there?", ["My brother Tom started at Acme in Boston.", "How nice for Tom!"])
+A question about a time as a whole ("What happened this spring?", 今年我们都聊了什么？) asks only what went on.
+Its range is named, or starts or ends with an event ("since I moved") whose day is looked up later.
+
+>>> resolve_references("does he still work there?", ["My brother Tom started at Acme in Boston.", "How nice for Tom!"])
 'does he still work there? (Tom, Boston)'
 """
 
@@ -14,17 +16,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
 
-from domain.languages import STOP_WORDS
+from domain.patterns import pattern_of
 from domain.settings import Planning
-from domain.text import pattern_of
-from recall import periods, words
+from language import words
+from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.scripts import STOP_WORDS
+from language.times import TimeRange, join_expressions, range_of, read_ranges, read_times, without_times
 
 _ASKS = pattern_of(
-    r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否",
-    re.IGNORECASE,
+    r"[?？]|\b(?:what|when|where|who|whom|whose|which|why|how)\b|什么|谁|哪|几|多少|怎|吗|呢|是否", re.IGNORECASE
 )
 _END = pattern_of(r"[.!?。！？\n]")
 _SEEKS = pattern_of(
@@ -59,8 +62,7 @@ _SEVERAL = pattern_of(
     re.IGNORECASE,
 )
 _TELL = pattern_of(
-    r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)",
-    re.IGNORECASE,
+    r"^\s*(?:please )?(?:tell|remind) me\b|^\s*(?:please )?list\b|^(?:请)?(?:告诉我|说说|列出|列举)", re.IGNORECASE
 )
 _OF_US = pattern_of(
     r"\b(?:i|i'm|i've|my|mine|me|we|our|us)\b|\b(?:remember|recall)\b|[我咱俺]|记得|想起|回忆", re.IGNORECASE
@@ -96,67 +98,64 @@ OVERVIEW = pattern_of(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it is searched for.
+    """A question to search for.
 
-    ``remark`` says that it asks nothing: a thought that may remind of another. ``seeks`` says that it looks for
-    something that can be named, so that it can be searched for without what was said before it. ``of_the_past`` says
-    that it speaks of a time that is over, ``advice`` that it asks what to do: no memory is the answer, but many may
-    matter. ``faint`` are the terms that only tell how long ago something was ("nine days ago"): what was said then did
-    not call itself so, but another turn may say just that. ``by_itself``: read without what came before it. ``names``
-    are the terms of whom and what it calls by name. ``goes_on``: it opens by saying something, so that it goes on with
-    what was done last; a question out of the blue may be about any time.
+    ``remark``: it asks nothing. ``seeks``: it looks for something nameable, so it can be searched for without the
+    messages before it. ``of_the_past``: it mentions a past time. ``advice``: it asks what to do, so no memory is the
+    answer, but many may help. ``faint``: terms that only say how long ago something was ("nine days ago"). ``alone``:
+    it was read without the messages before it. ``names``: the terms of the names in it. ``goes_on``: it opens with a
+    statement and so continues what was done last; other questions may be about any time.
     """
 
     text: str
     terms: tuple[str, ...]
-    windows: tuple[periods.Period, ...]
+    times: tuple[TimeRange, ...]
     of_the_past: bool
     advice: bool
     remark: bool
     seeks: bool
     asks_when: bool
     asks_how_many: bool
-    you_said: bool
     faint: frozenset[str] = frozenset()
-    by_itself: bool = False
+    alone: bool = False
     names: frozenset[str] = frozenset()
     goes_on: bool = False
 
     @property
     def of_a_whole(self) -> bool:
-        """Whether it may ask what went on in a stretch of time, read by itself."""
-        return self.by_itself and bool(OVERVIEW.search(self.text))
+        """Whether it may ask what went on in a time range."""
+        return self.alone and bool(OVERVIEW.search(self.text))
 
 
-def queries(said: Sequence[str], text: str) -> tuple[str, ...]:
-    """What is searched for: the last round of what was said, if there is one, and the new input."""
-    return (*(["\n".join(said[-2:])] if said else []), text)
+def build_queries(earlier: Sequence[str], text: str) -> tuple[str, ...]:
+    """The texts to search for: the last round, if there is one, and the new message."""
+    return (*(["\n".join(earlier[-2:])] if earlier else []), text)
 
 
-def read(text: str, today: date) -> Question:
+def parse_question(text: str, today: date) -> Question:
     """Read a question."""
-    seeks, windows = bool(_SEEKS.search(text)), periods.windows(text, today)
-    terms = words.sought(text) if seeks else words.terms(text)
+    seeks = bool(_SEEKS.search(text))
+    times = tuple(one for one in read_ranges(text, today) if one.first <= today)
+    terms = words.search_terms(text) if seeks else words.terms(text)
     return Question(
         text=text,
         terms=terms,
-        windows=windows,
-        of_the_past=any(window.last < today for window in windows),
+        times=times,
+        of_the_past=any(one.last < today for one in times),
         advice=bool(_ADVICE.search(text)),
         remark=not _ASKS.search(text),
         seeks=seeks,
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
-        you_said=bool(_YOU_SAID.search(text)),
-        faint=_of_distances(text, terms),
-        names=frozenset(_names(text)),
+        faint=_of_distances(text, terms, today),
+        names=frozenset(_name_terms(text)),
         goes_on=not _ASKS.search(_first_sentence(text)),
     )
 
 
-def _of_distances(text: str, terms: Sequence[str]) -> frozenset[str]:
-    """Those of the terms that only tell how long ago something was."""
-    rest = periods.without_distances(text)
+def _of_distances(text: str, terms: Sequence[str], today: date) -> frozenset[str]:
+    """The terms that only say how long ago something was."""
+    rest = without_times(text, [one for one in read_times(text, today) if one.kind == "ago"])
     return frozenset(terms) - frozenset(words.terms(rest)) if rest != text else frozenset()
 
 
@@ -165,18 +164,18 @@ def _first_sentence(text: str) -> str:
     return said[: end.end()] if end else said
 
 
-def _names(text: str) -> Iterator[str]:
-    """The terms of names: of Chinese ones the pairs, since a single character of one says nothing."""
+def _name_terms(text: str) -> Iterator[str]:
+    """The terms of names; of Chinese names only pairs, since single characters are too common."""
     for found in _CAPITALISED.finditer(text):
         for word in found[1].split():
-            if word.casefold() not in periods.CALENDAR | STOP_WORDS:
+            if word.casefold() not in {*MONTH_NAMES, *DAY_NAMES, *STOP_WORDS}:
                 yield from words.terms(word)
     for found in _CHINESE_SUBJECT.finditer(text):
         yield from (term for term in words.terms(found[1]) if len(term) > 1)
 
 
 def seeks_several(text: str) -> bool:
-    """Whether a question seeks more than one thing, so that one search may miss a part of it.
+    """Whether a question asks for several things, so that one search may miss some.
 
     >>> [seeks_several(text) for text in ("Where does Ann live and when did she move?", "Where does Ann live?")]
     [True, False]
@@ -187,9 +186,9 @@ def seeks_several(text: str) -> bool:
 
 
 def wants_plan(planning: Planning, text: str, found: int) -> bool:
-    """Whether a search for this, which by itself ``found`` so many turns, is worth a plan.
+    """Whether a question is worth a search plan; ``found``: how many messages an ordinary search returned.
 
-    A remark, a plea for advice and what a stranger could answer as well are not, unless every message is to have one.
+    With ``auto``, remarks, requests for advice and general knowledge questions are not.
     """
     if planning != "auto":
         return planning == "always"
@@ -203,7 +202,7 @@ def wants_plan(planning: Planning, text: str, found: int) -> bool:
 
 # -- who and what is meant -----------------------------------------------------------------------------------
 
-#: How many messages are looked back through.
+#: How many earlier messages are read.
 _LOOK_BACK = 5
 _LONGEST = 2000
 
@@ -213,9 +212,7 @@ _PRONOUNS: tuple[tuple[MentionKind, re.Pattern[str]], ...] = (
     ("person", pattern_of(r"\b(?:he|she|him|her|his|hers|they|them|their)\b|[他她]", re.IGNORECASE)),
     (
         "place",
-        pattern_of(
-            r"\bthere\b(?!\s+(?:is|are|was|were|be|has|have|any|a|an|will)\b)|那里|那儿|那边", re.IGNORECASE
-        ),
+        pattern_of(r"\bthere\b(?!\s+(?:is|are|was|were|be|has|have|any|a|an|will)\b)|那里|那儿|那边", re.IGNORECASE),
     ),
     (
         "thing",
@@ -232,16 +229,12 @@ _CAPITALISED = pattern_of(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*
 _PLACE = pattern_of(
     r"\b(?:in|at|to|from|near|around|visit(?:ed|ing)?)\s+(?:the\s+)?([A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*)"
 )
-_CHINESE_PLACE = pattern_of(
-    r"[在去到从回]((?!了)[\u4e00-\u9fff]{2,4}?)(?=[，。！？、\s工作上住玩旅出读学的]|$)"
-)
+_CHINESE_PLACE = pattern_of(r"[在去到从回]((?!了)[\u4e00-\u9fff]{2,4}?)(?=[，。！？、\s工作上住玩旅出读学的]|$)")
 _RELATION = (
     "mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|girlfriend|boyfriend|partner|uncle|aunt|cousin|"
     "grandmother|grandma|grandfather|grandpa|boss|teacher|friend|colleague|roommate|neighbou?r|dog|cat|puppy|kitten"
 )
-_ENGLISH_RELATION = pattern_of(
-    rf"\b(?:my|your|our|his|her|their|the)\s+((?:\w+\s+)?(?:{_RELATION}))\b", re.IGNORECASE
-)
+_ENGLISH_RELATION = pattern_of(rf"\b(?:my|your|our|his|her|their|the)\s+((?:\w+\s+)?(?:{_RELATION}))\b", re.IGNORECASE)
 _CHINESE_RELATION = pattern_of(
     "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
     "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
@@ -251,44 +244,40 @@ _CHINESE_CALLED = (
     r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
     r"[\u4e00-\u9fff]{1,2}?)"
 )
-_CHINESE_NAME = pattern_of(
-    rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))"
-)
-#: A name that a question opens with, as "周婷是哪里人".
+_CHINESE_NAME = pattern_of(rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))")
+#: A name at the start of a question, as "周婷是哪里人".
 _CHINESE_SUBJECT = pattern_of(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
-_THING = pattern_of(
-    r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE
-)
+_THING = pattern_of(r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Something that was spoken of: what it is called, and what it can be."""
+    """Something mentioned: its name and its kind."""
 
     text: str
     kind: MentionKind
     at: int
 
 
-def resolve(text: str, recent: Sequence[str], look_back: int = _LOOK_BACK) -> str:
-    """The question with what its pronouns mean added; unchanged where nothing is meant or nothing fits.
+def resolve_references(text: str, recent: Sequence[str], look_back: int = _LOOK_BACK) -> str:
+    """The question with the meaning of its pronouns added; unchanged if there is none.
 
     ``recent`` are the messages before it, oldest first, of which the last ``look_back`` are read.
     """
     kinds = [kind for kind, pattern in _PRONOUNS if pattern.search(text)]
-    if not kinds or (kinds == ["person"] and _names_somebody(text)):
+    if not kinds or (kinds == ["person"] and _names_person(text)):
         return text
     read = recent[-look_back:] if look_back > 0 else ()
     meant: list[str] = []
-    for name in filter(None, (_latest(kind, read) for kind in kinds)):
-        told = [text.casefold(), *(one.casefold() for one in meant)]
-        if not any(name.casefold() in one for one in told) and not any(one in name for one in meant):
+    for name in filter(None, (_latest_mention(kind, read) for kind in kinds)):
+        known = [text.casefold(), *(one.casefold() for one in meant)]
+        if not any(name.casefold() in one for one in known) and not any(one in name for one in meant):
             meant.append(name)
     return f"{text} ({', '.join(meant)})" if meant else text
 
 
-def pronouns(text: str) -> tuple[str, ...]:
-    """The words of a message that mean somebody or something spoken of before, in their order.
+def find_pronouns(text: str) -> tuple[str, ...]:
+    """The pronouns of a message, in order.
 
     >>> pronouns("Does she still like it?")
     ('she', 'it')
@@ -297,30 +286,30 @@ def pronouns(text: str) -> tuple[str, ...]:
     return tuple(match[0] for match in sorted(found, key=lambda match: match.start()))
 
 
-def _names_somebody(text: str) -> bool:
+def _names_person(text: str) -> bool:
     return bool(_CAPITALISED.search(text) or _CHINESE_RELATION.search(text))
 
 
-def _latest(kind: MentionKind, recent: Sequence[str]) -> str | None:
+def _latest_mention(kind: MentionKind, recent: Sequence[str]) -> str | None:
     """The last mention of a kind in the latest message that has one."""
     for message in reversed(recent):
-        fitting = [mention for mention in mentions(message[-_LONGEST:]) if mention.kind == kind]
+        fitting = [mention for mention in find_mentions(message[-_LONGEST:]) if mention.kind == kind]
         if fitting:
             return max(fitting, key=lambda mention: mention.at).text
     return None
 
 
-def mentions(text: str) -> list[Mention]:
-    """What a message speaks of: quoted titles, names, relations, places, plain things, in no order."""
-    places = _found(_PLACE, text, "place") + _found(_CHINESE_PLACE, text, "place")
+def find_mentions(text: str) -> list[Mention]:
+    """The quoted titles, names, relations, places and things in a message, in no order."""
+    places = _find_mentions_of(_PLACE, text, "place") + _find_mentions_of(_CHINESE_PLACE, text, "place")
     taken = {mention.text for mention in places}
     people = [
-        *_found(_CAPITALISED, text, "person"),
-        *_found(_ENGLISH_RELATION, text, "person"),
-        *_found(_CHINESE_RELATION, text, "person"),
-        *_found(_CHINESE_NAME, text, "person"),
+        *_find_mentions_of(_CAPITALISED, text, "person"),
+        *_find_mentions_of(_ENGLISH_RELATION, text, "person"),
+        *_find_mentions_of(_CHINESE_RELATION, text, "person"),
+        *_find_mentions_of(_CHINESE_NAME, text, "person"),
     ]
-    things = _found(_QUOTED, text, "thing") or _found(_THING, text, "thing")
+    things = _find_mentions_of(_QUOTED, text, "thing") or _find_mentions_of(_THING, text, "thing")
     return places + [person for person in people if person.text not in taken and _is_name(person)] + things
 
 
@@ -328,10 +317,103 @@ def _is_name(mention: Mention) -> bool:
     return mention.text.casefold().split()[0] not in STOP_WORDS
 
 
-def _found(pattern: re.Pattern[str], text: str, kind: MentionKind) -> list[Mention]:
+def _find_mentions_of(pattern: re.Pattern[str], text: str, kind: MentionKind) -> list[Mention]:
     mentioned = []
     for match in pattern.finditer(text):
         said = next((group for group in match.groups() if group), match[0]).strip()
         if said.casefold() not in STOP_WORDS:
             mentioned.append(Mention(said, kind, match.start()))
     return mentioned
+
+
+# -- questions about a time as a whole --------------------------------------------------------------------------
+
+
+#: Shorter ranges are searched as usual.
+_SHORTEST_DAYS = 5
+_BEGINNING = date(1, 1, 1)
+
+_EVER = pattern_of(
+    r"\b(?:ever since|since) we (?:first )?(?:met|started|began|got to know)[^?.!]*|\ball (?:this|the) time\b"
+    r"|\b(?:so far|until now)\b"
+    r"|\bfrom the (?:very )?(?:beginning|start)\b|从?(?:我们)?(?:认识|开始聊天?|相识)(?:到现在|至今|以来)"
+    r"|一直以来|这么久以来|从头到现在|到目前为止",
+    re.IGNORECASE,
+)
+_SINCE = pattern_of(r"\b(?:ever )?since\b|(?:以来|至今|到现在|到今天)|自从|打从|之后到现在", re.IGNORECASE)
+_EVENT = pattern_of(
+    r"\b(?P<how>since|after|before|until)\s+(?P<event>[^?.!,]+)"
+    r"|(?:自从|打从|从|自)?(?P<zh_event>[^，。？！,?!、自从]{2,16}?)(?P<zh_how>以来|之后|以后|以前|之前|至今|到现在)",
+    re.IGNORECASE,
+)
+_BEFORE = ("before", "until", "以前", "之前")
+#: Words that a question about a range may contain without asking for anything specific.
+_NEUTRAL = pattern_of(
+    r"\b(?:year|years|month|months|week|weeks|time|times|period|life|things?|stuff|everything|topics?|main|mainly|most|mostly"
+    r"|important|biggest|big|highlights?|events?|please|remember|recall|together|whole|entire|all|overall|general(?:ly)?|kind"
+    r"|short|brief(?:ly)?|quick(?:ly)?|far|really|actually|basically|old|friend|hey|so|then|now|back|two|us|both"
+    r"|know|say|said|conversations?|talks?|chats?|summary|recap|overview|up|went|like|ups|downs|ever|going|gone|lot|much"
+    r"|came|come|been|era|stretch|days?|lately|recently|feel(?:ing)?|felt|mood|spent?|spend)\b"
+    r"|我们|咱们|咱俩|咱|我|你|俩|都|的|了|这|那|在|里头|里面|里|中|期间|当中|一下|下|给|帮|请|吧|呢|啊|呀|吗|嘛|自己|主要|最|大|要紧|重要|事情|事儿|事"
+    r"|生活|日子|时间|时候|时光|阵|段|整整|整个|整|全部|全年|全|一起|一共|有|过|和|跟|与|来|以|至今|到现在|现在|到|底|大概|大致|还|记得|记不记得|话题|哪些|什么"
+    r"|些|啥|个|年|月|天|份|季|老友|老朋友|朋友|嘿|能|可以|不能|是|怎么|怎样|如何|么|简单|简要|好好|概况|情况|状态|心情|经历|自从|从|自|聊天|对话|谈话|会|也|就|之|间|内|想|知道|对|吗|让|把|得",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRangeRequest:
+    """A question about a time range: the range, or the event at one end of it."""
+
+    time_range: TimeRange | None
+    event: str = ""
+    side: Literal["since", "before"] = "since"
+
+    def from_day(self, day: date, today: date) -> TimeRange:
+        """The range, once the day of the event is known."""
+        return TimeRange(day, today) if self.side == "since" else TimeRange(_BEGINNING, day - timedelta(1))
+
+
+def read_range_request(text: str, today: date) -> TimeRangeRequest | None:
+    """The time range that a question is about as a whole; None for any other question."""
+    rest = OVERVIEW.sub(" ", text)
+    if rest == text:
+        return None
+    period, left = _find_range(rest, today)
+    if period is None and (happened := _EVENT.search(rest)):
+        event = (happened["event"] or happened["zh_event"]).strip()
+        how = (happened["how"] or happened["zh_how"]).lower()
+        left = rest[: happened.start()] + " " + rest[happened.end() :]
+        if words.terms(_NEUTRAL.sub(" ", event)):
+            side: Literal["since", "before"] = "before" if how in _BEFORE else "since"
+            return TimeRangeRequest(None, event, side) if _is_neutral(left) else None
+    if period is None or not _is_neutral(left):
+        return None
+    period = TimeRange(period.first, min(period.last, today))
+    return TimeRangeRequest(period) if (period.last - period.first).days + 1 >= _SHORTEST_DAYS else None
+
+
+def parse_range(text: str, today: date) -> TimeRange | None:
+    """A named range: 2026, 2026-03, 2026-03-08, March, last summer, 去年夏天; None for anything else."""
+    if re.fullmatch(r"\d{4}-\d\d?", text.strip()) and range_of(text.strip()) is None:
+        return None
+    # The grammar needs a preposition before a month.
+    return _find_range(f"in {text}", today)[0]
+
+
+def _is_neutral(text: str) -> bool:
+    """Whether these words ask for nothing specific."""
+    return not words.terms(_NEUTRAL.sub(" ", _SINCE.sub(" ", text)))
+
+
+def _find_range(text: str, today: date) -> tuple[TimeRange | None, str]:
+    """The single range that a text names, and the text without it."""
+    if ever := _EVER.search(text):
+        return TimeRange(_BEGINNING, today), text[: ever.start()] + " " + text[ever.end() :]
+    read = [one for one in read_times(text, today) if one.meant or one.kind == "vague"]
+    found = [one for one in read if one.meant] or read[:1]
+    ranges = [one.meant or one.possible[0] for one in join_expressions(text, found)]
+    if len(ranges) != 1:
+        return None, text
+    left = without_times(text, found)
+    return TimeRange(ranges[0].first, today if _SINCE.search(left) else ranges[0].last), left

@@ -1,69 +1,56 @@
 """The order of memories for one question: evidence in, scores out. No store, no clock, no text.
 
-The score of a turn is a weighted sum of parts. Those that come on a scale of their own are turned into
-standard scores over the pool first (z-scores; adding them beats reciprocal-rank fusion, Bruch et al. 2023,
-https://arxiv.org/abs/2210.11934), so that words and vectors weigh what they should. docs/recall.md has the
-formula, where each part comes from, and what it is worth.
+The score of a message is a weighted sum of parts. Those that come on a scale of their own are turned into standard
+scores over the pool first (z-scores; adding them beats reciprocal-rank fusion, Bruch et al. 2023,
+https://arxiv.org/abs/2210.11934), so that words and vectors weigh what they should. docs/recall.md has the formula of
+each part, bench/recall_notes.md what each is worth and what was removed.
 
-Shapes: T terms, P turns in a pool, S sessions. ``counts`` is (T, P): how often each term stands in each turn.
+Shapes: T terms, P messages in a pool, S sessions. ``counts`` is (T, P): how often each term is in each message.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from recall.weights import (
-    HASHED_MODEL,
-    SENTENCE_MODEL,
-    WITH_HASHED,
-    WITH_SENTENCES,
-    WITH_VECTORS,
-    WORDS_ALONE,
-    TalkKind,
-    Weights,
-    WeightTable,
-)
+from recall.weights import BY_MEANING, BY_WORDS, HASHED_MODELS, TalkKind, WeightTable
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
-#: The parts that say something of what stands around a turn.
-_AROUND = frozenset(
-    (
-        "window", "session", "session_best", "summary",
-        "dense_near", "dense_answering", "dense_session", "dense_session_best",
-    )
-)  # fmt: skip
-#: So much correlation of turns that follow each other is chance; so much more, and they are wholly akin.
+ScoreParts = Mapping[str, Floats]
+
+#: The parts that are about what is around a message.
+_AROUND = ("window", "session_best", "summary", "dense_near", "dense_session", "dense_session_best")
+#: So much correlation of neighbouring messages is chance; so much more, and they are wholly alike.
 _BY_CHANCE, _AKIN = 0.07, 0.1
-#: In fewer turns nothing can be said of it.
+#: Of fewer messages the correlation is unknown.
 _FEW_TO_COMPARE = 24
-#: The newest sessions, about so many, are hardly told apart by their age.
+#: The newest sessions, about so many, are hardly distinguished by their age.
 _LATELY = 8.0
-#: What neighbours one and two turns away lend to a turn; and the same of those before it, and of those after it, where
-#: an answer follows what it answers.
-_LENT, _LENT_BY_EARLIER, _LENT_BY_LATER = (0.5, 0.25), (0.7, 0.25), (0.4, 0.1)
+#: What a message gets from the one or two before it, and from those after it: an answer follows what it answers.
+_FROM_EARLIER, _FROM_LATER = (0.7, 0.25), (0.4, 0.1)
+#: Mean words a message at which a history is wholly of one kind.
+_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known about the P turns of a pool, in S sessions, for one question of T terms.
+    """All that is known about the P messages of a pool, in S sessions, for one question of T terms.
 
-    ``of_session`` (P,) is each turn's place among the sessions, ``position`` (P,) its place in its session.
-    ``seqs`` (P,) are the numbers of the turns. ScoreParts that are missing are None. What a turn is, is 0 or 1;
-    ``near`` (a time that the question speaks of) may lie between; ``meant``: spoken by somebody whom it
-    names. ``later`` (S,) is how many sessions were told after each. ``apart``: by how much the nearest turn is more
-    like the question than unrelated sentences are, as a cosine.
-    ``share`` (T,) is the rarity as a share of the sum, over all terms of the question, also those
-    that nobody used. ``mean_length`` is in tokens; ``word_length`` is the same in words, whatever the
-    language. ``clarity``, 0 to 1: how far the embedder tells texts apart.
+    ``seqs`` (P,) are the numbers of the messages, ``of_session`` (P,) the place of each among the sessions,
+    ``position`` (P,) its place in its session. ``near`` (a time that the question speaks of), ``meant`` (its speaker is
+    whom the question names), ``wanted`` (it holds a time or number, and one is asked for) and ``asks`` (it is a
+    question) are between 0 and 1.
+    ``later`` (S,) is how many sessions followed each. ``share`` (T,) is the rarity as a share of the sum over all terms
+    of the question. ``mean_length`` is in tokens, ``word_length`` in words of any language. ``clarity``, 0 to 1, is how
+    far the embedder distinguishes texts, ``trust`` what its vectors count, and ``apart`` by how much the nearest
+    message is more like the question than unrelated sentences are, as a cosine. Parts that are missing are None.
     """
 
     seqs: Numbers
@@ -75,207 +62,138 @@ class Evidence:
     joined: Flags
     of_session: Numbers
     position: Floats
-    session_counts: Floats
-    session_rarity: Floats
-    session_lengths: Floats
     by_user: Floats
     by_assistant: Floats
-    asks: Floats
-    has_time: Floats
-    has_number: Floats
     near: Floats
     meant: Floats
+    wanted: Floats
+    asks: Floats
     later: Floats
     word_length: float
     remark: bool
-    asks_when: bool
-    asks_how_many: bool
-    you_said: bool
     goes_on: bool = False
     clarity: float = 1.0
+    learned: bool = True
     apart: float = 0.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
     summary_similarity: Floats | None = None
     fact_words: Floats | None = None
-    fact_named: Floats | None = None
-
-
-ScoreParts = Mapping[str, Floats]
-#: Chooses the weight of each part by what is known of the situation.
-Weigh = Callable[[Evidence, ScoreParts], Weights]
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Scores (P,) of the turns, (S,) of the sessions, and what each part gave each turn."""
+    """Scores (P,) of the messages, (S,) of the sessions, and what each part gave each message."""
 
     turns: Floats
     sessions: Floats
     parts: ScoreParts
 
 
-def rank(evidence: Evidence, weigh: Weigh) -> Ranked:
-    """Score every turn of the pool, and every session in it."""
-    found = parts(evidence)
-    weights = weigh(evidence, found)
-    weighted = {name: weights[name] * part for name, part in found.items() if weights.get(name)}
-    turns: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
-    return Ranked(turns, _sessions(evidence, found, turns), weighted)
+def rank(evidence: Evidence) -> Ranked:
+    """Score every message of the pool, and every session in it."""
+    weights = weights_for(evidence)
+    weighted = {name: weights[name] * part for name, part in score_parts(evidence).items() if weights.get(name)}
+    scores: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
+    return Ranked(scores, _rank_sessions(evidence, scores), weighted)
 
 
 def level(ranked: Ranked) -> Ranked:
-    """What one of several questions found, so that its best stands as far above the rest as the best of the others."""
+    """The scores of one of several questions, scaled so that each question's best is equally far above its mean."""
     turns, sessions = ranked.turns, ranked.sessions
     above = float(turns.max() - turns.mean()) if len(turns) else 0.0
     return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
-def parts(e: Evidence) -> dict[str, Floats]:
-    """Every part that there is, unweighted.
+def score_parts(e: Evidence) -> dict[str, Floats]:
+    """Every part, unweighted.
 
-    What stands around a turn counts as far as turns that follow each other are of one mind about the question; where
-    they are not, the turn counts by itself (``words_apart``, ``dense_apart``).
+    What is around a message counts as far as neighbouring messages are alike for this question (``cohesion``); where
+    they are not, the message counts by itself (``words_apart``, ``dense_apart``). Vectors count as far as they are
+    clear: an embedder finds a language it does not speak all alike. For a remark they weigh more than words do, so
+    there they fade sooner.
     """
-    plain = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
-    cohesive = np.float32(cohesion(plain, e.similarity, e.joined))
-    found = _of_words(e, plain) | _of_vectors(e) | _of_kind(e)
-    for name in _AROUND & found.keys():
-        found[name] = found[name] * cohesive
-    found["words_apart"] = found["words"] * (1 - cohesive)
-    if "dense" in found:
-        found["dense_apart"] = found["dense"] * (1 - cohesive)
-    return found
-
-
-def _of_words(e: Evidence, plain: Floats) -> dict[str, Floats]:
-    long = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=2.0, b=1.0)
+    words = bm25(e.counts, e.rarity, e.lengths, e.mean_length, k1=1.2, b=0.6)
+    around = np.float32(cohesion(words, e.similarity, e.joined))
     found = {
-        "words": plain,
-        "words_long": long,
-        "window": _window(e),
+        "words": words,
         "coverage": (e.share[:, None] * (e.counts > 0)).sum(axis=0),
-        "session": session_words(e)[e.of_session],
-        "session_best": over_sessions(plain, e.of_session, len(e.session_lengths), "max")[e.of_session],
+        "window": _score_window(e),
+        "session_best": best_of_sessions(words, e.of_session, len(e.later))[e.of_session],
     }
     if e.summary_words is not None:
         found["summary"] = e.summary_words[e.of_session]
     if e.fact_words is not None:
         found["facts"] = e.fact_words
-    found = _standard(found)
-    if e.fact_named is not None:
-        found["fact_named"] = e.fact_named
-    return found
+    if e.similarity is not None:
+        above = e.similarity - e.similarity.mean()
+        found["dense"] = e.similarity
+        found["dense_near"] = from_neighbours(above, e.joined, _FROM_EARLIER, _FROM_LATER)
+        found["dense_session"] = mean_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
+        found["dense_session_best"] = best_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
+    found = dict(zip(found, z(np.stack(list(found.values()))), strict=True))
+    clear = np.float32(e.clarity**2 if e.remark else e.clarity)
+    for name in found:
+        found[name] *= (clear if name.startswith("dense") else 1) * (around if name in _AROUND else 1)
+    found |= {f"{name}_apart": found[name] * (1 - around) for name in ("words", "dense") if name in found}
+    return found | {
+        "near": e.near,
+        "meant": e.meant,
+        "wanted": e.wanted,
+        "asks": e.asks,
+        "by_user": e.by_user,
+        "length": np.log1p(e.lengths),
+        "length_own": _relative_length(e),
+        "opening": (e.position == 0).astype(np.float32),
+        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32) * np.float32(e.goes_on),
+    }
 
 
-def _standard(found: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The standard scores of each part."""
-    return dict(zip(found, z(np.stack(list(found.values()))), strict=True))
-
-
-def _window(e: Evidence) -> Floats:
-    """BM25 of each turn read as one text with the two turns on each side."""
+def _score_window(e: Evidence) -> Floats:
+    """BM25 of each message read as one text with the two messages on each side."""
     counts = e.counts + from_neighbours(e.counts, e.joined, (1.0, 1.0))
     lengths = e.lengths + from_neighbours(e.lengths, e.joined, (1.0, 1.0))
     mean = float(lengths.mean()) if len(lengths) else 1.0
     return bm25(counts, e.rarity, lengths, mean, k1=2.0, b=1.0)
 
 
-def session_words(e: Evidence) -> Floats:
-    """(S,) BM25 of whole sessions."""
-    mean = float(e.session_lengths.mean()) if len(e.session_lengths) else 1.0
-    return bm25(e.session_counts, e.session_rarity, e.session_lengths, mean, k1=1.2, b=0.75)
-
-
-def _of_vectors(e: Evidence) -> dict[str, Floats]:
-    """The vectors count as far as they are clear: an embedder finds a language it does not speak all alike.
-
-    For a remark they weigh more than words do, so there they fall silent sooner.
-    """
-    if e.similarity is None:
-        return {}
-    sessions, above = len(e.session_lengths), e.similarity - e.similarity.mean()
-    found = {
-        "dense": e.similarity,
-        "dense_near": from_neighbours(above, e.joined, _LENT),
-        "dense_answering": from_neighbours(above, e.joined, _LENT_BY_EARLIER, _LENT_BY_LATER),
-        "dense_session": over_sessions(e.similarity, e.of_session, sessions, "mean")[e.of_session],
-        "dense_session_best": over_sessions(e.similarity, e.of_session, sessions, "max")[e.of_session],
-    }
-    clear = np.float32(e.clarity**2 if e.remark else e.clarity)
-    return {name: part * clear for name, part in _standard(found).items()}
-
-
-def _of_kind(e: Evidence) -> dict[str, Floats]:
-    """What a turn is, and whether that is what the question wants."""
-    return {
-        "near": e.near,
-        "meant": e.meant,
-        "by_user": e.by_user,
-        "you_said": e.by_assistant * np.float32(e.you_said),
-        "length": np.log1p(e.lengths),
-        "length_own": _length_own(e),
-        "asks": e.asks,
-        "time_wanted": e.has_time * np.float32(e.asks_when),
-        "number_wanted": e.has_number * np.float32(e.asks_how_many),
-        "opening": (e.position == 0).astype(np.float32),
-        "early": 1.0 / (1.0 + e.position),
-        "newer": -np.log(_LATELY + e.later)[e.of_session].astype(np.float32) * np.float32(e.goes_on),
-    }
-
-
-def _sessions(e: Evidence, found: ScoreParts, turns: Floats) -> Floats:
-    """A session is as good as its best turn, and better for its words as a whole and for its summary."""
-    best = over_sessions(turns, e.of_session, len(e.session_lengths), "max")
-    score = z(best) + 0.3 * z(session_words(e))
+def _rank_sessions(e: Evidence, scores: Floats) -> Floats:
+    """A session is as good as its best message, and better for its summary."""
+    score = z(best_of_sessions(scores, e.of_session, len(e.later)))
     for summary in (e.summary_words, e.summary_similarity):
         if summary is not None:
             score = score + 0.2 * z(summary)
     return score
 
 
-def _length_own(e: Evidence) -> Floats:
-    """How much longer a turn is than the others of whoever spoke it: a companion that talks more knows no more."""
-    long: Floats = np.log1p(e.lengths)
-    own = long.copy()
+def _relative_length(e: Evidence) -> Floats:
+    """How much longer a message is than others of its speaker: a companion that talks more knows no more."""
+    lengths: Floats = np.log1p(e.lengths)
+    relative = lengths.copy()
     speaker = e.by_user + 2 * e.by_assistant
     for one in (0, 1, 2):
-        mine = speaker == one
-        if mine.any():
-            own[mine] -= long[mine].mean()
-    return own
+        own = speaker == one
+        if own.any():
+            relative[own] -= lengths[own].mean()
+    return relative
 
 
 # -- weights -----------------------------------------------------------------------------------------------
 
 
-#: The weights that fit an embedder; any other is a model that has learnt.
-_BY_MODEL: Mapping[str, WeightTable] = {HASHED_MODEL: WITH_HASHED, SENTENCE_MODEL: WITH_SENTENCES}
-#: Mean words a turn at which a history is wholly of one kind.
-_TALK, _WORK, _LONG = math.log(20), math.log(70), math.log(200)
+def has_learnt(model: str) -> bool:
+    """Whether the vectors of a model are of meanings it learnt, and not of hashed words."""
+    return model not in HASHED_MODELS
 
 
-def weigh(evidence: Evidence, parts: ScoreParts) -> Weights:
-    """The weight of each part for this question in this history, with the vectors of a model that has learnt."""
-    return _weights(WITH_VECTORS, evidence, parts)
+def weights_for(evidence: Evidence) -> dict[str, float]:
+    """The weight of each part for this question in this history."""
+    table = BY_MEANING if evidence.learned and evidence.similarity is not None else BY_WORDS
+    return blend_weights(table, kinds_of(evidence.word_length, remark=evidence.remark))
 
 
-def weigher(model: Callable[[], str]) -> Weigh:
-    """Weights that fit the vectors of a model, of which the name is asked for when something is weighed."""
-
-    def weighed(evidence: Evidence, parts: ScoreParts) -> Weights:
-        return _weights(_BY_MODEL.get(model(), WITH_VECTORS), evidence, parts)
-
-    return weighed
-
-
-def _weights(with_vectors: WeightTable, evidence: Evidence, parts: ScoreParts) -> Weights:
-    table = with_vectors if "dense" in parts else WORDS_ALONE
-    return blended(table, shares(evidence.word_length, remark=evidence.remark))
-
-
-def blended(table: WeightTable, kinds: Mapping[TalkKind, float]) -> dict[str, float]:
-    """Weights between those of several kinds; a kind's part that is not in the table counts nothing."""
+def blend_weights(table: WeightTable, kinds: Mapping[TalkKind, float]) -> dict[str, float]:
+    """Weights between those of several kinds; a part that is not in a kind's table counts nothing there."""
     weights: dict[str, float] = {}
     for kind, share in kinds.items():
         for name, weight in table[kind].items():
@@ -283,31 +201,29 @@ def blended(table: WeightTable, kinds: Mapping[TalkKind, float]) -> dict[str, fl
     return weights
 
 
-def shares(word_length: float, *, remark: bool) -> dict[TalkKind, float]:
-    """How far a history is of each kind, by the mean number of words in its turns; the shares sum to 1."""
+def kinds_of(word_length: float, *, remark: bool) -> dict[TalkKind, float]:
+    """How far a history is of each kind, by the mean number of words in its messages; the shares sum to 1."""
     short: TalkKind = "remark" if remark else "talk"
     length = math.log(max(word_length, 1.0))
     if length <= _TALK:
         return {short: 1.0}
     if length <= _WORK:
-        worked = (length - _TALK) / (_WORK - _TALK)
-        return {short: 1.0 - worked, "work": worked}
-    paged = min(1.0, (length - _WORK) / (_LONG - _WORK))
-    return {"work": 1.0 - paged, "long": paged}
+        work = (length - _TALK) / (_WORK - _TALK)
+        return {short: 1.0 - work, "work": work}
+    long = min(1.0, (length - _WORK) / (_LONG - _WORK))
+    return {"work": 1.0 - long, "long": long}
 
 
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
 def rarity(holding: Floats, total: int) -> Floats:
-    """idf of Robertson and Spärck Jones, kept positive as Lucene does: ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """Idf of Robertson and Spärck Jones, kept positive as Lucene does: ln(1 + (N - n + 0.5) / (n + 0.5))."""
     weights: Floats = np.log1p((total - holding + 0.5) / (holding + 0.5)).astype(np.float32)
     return weights
 
 
-def bm25(
-    counts: Floats, weights: Floats, lengths: Floats, mean_length: float, *, k1: float, b: float
-) -> Floats:
+def bm25(counts: Floats, weights: Floats, lengths: Floats, mean_length: float, *, k1: float, b: float) -> Floats:
     """BM25 (Robertson and Zaragoza 2009), the sum over terms of idf * tf * (k1 + 1) / (tf + k1 * norm)."""
     norm = k1 * (1.0 - b + b * lengths / max(mean_length, 1.0))
     # A turn without a single token has length 0, which b = 1 turns into 0 / 0.
@@ -348,16 +264,19 @@ def z(scores: Floats) -> Floats:
     return standard
 
 
-def over_sessions(scores: Floats, of_session: Numbers, sessions: int, how: Literal["max", "mean"]) -> Floats:
-    """(S,) the greatest or the mean score of each session's turns in the pool; the least of all for one without."""
+def best_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
+    """(S,) the greatest score of each session's messages in the pool; the least of all for one without."""
+    best = np.full(sessions, scores.min() if len(scores) else 0.0, np.float32)
+    np.maximum.at(best, of_session, scores.astype(np.float32))
+    return best
+
+
+def mean_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
+    """(S,) the mean score of each session's messages in the pool; the least of all for one without."""
     least = float(scores.min()) if len(scores) else 0.0
-    if how == "max":
-        best = np.full(sessions, least, np.float32)
-        np.maximum.at(best, of_session, scores.astype(np.float32))
-        return best
-    held = np.bincount(of_session, minlength=sessions)
+    present = np.bincount(of_session, minlength=sessions)
     total = np.bincount(of_session, scores, minlength=sessions)
-    mean: Floats = np.where(held > 0, total / np.maximum(held, 1), least).astype(np.float32)
+    mean: Floats = np.where(present > 0, total / np.maximum(present, 1), least).astype(np.float32)
     return mean
 
 

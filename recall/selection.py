@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from domain.languages import estimate
-from domain.recollection import FactMark, RecalledFact, RecalledSummary, RecalledTurn, RecallLimits, Why
-from domain.records import PREFIX, Summary, Turn
-from domain.text import as_memory, encoded, memory_text, seconds_of
-from recall.known_facts import KnownFacts, cost_of, cost_of_facts, cost_of_marks
+from domain.quotations import as_memory, memory_text
+from domain.recollection import Annotation, RecalledFact, RecalledMessage, RecalledSummary, RecallLimits, Why
+from domain.records import PREFIX, Message, Summary
+from domain.text import encode_json
+from language.calendar import seconds_of
+from language.scripts import estimate
+from language.words import matching_forms
+from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
+from recall.candidates import Candidates, MessageTable
+from recall.passages import LONG, excerpt, size_of
 from recall.ranking import Floats, Ranked
-from recall.searching import Searched
-from recall.turn_table import TurnTable
-from recall.words import LONG, excerpt, forms, size_of
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
@@ -51,7 +53,7 @@ Day = tuple[str, str]
 class RankedSearch:
     """What one question found, ranked."""
 
-    searched: Searched
+    searched: Candidates
     ranked: Ranked
 
 
@@ -59,7 +61,7 @@ class RankedSearch:
 class Selected:
     """What is handed over: ``turns`` and ``facts``, ``summaries`` best first, and the ids of the hits, best first."""
 
-    turns: tuple[RecalledTurn, ...] = ()
+    turns: tuple[RecalledMessage, ...] = ()
     summaries: tuple[RecalledSummary, ...] = ()
     hits: tuple[str, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
@@ -70,21 +72,21 @@ class _Laid:
     """What could be handed over of what was said: the turns of rows, best first, as they would stand in a prompt."""
 
     best: Mapping[int, _Best]
-    read: Mapping[int, Turn]
+    read: Mapping[int, Message]
     said: Mapping[int, str]
     around: Mapping[int, Sequence[int]]
-    marks: Mapping[str, tuple[FactMark, ...]]
+    marks: Mapping[str, tuple[Annotation, ...]]
     cost: Mapping[int, int]
     why: Mapping[int, Why]
-    told: Sequence[str]
+    recorded: Sequence[str]
 
     def chosen(self, budget: int) -> dict[int, bool]:
         """The rows that the budget has room for, and whether each is a hit."""
         days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
         ranked = [row for row in self.best if row in self.read]
-        return choose(ranked, self.around, self.cost, budget, days, self.told)
+        return choose(ranked, self.around, self.cost, budget, days, self.recorded)
 
-    def turn(self, row: int, hit: bool) -> RecalledTurn:
+    def turn(self, row: int, hit: bool) -> RecalledMessage:
         """One of them."""
         turn, why = self.read[row], self.why[row] if hit else None
         return _recalled(turn, self.said[row], why, self.marks.get(turn.text_id, ()))
@@ -120,7 +122,7 @@ class Selector:
     def __init__(
         self,
         archive: Repositories,
-        table: TurnTable,
+        table: MessageTable,
         limits: RecallLimits,
         known: KnownFacts,
         present: int | None = None,
@@ -142,13 +144,14 @@ class Selector:
         summaries = self._summaries(searches)
         laid = self._laid(searches, [one.session_id for one in summaries])
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
-        marked = bool(laid.marks) or any(one.marks for one in summaries)
+        marked = bool(laid.marks) or any(one.annotations for one in summaries)
         turns = self._turns(laid, left - cost_of_facts(offered, marked=marked))
         untold = self._untold(offered, turns)
         if len(untold) < len(offered):
             turns = self._turns(laid, left - cost_of_facts(untold, marked=marked))
             untold = self._untold(untold, turns)
-        hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: -turn.why.score)
+        place = {laid.read[row].text_id: at for at, row in enumerate(laid.best) if row in laid.read}
+        hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: place[turn.text_id])
         return Selected(turns, summaries, tuple(turn.text_id for turn in hits), tuple(untold))
 
     def _offered(self, facts: Sequence[RecalledFact]) -> list[RecalledFact]:
@@ -160,10 +163,10 @@ class Selector:
                 left -= cost
         return kept
 
-    def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledTurn]) -> list[RecalledFact]:
+    def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledMessage]) -> list[RecalledFact]:
         """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
         known = self._known
-        return [fact for fact in facts if fact.text_id in known.newer or not known.is_told(fact, turns)]
+        return [fact for fact in facts if fact.text_id in known.newer or not known.is_covered(fact, turns)]
 
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
@@ -177,7 +180,7 @@ class Selector:
             for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
         for found in searches if len(searches) > 1 else ():
-            if found.searched.asked.by_itself:
+            if found.searched.asked.alone:
                 _count_both(best, found)
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
@@ -185,27 +188,23 @@ class Selector:
             count = cut([best[row].score for row in order], count)
         return {row: best[row] for row in order[:count]}
 
-    def _laid(self, searches: Sequence[RankedSearch], told: Sequence[str]) -> _Laid:
+    def _laid(self, searches: Sequence[RankedSearch], recorded: Sequence[str]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_turns(searches)
         read = self._read(best)
         around = {row: self._company(row, read[row]) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
-        said = {
-            row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()
-        }
-        marks = self._known.marks(read.values(), self._answered(read)) if self._known else {}
-        told_of = {row: cost_of_marks(marks.get(turn.text_id, ())) for row, turn in read.items()}
+        said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
+        marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known else {}
+        told_of = {row: cost_of_annotations(marks.get(turn.text_id, ())) for row, turn in read.items()}
         cost = {row: cost_of_text(text) + told_of[row] for row, text in said.items()}
         why = {row: _why(one, read[row].words) for row, one in best.items() if row in read}
-        return _Laid(best, read, said, around, marks, cost, why, told)
+        return _Laid(best, read, said, around, marks, cost, why, recorded)
 
-    def _answered(self, read: Mapping[int, Turn]) -> dict[str, str]:
+    def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
-        before = {
-            row: int(self._table.previous[row]) for row, turn in read.items() if turn.role == "assistant"
-        }
+        before = {row: int(self._table.previous[row]) for row, turn in read.items() if turn.role == "assistant"}
         asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
         return {
             read[row].text_id: asked[near].text_id
@@ -213,19 +212,17 @@ class Selector:
             if near in asked and asked[near].role == "user"
         }
 
-    def _turns(self, laid: _Laid, budget: int) -> tuple[RecalledTurn, ...]:
+    def _turns(self, laid: _Laid, budget: int) -> tuple[RecalledMessage, ...]:
         chosen = laid.chosen(budget)
         return tuple(laid.turn(row, chosen[row]) for row in self._oldest_first(chosen, laid.read))
 
-    def _read(self, rows: Iterable[int]) -> dict[int, Turn]:
+    def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {
-            turn.seq: as_memory(turn) for turn in self._archive.messages.numbered(sorted(numbers.values()))
-        }
+        read = {turn.seq: as_memory(turn) for turn in self._archive.messages.by_number(sorted(numbers.values()))}
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
-    def _company(self, row: int, turn: Turn) -> list[int]:
+    def _company(self, row: int, turn: Message) -> list[int]:
         """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
         said = turn.words.strip()
         if size_of(said) >= _SHORT:
@@ -234,17 +231,17 @@ class Selector:
         return [int(beside)] if beside >= 0 else []
 
     def _told(self, row: int) -> tuple[int, int]:
-        """Where a turn was told: its session, and its place in it."""
+        """Where a turn was said: its session, and its place in it."""
         return int(self._table.session[row]), int(self._table.place[row])
 
-    def _oldest_first(self, rows: Iterable[int], texts: Mapping[int, Turn]) -> list[int]:
-        """By when it was told; inside a session as it was told, even where the clock was set back meanwhile."""
+    def _oldest_first(self, rows: Iterable[int], texts: Mapping[int, Message]) -> list[int]:
+        """By when it was said; inside a session in its order, even where the clock was set back meanwhile."""
         latest: dict[int, float] = {}
-        told: dict[int, float] = {}
+        spoken_at: dict[int, float] = {}
         for row in sorted(rows, key=self._told):
             session, _ = self._told(row)
-            told[row] = latest[session] = max(latest.get(session, 0.0), seconds_of(texts[row].timestamp))
-        return sorted(told, key=lambda row: (told[row], self._told(row)))
+            spoken_at[row] = latest[session] = max(latest.get(session, 0.0), seconds_of(texts[row].timestamp))
+        return sorted(spoken_at, key=lambda row: (spoken_at[row], self._told(row)))
 
     def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
         best: dict[int, _Best] = {}
@@ -258,8 +255,8 @@ class Selector:
         texts = self._archive.summaries.of_sessions(order)
         known = [(texts[session], best[session]) for session in order if session in texts]
         read = [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]]
-        marks = self._known.marks_of_summaries({one.session_id: one.text for one in read})
-        marked = [replace(one, marks=marks.get(one.session_id, ())) for one in read]
+        marks = self._known.annotations_of_summaries({one.session_id: one.text for one in read})
+        marked = [replace(one, annotations=marks.get(one.session_id, ())) for one in read]
         return _fitting(marked, self._limits.tokens)
 
 
@@ -268,9 +265,9 @@ def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[Recalle
     kept: list[RecalledSummary] = []
     texts, all_told = int(budget * _SUMMARIES), int(budget * _MARKED_SUMMARIES)
     for one in summaries:
-        text, told = cost_alone(one.text), _cost_of_summary(one)
-        if text <= texts and told <= all_told:
-            texts, all_told = texts - text, all_told - told
+        text, summary = cost_alone(one.text), _cost_of_summary(one)
+        if text <= texts and summary <= all_told:
+            texts, all_told = texts - text, all_told - summary
             kept.append(one)
     return tuple(kept)
 
@@ -301,7 +298,7 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
 
 def _cost_of_summary(summary: RecalledSummary) -> int:
     """Tokens of a record that holds nothing but this summary with its marks."""
-    return cost_alone(summary.text) + cost_of_marks(summary.marks)
+    return cost_alone(summary.text) + cost_of_annotations(summary.annotations)
 
 
 def _above(found: RankedSearch) -> Floats:
@@ -327,28 +324,28 @@ def _why(best: _Best, said: str) -> Why:
     searched, ranked = best.found.searched, best.found.ranked
     counts = searched.pool.counts[:, best.at].tolist()
     terms = tuple(term for term, count in zip(searched.terms, counts, strict=True) if count)
-    shared = forms(said, frozenset(terms)) or terms
+    shared = matching_forms(said, frozenset(terms)) or terms
     parts = tuple((name, round(part.item(best.at), 4)) for name, part in ranked.parts.items())
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Turn, said: str, why: Why | None, marks: tuple[FactMark, ...]) -> RecalledTurn:
+def _recalled(turn: Message, said: str, why: Why | None, marks: tuple[Annotation, ...]) -> RecalledMessage:
     cut = said != turn.words
-    return RecalledTurn(
+    return RecalledMessage(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, why is not None,
         why or _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
     )  # fmt: skip
 
 
-class _Purse:
-    """What is left of the budget. A record is paid for once, with the first that is told in it.
+class _Budget:
+    """What is left of the budget. A record is paid for once, with the first that is in it.
 
-    ``told`` are sessions of which a record is paid for already.
+    ``recorded`` are sessions of which a record is paid for already.
     """
 
-    def __init__(self, left: int, told: Iterable[str] = ()) -> None:
+    def __init__(self, left: int, recorded: Iterable[str] = ()) -> None:
         self._left = left
-        self._told = set(told)
+        self._told = set(recorded)
         self._days: set[Day] = set()
 
     def pay(self, cost: int, day: Day | None) -> bool:
@@ -371,16 +368,16 @@ def choose(
     cost: Mapping[int, int],
     budget: int,
     days: Mapping[int, Day] | None = None,
-    told: Iterable[str] = (),
+    recorded: Iterable[str] = (),
 ) -> dict[int, bool]:
     """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
 
     ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days``
-    the record in which each stands, ``told`` the sessions that have a record anyway.
+    the record in which each stands, ``recorded`` the sessions that have a record anyway.
     A hit that does not fit is passed over, so that one long turn does not shut out the rest.
     """
     taken: dict[int, bool] = {}
-    of, purse = days or {}, _Purse(budget, told)
+    of, purse = days or {}, _Budget(budget, recorded)
     for row in ranked:
         if row not in taken and not purse.pay(cost[row], of.get(row)):
             continue
@@ -393,7 +390,7 @@ def choose(
 
 def cost_of_text(text: str) -> int:
     """Tokens of this text in a record, written as it stands in a prompt."""
-    return ENTRY + estimate(encoded(text))
+    return ENTRY + estimate(encode_json(text))
 
 
 def cost_alone(text: str) -> int:

@@ -12,18 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from domain.fading import FadedText, ForgetLimit, Leaf
-from domain.records import Summary, Turn
-from domain.tree import LIFE
-from storage.messages import Messages
-from storage.sqlite.database import Database, Row, Transaction, instant
-from storage.stamp import Stamp
-from storage.summaries import Summaries
+from domain.records import Message, Summary
+from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
+from storage.engine import Stamp, instant
+from storage.messages import Messages, Summaries
+from storage.sqlite.database import Database, Row, Transaction
 from storage.text_index import TextIndex
 
 _SLICE = 5_000
-_IS_FADED = "EXISTS (SELECT 1 FROM faded f WHERE f.text_id = {0})"
-_TURNS = f"c.withheld = 0 AND c.standin = 0 AND NOT {_IS_FADED.format('c.text_id')}"
+_IS_FADED = "EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
+_TURNS = f"c.hidden = 0 AND c.demo = 0 AND NOT {_IS_FADED.format('c.text_id')}"
 _SUMMARIES = f"m.summary <> '' AND NOT {_IS_FADED.format('m.session_id')}"
 #: The turns and sessions that never fade, by name.
 _KEPT = f"""
@@ -39,7 +37,7 @@ kept_session (session_id) AS (
 kept_turn (seq) AS (
     SELECT t.turn FROM fact_turn t JOIN fact f ON f.seq = t.fact WHERE f.kept = 1
     UNION SELECT t.turn FROM line_turn t JOIN line_evidence e ON e.seq = t.line
-        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.image = e.image AND instr(e.line, trim(p.text)) > 0)
+        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.persona = e.persona AND instr(e.line, trim(p.text)) > 0)
     UNION SELECT c.seq FROM conversation c JOIN visit v USING (text_id) WHERE v.never_delete = 1
     UNION SELECT seq FROM conversation WHERE chapter IN (SELECT seq FROM kept_chapter)
 )
@@ -60,7 +58,7 @@ ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place 
 
 
 class Archive:
-    """Reads and writes the table ``faded``."""
+    """Reads and writes the table ``archived_memory``."""
 
     def __init__(
         self, database: Database, index: TextIndex, messages: Messages, summaries: Summaries, stamp: Stamp
@@ -73,7 +71,7 @@ class Archive:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def searched(self) -> int:
+    def count_searched(self) -> int:
         """How many memories can be found: messages, and summaries of sessions."""
         query = (
             f"SELECT (SELECT count(*) FROM conversation c WHERE {_TURNS})"
@@ -81,30 +79,30 @@ class Archive:
         )
         return int(self._database.run(query)[0][0])
 
-    def next(self, limit: ForgetLimit) -> list[Leaf]:
+    def next_batch(self, limit: ForgetLimit) -> list[Leaf]:
         """What is archived in the next step; nothing while no more is searched than may be, or all of it is kept."""
-        step = limit.step(self.searched()) if limit.most else 0
-        return self.first(step) if step else []
+        step = limit.step(self.count_searched()) if limit.most else 0
+        return self.oldest_visited(step) if step else []
 
-    def first(self, most: int) -> list[Leaf]:
+    def oldest_visited(self, most: int) -> list[Leaf]:
         """What would be archived first: visited longest ago, then least often, then the oldest."""
-        return [_leaf(row) for row in self._database.run(_LEAVES, most)]
+        return [_read_leaf(row) for row in self._database.run(_LEAVES, most)]
 
     def all(self) -> Mapping[str, str]:
         """What is archived, and since when, by name."""
-        rows = self._database.run("SELECT text_id, stored_at FROM faded ORDER BY text_id")
+        rows = self._database.run("SELECT text_id, stored_at FROM archived_memory ORDER BY text_id")
         return {row[0]: row[1] for row in rows}
 
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether anything is archived."""
-        return bool(self._database.run("SELECT 1 FROM faded LIMIT 1"))
+        return bool(self._database.run("SELECT 1 FROM archived_memory LIMIT 1"))
 
     def texts(self) -> Iterator[list[FadedText]]:
         """The texts of all archived messages, in batches."""
         after = 0
         query = (
             "SELECT c.seq, c.session_id, c.timestamp, c.text FROM conversation c"
-            f" WHERE {_IS_FADED.format('c.text_id')} AND c.withheld = 0 AND c.standin = 0 AND c.seq > ?"
+            f" WHERE {_IS_FADED.format('c.text_id')} AND c.hidden = 0 AND c.demo = 0 AND c.seq > ?"
             f" ORDER BY c.seq LIMIT {_SLICE}"
         )
         while texts := [FadedText(*row) for row in self._database.run(query, after)]:
@@ -119,12 +117,12 @@ class Archive:
         with self._database.write() as tx:
             rows = [(leaf.name, now, instant(now)) for leaf in leaves]
             columns = "(text_id, stored_at, instant) VALUES (?, ?, ?) ON CONFLICT (text_id) DO NOTHING"
-            tx.many(f"INSERT INTO faded {columns}", rows)
-            turns, summaries = self._named([leaf.name for leaf in leaves])
+            tx.many(f"INSERT INTO archived_memory {columns}", rows)
+            turns, summaries = self._find_named([leaf.name for leaf in leaves])
             self._index.remove_turns(tx, turns)
             for summary in summaries:
                 self._index.remove_summary(tx, summary)
-            self._messages.moved(tx)
+            self._messages.note_moves(tx)
 
     def restore(self, names: Sequence[str]) -> None:
         """Let these be found again, with the summaries of the sessions that they are of."""
@@ -133,21 +131,21 @@ class Archive:
 
     def bring_back(self, tx: Transaction, names: Sequence[str]) -> None:
         """The same in a transaction that is under way."""
-        turns, _ = self._named(names)
+        turns, _ = self._find_named(names)
         back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
-        tx.many("DELETE FROM faded WHERE text_id = ?", [(name,) for name in back])
-        turns, summaries = self._named(back)
+        tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in back])
+        turns, summaries = self._find_named(back)
         self._index.add_turns(tx, turns)
         for summary in summaries:
             self._index.add_summary(tx, summary)
-        self._messages.moved(tx)
+        self._messages.note_moves(tx)
 
-    def _named(self, names: Sequence[str]) -> tuple[list[Turn], list[Summary]]:
+    def _find_named(self, names: Sequence[str]) -> tuple[list[Message], list[Summary]]:
         """The messages, and the summaries of the sessions, with these names."""
         summaries = (self._summaries.of(name) for name in names)
         return self._messages.with_ids(names), [one for one in summaries if one and one.summary]
 
 
-def _leaf(row: Row) -> Leaf:
+def _read_leaf(row: Row) -> Leaf:
     name, session_id, timestamp, text, visit_count, last_visit, is_session = row
     return Leaf(name, session_id, timestamp, text, visit_count, last_visit, bool(is_session))

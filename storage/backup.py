@@ -1,26 +1,34 @@
-"""A backup is one file: a whole copy of the database, from which everything else is made.
+"""Backups: a copy of the database in one file, and the whole memory as plain rows in one JSON document.
 
-The images lie in it as versions, vectors as bytes, so that one file holds the friend. It holds one memory, that of its
-folder: what lies below of other people is no part of it, and restoring leaves that alone. Promises: a backup may be
-made while another program chats; it is checked before it counts, in its shape and in every value; restoring keeps what
-was there, under another name.
+    {"format": "old-friend", "version": 1, "schema": 1, "tables": {"session": [{...}, ...], "conversation": [...], ...}}
+
+The database is the friend: the personas are in it as versions, vectors as bytes, and everything else is made from it.
+Guarantees: a backup may be made while another program chats, and is of one moment; it is checked before it counts, in
+its schema and in every value; restoring keeps what was there under another name, and leaves other people's memories
+alone; a document that is cut off, of another schema, or holds what cannot be, is refused before anything is replaced.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TextIO
 
 from domain import errors
-from domain.files import make_private, put_in_place
+from domain.files import make_private, put_in_place, storage_error, write_file
 from storage.owner import Owner
-from storage.sqlite.copies import copy_database, examine
+from storage.sqlite import schema
+from storage.sqlite.copies import PlainRow, check_copy, copy_database, exported_tables, plain_rows, write_rows
 from storage.sqlite.database import as_ours
 
-_DATABASE = "memory.db"
+#: The file of a memory in its folder.
+DATABASE = "memory.db"
 
 
 def back_up(folder: Path, target: Path) -> int:
@@ -41,7 +49,7 @@ def back_up(folder: Path, target: Path) -> int:
 
 def copy_of(folder: Path, target: Path, copy: Path) -> None:
     """Copy the database of a data directory, of one moment and examined, on the way to a new ``target``."""
-    source = folder / _DATABASE
+    source = folder / DATABASE
     if not source.exists():
         raise errors.StorageError("backup.nothing", path=str(folder))
     if target.exists():
@@ -50,20 +58,20 @@ def copy_of(folder: Path, target: Path, copy: Path) -> None:
     make_private(copy)
     with as_ours(source):
         copy_database(source, copy)
-        examine(copy)
+        check_copy(copy)
 
 
 def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path | None:
     """Put a backup in the place of a memory. Returns where the former database lies now, None where there was none.
 
-    The index is made anew from it, and the images are laid into their files. Raises DataInUse, Damaged, NewerSchema.
+    The index is rebuilt from it, and the personas are laid into their files. Raises DataInUse, Damaged, NewerSchema.
     """
     if not backup.exists():
         raise errors.StorageError("backup.missing", path=str(backup))
     with as_ours(backup):
-        examine(backup)
+        check_copy(backup)
     with Owner(folder, clock):
-        unfinished = folder / f".{_DATABASE}.restored"
+        unfinished = folder / f".{DATABASE}.restored"
         shutil.copyfile(backup, unfinished)
         make_private(unfinished)
         return lay_in_place(unfinished, folder)
@@ -75,16 +83,16 @@ def lay_in_place(unfinished: Path, folder: Path) -> Path | None:
     os.fsync(descriptor)
     os.close(descriptor)
     former = _set_aside(folder)
-    put_in_place(unfinished, folder / _DATABASE)
+    put_in_place(unfinished, folder / DATABASE)
     return former
 
 
 def _set_aside(folder: Path) -> Path | None:
-    """Give what is there other names: the images first, so that they are never taken for edits of the restored ones."""
+    """Rename what is there: the personas first, so that they are never taken for edits of the restored ones."""
     number = 1
     while any(folder.glob(f"*.before-restore-{number}*")):
         number += 1
-    persona, database = folder / "persona", folder / _DATABASE
+    persona, database = folder / "persona", folder / DATABASE
     if persona.exists():
         persona.rename(folder / f"persona.before-restore-{number}")
     shutil.rmtree(folder / "vectors", ignore_errors=True)
@@ -96,3 +104,69 @@ def _set_aside(folder: Path) -> Path | None:
         if beside.exists():
             beside.rename(former.with_name(former.name + end))
     return former
+
+
+FORMAT, VERSION = "old-friend", 1
+
+
+def write_portable(folder: Path, target: Path, clock: Callable[[], datetime]) -> int:
+    """Write the memory of a data directory into a new file. Returns how many rows.
+
+    Raises StorageError (``backup.exists``, ``backup.nothing``), Damaged, DiskFull, ReadOnly.
+    """
+    copy = target.with_name(f".{target.name}.rows")
+    unfinished = target.with_name(f".{target.name}.new")
+    try:
+        copy_of(folder, target, copy)
+        with as_ours(copy), closing(sqlite3.connect(copy)) as connection:
+            make_private(unfinished)
+            with unfinished.open("w", encoding="utf-8") as file:
+                written = _write_rows(connection, file, clock())
+                file.flush()
+                os.fsync(file.fileno())
+        put_in_place(unfinished, target)
+    except OSError as fault:
+        raise storage_error(fault, target) from fault
+    finally:
+        for rest in (copy, unfinished):
+            with suppress(OSError):
+                rest.unlink()
+    return written
+
+
+def _write_rows(connection: sqlite3.Connection, file: TextIO, now: datetime) -> int:
+    head = {"format": FORMAT, "version": VERSION, "schema": schema.version_of(connection)}
+    head["written"] = now.isoformat(timespec="seconds")
+    file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "tables": {')
+    written = 0
+    for place, table in enumerate(exported_tables(connection)):
+        file.write(f'{"," if place else ""}\n"{table}": [')
+        for number, row in enumerate(plain_rows(connection, table)):
+            file.write(f"{',' if number else ''}\n{json.dumps(row, ensure_ascii=False)}")
+            written += 1
+        file.write("]")
+    file.write("\n}}\n")
+    return written
+
+
+def restore_portable(
+    version: int, rows: Iterable[tuple[str, PlainRow]], folder: Path, clock: Callable[[], datetime]
+) -> Path | None:
+    """Make a memory from rows, each with the name of its table, and put it in the place of what is there.
+
+    ``version`` is that of the document's schema. Returns where the former database lies now, None where there was none.
+    Words are rebuilt when it is first opened. Raises DataInUse, Damaged, NewerSchema, DiskFull.
+    """
+    if version != schema.VERSION:
+        raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
+    with Owner(folder, clock):
+        unfinished = folder / ".memory.db.restored"
+        try:
+            unfinished.unlink(missing_ok=True)
+            make_private(unfinished)
+            write_file(unfinished, schema.empty_database())
+            with as_ours(unfinished):
+                write_rows(unfinished, rows)
+            return lay_in_place(unfinished, folder)
+        finally:
+            unfinished.unlink(missing_ok=True)

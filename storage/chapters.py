@@ -18,8 +18,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from domain.tree import LIFE, Chapter, Member, NewChapter, Node
-from storage.sqlite.database import EACH, Database, Row, Transaction
-from storage.stamp import Stamp
+from storage.engine import EACH, Stamp
+from storage.sqlite.database import Database, Row, Transaction
 
 _NODE = (
     'SELECT text_id, rank, parent, place, source, start, "end", metadata, visit_count, last_visit, never_delete,'
@@ -32,16 +32,14 @@ _CHAPTER = (
 #: What was brought along and not read up has no summary but its title, or none of all that is in it.
 _READ_UP = (
     "(NOT EXISTS (SELECT 1 FROM imported_session i WHERE i.session_id = s.session_id AND i.due > 0) OR m.upto_round >="
-    " (SELECT max(t.round) FROM conversation t WHERE t.session_id = s.session_id AND t.withheld = 0))"
+    " (SELECT max(t.round) FROM conversation t WHERE t.session_id = s.session_id AND t.hidden = 0))"
 )
-#: A session may be told in a chapter when it is archived and its summary stands.
+#: A session can be in a chapter when it is archived and its summary stands.
 _READY = (
     f"s.status = 'archived' AND m.text_id IS NOT NULL AND {_READ_UP}"
     " AND NOT EXISTS (SELECT 1 FROM job j WHERE j.kind = 'summary' AND j.key = s.session_id)"
 )
-_EDGE = (
-    "(SELECT timestamp FROM conversation t WHERE t.session_id = s.session_id ORDER BY t.position {0} LIMIT 1)"
-)
+_EDGE = "(SELECT timestamp FROM conversation t WHERE t.session_id = s.session_id ORDER BY t.position {0} LIMIT 1)"
 _SESSIONS = (
     f"SELECT s.session_id AS name, m.text_id, m.summary AS text, coalesce({_EDGE.format('')}, s.start_timestamp)"
     f" AS start, coalesce({_EDGE.format('DESC')}, s.start_timestamp) AS ending, s.chapter, s.position, {_READY} AS"
@@ -49,13 +47,13 @@ _SESSIONS = (
     " FROM session s LEFT JOIN summary m ON m.session_id = s.session_id"
 )
 _TURNS = (
-    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, withheld, standin,"
+    "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, hidden, demo,"
     " speaker FROM conversation"
 )
-#: Sessions in a chapter of which nothing is left, or nothing that may be told.
+#: Sessions in a chapter that are empty, or nothing that may be shown.
 _UNSPOKEN = (
     "FROM session s WHERE s.chapter IS NOT NULL AND s.status = 'archived'"
-    " AND NOT EXISTS (SELECT 1 FROM conversation t WHERE t.session_id = s.session_id AND t.withheld = 0)"
+    " AND NOT EXISTS (SELECT 1 FROM conversation t WHERE t.session_id = s.session_id AND t.hidden = 0)"
 )
 #: A chapter of less is none.
 _LEAST = 2
@@ -64,12 +62,25 @@ _WITH_THOSE_ABOVE = (
     f"WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN {EACH} UNION"
     " SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL) SELECT seq FROM up"
 )
+#: The names of messages, of sessions by a message or the summary, and of chapters, and of all above them.
+_NODES_WITH_THOSE_ABOVE = (
+    f"WITH RECURSIVE hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
+    " hit_session AS (SELECT session_id FROM hit"
+    f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
+    " up (seq) AS (SELECT chapter FROM hit WHERE chapter IS NOT NULL"
+    " UNION SELECT s.chapter FROM session s JOIN hit_session h ON h.session_id = s.session_id"
+    " WHERE s.chapter IS NOT NULL"
+    f" UNION SELECT seq FROM chapter WHERE text_id IN {EACH}"
+    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL)"
+    " SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
+    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq"
+)
 #: In ``meta``: how many rounds this memory ever had.
 _ROUNDS = "rounds"
 
 
 class _Child(NamedTuple):
-    """What stands in a chapter; a chapter in another has no place and no time of its own."""
+    """A member of a chapter; a chapter in another has no place and no time of its own."""
 
     parent: str
     name: str
@@ -90,25 +101,25 @@ class Chapters:
 
     def node(self, text_id: str) -> Node | None:
         """One node, by the id of its text."""
-        return next(map(_node, self._database.run(f"{_NODE} WHERE text_id = ?", text_id)), None)
+        return next(map(_read_node, self._database.run(f"{_NODE} WHERE text_id = ?", text_id)), None)
 
     def nodes(self, parent: str | None = None) -> list[Node]:
         """The children of a node, in order; without one every node there is."""
         if parent is None:
-            return [_node(row) for row in self._database.run(f"{_NODE} ORDER BY rank DESC, place")]
-        return [_node(row) for row in self._database.run(f"{_NODE} WHERE parent = ? ORDER BY place", parent)]
+            return [_read_node(row) for row in self._database.run(f"{_NODE} ORDER BY rank DESC, place")]
+        return [_read_node(row) for row in self._database.run(f"{_NODE} WHERE parent = ? ORDER BY place", parent)]
 
     def all(self, text_ids: Sequence[str] | None = None) -> list[Chapter]:
         """All chapters, or these, the earliest first."""
         rows = self._database.run(_CHAPTER)
         below: dict[str, list[_Child]] = {}
-        for child in self._children():
+        for child in self._read_children():
             below.setdefault(child.parent, []).append(child)
-        made = [_chapter(row, below) for row in rows if text_ids is None or row["text_id"] in text_ids]
+        made = [_read_chapter(row, below) for row in rows if text_ids is None or row["text_id"] in text_ids]
         return [one for _, one in sorted(made, key=lambda pair: (pair[0], pair[1].height, pair[1].text_id))]
 
-    def _children(self) -> list[_Child]:
-        """What stands in a chapter."""
+    def _read_children(self) -> list[_Child]:
+        """The members of all chapters."""
         sessions = (
             f"SELECT c.text_id AS parent, s.session_id AS name, s.position AS place, s.number, {_EDGE.format('')} AS"
             f" start, {_EDGE.format('DESC')} AS ending FROM session s JOIN chapter c ON c.seq = s.chapter"
@@ -127,8 +138,8 @@ class Chapters:
     def ungrouped(self, height: int, session_id: str = "") -> list[Member]:
         """What is in no chapter of this height yet and may be, in order."""
         if session_id and height == 1:
-            query = f"{_TURNS} WHERE session_id = ? AND withheld = 0 AND standin = 0 ORDER BY position"
-            return _free(
+            query = f"{_TURNS} WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
+            return _ungrouped_members(
                 (row, row["chapter"] is not None, False) for row in self._database.run(query, session_id)
             )
         if height == 1:
@@ -146,8 +157,8 @@ class Chapters:
             f"{_SESSIONS} WHERE s.status = 'archived' OR s.chapter IS NOT NULL ORDER BY s.position"
         )
         unready = {row["name"] for row in rows if row["name"] in waiting and not row["ready"]}
-        told = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
-        return _free((row, row["chapter"] is not None, row["name"] in unready) for row in told)
+        shown = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
+        return _ungrouped_members((row, row["chapter"] is not None, row["name"] in unready) for row in shown)
 
     def members(self, text_id: str) -> list[Member] | None:
         """What a chapter is made from now; None while some of that is not ready."""
@@ -159,10 +170,10 @@ class Chapters:
             under = self.all(chapter.children)
             return [_member_of(one) for one in under] if all(one.text for one in under) else None
         if chapter.session_id:
-            query = f"{_TURNS} WHERE chapter = ? AND withheld = 0 AND standin = 0 ORDER BY position"
-            return [_member(row) for row in self._database.run(query, number)]
+            query = f"{_TURNS} WHERE chapter = ? AND hidden = 0 AND demo = 0 ORDER BY position"
+            return [_read_member(row) for row in self._database.run(query, number)]
         rows = self._database.run(f"{_SESSIONS} WHERE s.chapter = ? ORDER BY s.position", number)
-        return [_member(row) for row in rows] if all(row["ready"] for row in rows) else None
+        return [_read_member(row) for row in rows] if all(row["ready"] for row in rows) else None
 
     def long_sessions(self, characters: int) -> list[str]:
         """The archived sessions in no chapter yet with more characters than that; what was brought along is read up."""
@@ -174,18 +185,16 @@ class Chapters:
         )
         return [str(row[0]) for row in self._database.run(query, characters)]
 
-    def due(self) -> list[tuple[Chapter, list[Member]]]:
+    def due_rebuilds(self) -> list[tuple[Chapter, list[Member]]]:
         """The chapters that are to be written again and can be now, each with what from; the lowest first."""
         void = [one for one in self.all() if not one.text]
         ready = ((one, self.members(one.text_id)) for one in sorted(void, key=lambda one: one.height))
         return [(one, members) for one, members in ready if members and len(members) > 1]
 
-    def above(self, turns: Sequence[str], sessions: Sequence[str]) -> list[Chapter]:
+    def chapters_above(self, turns: Sequence[str], sessions: Sequence[str]) -> list[Chapter]:
         """The chapters that rest on one of these messages as such, or on the summary of one of these sessions."""
-        numbers = self._spine(self._numbers_of(turns, sessions))
-        rows = (
-            self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", numbers) if numbers else []
-        )
+        numbers = self._numbers_with_ancestors(self._numbers_of(turns, sessions))
+        rows = self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", numbers) if numbers else []
         return self.all([row["text_id"] for row in rows]) if rows else []
 
     # -- writing chapters ----------------------------------------------------------------------------------------
@@ -199,9 +208,7 @@ class Chapters:
                 return False
             number, now = tx.next("chapter"), self._stamp.now()
             columns = "(seq, text_id, session_id, height, text, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
-            tx.do(
-                f"INSERT INTO chapter {columns}", number, new.text_id, session_id or None, height, text, now
-            )
+            tx.do(f"INSERT INTO chapter {columns}", number, new.text_id, session_id or None, height, text, now)
             self._put_into(tx, number, new)
             self._begin_visits(tx, new)
         return True
@@ -231,43 +238,36 @@ class Chapters:
         with self._database.write() as tx:
             there = self.members(text_id)
             void = self._database.run("SELECT 1 FROM chapter WHERE text_id = ? AND text = ''", text_id)
-            if not void or there is None or _ids(there) != _ids(members):
+            if not void or there is None or _member_ids(there) != _member_ids(members):
                 return False
-            tx.do(
-                "UPDATE chapter SET text = ?, stored_at = ? WHERE text_id = ?",
-                text,
-                self._stamp.now(),
-                text_id,
-            )
+            tx.do("UPDATE chapter SET text = ?, stored_at = ? WHERE text_id = ?", text, self._stamp.now(), text_id)
         return True
 
     def void(self, tx: Transaction, text_ids: Sequence[str]) -> None:
         """Remove the text of these chapters, and of all above them, and ask for it again."""
         rows = (
-            self._database.run(f"SELECT seq FROM chapter WHERE text_id IN {EACH}", list(text_ids))
-            if text_ids
-            else []
+            self._database.run(f"SELECT seq FROM chapter WHERE text_id IN {EACH}", list(text_ids)) if text_ids else []
         )
-        self._void(tx, [row["seq"] for row in rows])
+        self._void_texts(tx, [row["seq"] for row in rows])
 
     def void_above(self, tx: Transaction, turns: Sequence[str] = (), sessions: Sequence[str] = ()) -> None:
         """The same of the chapters over these messages, or over these sessions."""
-        self._void(tx, self._numbers_of(turns, sessions))
+        self._void_texts(tx, self._numbers_of(turns, sessions))
 
     def drop_small(self, tx: Transaction) -> None:
-        """Remove chapters that have too little under them; what is left of it may be grouped again.
+        """Remove chapters that have too little under them; what remains of it may be grouped again.
 
         A session of which nothing may be shown any more is in none: a chapter would wait for its summary for ever.
         """
         query = (
             "SELECT seq, text_id FROM chapter c WHERE text = '' AND"
             " (SELECT count(*) FROM session WHERE chapter = c.seq)"
-            " + (SELECT count(*) FROM conversation WHERE chapter = c.seq AND withheld = 0)"
+            " + (SELECT count(*) FROM conversation WHERE chapter = c.seq AND hidden = 0)"
             f" + (SELECT count(*) FROM chapter WHERE parent = c.seq) < {_LEAST}"
         )
         if not self._database.run("SELECT 1 FROM chapter LIMIT 1"):
             return
-        self._void(tx, [int(row[0]) for row in self._database.run(f"SELECT DISTINCT s.chapter {_UNSPOKEN}")])
+        self._void_texts(tx, [int(row[0]) for row in self._database.run(f"SELECT DISTINCT s.chapter {_UNSPOKEN}")])
         tx.do(f"UPDATE session SET chapter = NULL WHERE session_id IN (SELECT s.session_id {_UNSPOKEN})")
         while small := self._database.run(query):
             tx.many("DELETE FROM chapter WHERE seq = ?", [(row["seq"],) for row in small])
@@ -275,10 +275,7 @@ class Chapters:
 
     def forget_session(self, tx: Transaction, session_id: str) -> None:
         """Forget a session that is about to be removed, with the groups of messages in it."""
-        within = [
-            row[0]
-            for row in self._database.run("SELECT text_id FROM chapter WHERE session_id = ?", session_id)
-        ]
+        within = [row[0] for row in self._database.run("SELECT text_id FROM chapter WHERE session_id = ?", session_id)]
         self.void_above(tx, sessions=[session_id])
         self.forget_nodes(tx, [session_id, *within])
 
@@ -311,23 +308,14 @@ class Chapters:
     def forget_nodes(self, tx: Transaction, names: Sequence[str]) -> None:
         """Forget when these were used, and that they were archived."""
         tx.many("DELETE FROM visit WHERE text_id = ?", [(name,) for name in names])
-        tx.many("DELETE FROM faded WHERE text_id = ?", [(name,) for name in names])
+        tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
 
     def _with_nodes_above(self, served: Sequence[str]) -> list[str]:
         """The names of nodes and of all above them, each once."""
         ids = list(dict.fromkeys(served))
         if not ids:
             return []
-        turns = self._database.run(
-            f"SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}", ids
-        )
-        summaries = self._database.run(f"SELECT session_id FROM summary WHERE text_id IN {EACH}", ids)
-        sessions = list(dict.fromkeys(row["session_id"] for row in (*turns, *summaries)))
-        own = self._database.run(f"SELECT seq FROM chapter WHERE text_id IN {EACH}", ids)
-        below = [*self._numbers_of([row["text_id"] for row in turns], sessions), *(row["seq"] for row in own)]
-        spine = self._spine(below)
-        above = self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", spine) if spine else []
-        found = [*(row["text_id"] for row in turns), *sessions, *(row["text_id"] for row in above)]
+        found = [str(row[0]) for row in self._database.run(_NODES_WITH_THOSE_ABOVE, ids, ids, ids)]
         return [*found, LIFE] if found else []
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -336,46 +324,43 @@ class Chapters:
         """The chapters right above these."""
         query = f"SELECT DISTINCT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH}"
         found = []
-        for table, column, values in (
-            ("conversation", "text_id", turns),
-            ("session", "session_id", sessions),
-        ):
+        for table, column, values in (("conversation", "text_id", turns), ("session", "session_id", sessions)):
             if values:
                 found += [row[0] for row in self._database.run(query.format(table, column), list(values))]
         return list(dict.fromkeys(found))
 
-    def _spine(self, numbers: Sequence[int]) -> list[int]:
+    def _numbers_with_ancestors(self, numbers: Sequence[int]) -> list[int]:
         """These chapters and all above them."""
         return [row[0] for row in self._database.run(_WITH_THOSE_ABOVE, list(numbers))] if numbers else []
 
-    def _void(self, tx: Transaction, numbers: Sequence[int]) -> None:
-        spine = [(number,) for number in self._spine(numbers)]
+    def _void_texts(self, tx: Transaction, numbers: Sequence[int]) -> None:
+        spine = [(number,) for number in self._numbers_with_ancestors(numbers)]
         tx.many("UPDATE chapter SET text = '' WHERE seq = ? AND text <> ''", spine)
 
 
-def _node(row: Row) -> Node:
+def _read_node(row: Row) -> Node:
     values = list(row)
     values[10] = bool(values[10])
     return Node(*values)
 
 
-def _member(row: Row) -> Member:
-    told = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
-    return replace(told, speaker=row["speaker"])
+def _read_member(row: Row) -> Member:
+    member = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
+    return replace(member, speaker=row["speaker"])
 
 
 def _member_of(chapter: Chapter) -> Member:
-    """A chapter as it is told in another; its text is all that tells whether it is still the same."""
+    """A chapter as a member of another; its text is all that tells whether it is still the same."""
     return Member(chapter.text_id, chapter.text, chapter.text, chapter.start, chapter.end)
 
 
-def _free(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
+def _ungrouped_members(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
     """Those of these rows, in order, that are neither grouped nor still to be made."""
     found, grouped, unready = [], 0, 0
     for row, is_grouped, is_unready in rows:
         grouped, unready = grouped + is_grouped, unready + (is_unready and not is_grouped)
         if not is_grouped and not is_unready:
-            found.append(replace(_member(row), grouped_before=grouped, unready_before=unready))
+            found.append(replace(_read_member(row), grouped_before=grouped, unready_before=unready))
     return found
 
 
@@ -393,18 +378,18 @@ def _as_read(member: Member, free: Mapping[str, Member]) -> bool:
     return member.name in free and free[member.name].text_id == member.text_id
 
 
-def _ids(members: Iterable[Member]) -> list[tuple[str, str]]:
+def _member_ids(members: Iterable[Member]) -> list[tuple[str, str]]:
     return [(one.name, one.text_id) for one in members]
 
 
-def _chapter(row: Row, below: Mapping[str, Sequence[_Child]]) -> tuple[tuple[int, int], Chapter]:
+def _read_chapter(row: Row, below: Mapping[str, Sequence[_Child]]) -> tuple[tuple[int, int], Chapter]:
     """A chapter with all that is under it, and where it stands."""
     own = {one.name for one in below.get(row["text_id"], ())}
     under = list(_all_under(row["text_id"], below))
     leaves = [one for one in under if one.start is not None]
     order = {one.name: number for number, one in enumerate(under)}
-    first = min(leaves, key=lambda one: _moment(one.start), default=None)
-    last = max(leaves, key=lambda one: _moment(one.ending), default=None)
+    first = min(leaves, key=lambda one: _parse_moment(one.start), default=None)
+    last = max(leaves, key=lambda one: _parse_moment(one.ending), default=None)
     made = Chapter(
         row["text_id"], row["session_id"], row["height"], row["parent"], row["text"], row["stored_at"],
         tuple(sorted(own, key=lambda name: order[name])),
@@ -416,12 +401,12 @@ def _chapter(row: Row, below: Mapping[str, Sequence[_Child]]) -> tuple[tuple[int
 
 def _all_under(name: str, below: Mapping[str, Sequence[_Child]]) -> Iterator[_Child]:
     """All under a chapter, in order: each chapter right before what is under it."""
-    told = [(one, list(_all_under(one.name, below))) for one in below.get(name, ())]
-    told.sort(key=lambda pair: min((leaf.place for leaf in (pair[0], *pair[1]) if leaf.start), default=0))
-    for one, under in told:
+    branches = [(one, list(_all_under(one.name, below))) for one in below.get(name, ())]
+    branches.sort(key=lambda pair: min((leaf.place for leaf in (pair[0], *pair[1]) if leaf.start), default=0))
+    for one, under in branches:
         yield one
         yield from under
 
 
-def _moment(timestamp: str | None) -> datetime:
+def _parse_moment(timestamp: str | None) -> datetime:
     return datetime.fromisoformat(timestamp or "")

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from domain.held import DueCleaning, HeldRound, KeptMemory
+from domain.client_records import ClientNote, DueExtraction, MessageDigest
+from storage.engine import EACH
 from storage.repositories import Repositories
-from storage.sqlite.database import EACH
 
 if TYPE_CHECKING:
-    from domain.vectors import Vector
+    from domain.indexes import Vector
 
-_HELD = "SELECT number, chain, session_id, text_id, message FROM held_round"
+_STORED_ROUND = "SELECT number, chain, session_id, text_id, message FROM client_round"
 _MEMORY = (
     "SELECT id, summary, key_points, memory_type, importance_score, conversation_round, created_at"
     " FROM conversation_memories WHERE deleted_at IS NULL"
@@ -26,7 +26,7 @@ _MEMORY = (
 
 
 class Clients:
-    """Reads and writes the tables ``held_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+    """Reads and writes the tables ``client_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
 
     def __init__(self, of: Repositories) -> None:
         self._of = of
@@ -35,54 +35,51 @@ class Clients:
 
     # -- histories -----------------------------------------------------------------------------------------------
 
-    def held_rounds(self, digests: Sequence[str]) -> list[HeldRound]:
+    def digests_matching(self, digests: Sequence[str]) -> list[MessageDigest]:
         """The messages with these digests that were ever stored, in the order in which they were."""
-        return self._held("chain", digests)
+        return self._read_digests("chain", digests)
 
-    def held_in(self, sessions: Sequence[str]) -> list[HeldRound]:
+    def digests_in_sessions(self, sessions: Sequence[str]) -> list[MessageDigest]:
         """The messages of these sessions that clients' histories named, in the order in which they were stored."""
-        return self._held("session_id", sessions)
+        return self._read_digests("session_id", sessions)
 
-    def _held(self, column: str, values: Sequence[str]) -> list[HeldRound]:
-        query = f"{_HELD} WHERE {column} IN {EACH} ORDER BY number"
-        return [HeldRound(*row) for row in self._database.run(query, list(values))] if values else []
+    def _read_digests(self, column: str, values: Sequence[str]) -> list[MessageDigest]:
+        query = f"{_STORED_ROUND} WHERE {column} IN {EACH} ORDER BY number"
+        return [MessageDigest(*row) for row in self._database.run(query, list(values))] if values else []
 
-    def hold(self, digest: str, session_id: str, text_id: str, message: int) -> None:
+    def record_digest(self, digest: str, session_id: str, text_id: str, message: int) -> None:
         """Note that a message is stored, under one more digest if need be."""
-        known = "SELECT 1 FROM held_round WHERE text_id = ? AND chain = ?"
+        known = "SELECT 1 FROM client_round WHERE text_id = ? AND chain = ?"
         with self._database.write() as tx:
             if not self._database.run(known, text_id, digest):
                 columns = "(number, chain, session_id, text_id, message, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
-                values = (tx.next("held_round"), digest, session_id, text_id, message, self._stamp.now())
-                tx.do(f"INSERT INTO held_round {columns}", *values)
+                values = (tx.next("client_round"), digest, session_id, text_id, message, self._stamp.now())
+                tx.do(f"INSERT INTO client_round {columns}", *values)
 
-    def hold_instead(self, text_id: str, present: str) -> None:
+    def move_digests(self, text_id: str, present: str) -> None:
         """Let another round take the place of one that it was stored instead of."""
         with self._database.write() as tx:
-            tx.do("UPDATE held_round SET text_id = ? WHERE text_id = ?", present, text_id)
+            tx.do("UPDATE client_round SET text_id = ? WHERE text_id = ?", present, text_id)
 
     # -- what is to be read --------------------------------------------------------------------------------------
 
-    def owe_cleaning(self, due: DueCleaning) -> bool:
+    def owe_extraction(self, due: DueExtraction) -> bool:
         """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
-        columns = "(chain, conversation_round, door_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
+        columns = "(chain, conversation_round, client_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
         once = f"INSERT INTO cleaning {columns} ON CONFLICT (chain, conversation_round) DO NOTHING RETURNING chain"
-        values = (due.last, due.round, due.door_key, json.dumps(due.text_ids), self._stamp.now())
+        values = (due.last, due.round, due.client_key, json.dumps(due.text_ids), self._stamp.now())
         with self._database.write() as tx:
             return bool(tx.run(once, *values))
 
-    def due_cleanings(self) -> list[DueCleaning]:
+    def due_extractions(self) -> list[DueExtraction]:
         """What is still to be read, the oldest first."""
         query = (
-            "SELECT chain, conversation_round, door_key, chains FROM cleaning WHERE done_at = ''"
+            "SELECT chain, conversation_round, client_key, chains FROM cleaning WHERE done_at = ''"
             " ORDER BY stored_at, conversation_round"
         )
-        return [
-            DueCleaning(row[0], row[1], row[2], tuple(json.loads(row[3])))
-            for row in self._database.run(query)
-        ]
+        return [DueExtraction(row[0], row[1], row[2], tuple(json.loads(row[3]))) for row in self._database.run(query)]
 
-    def end_cleaning(self, due: DueCleaning) -> None:
+    def end_extraction(self, due: DueExtraction) -> None:
         """All of it was read."""
         done = "UPDATE cleaning SET done_at = ? WHERE chain = ? AND conversation_round = ?"
         with self._database.write() as tx:
@@ -97,13 +94,13 @@ class Clients:
             if self._database.meta(key) != value:
                 self._database.set_meta(key, value)
 
-    def memories(self, numbers: Sequence[int] | None = None) -> list[KeptMemory]:
+    def memories(self, numbers: Sequence[int] | None = None) -> list[ClientNote]:
         """All memories that are not hidden, or those with these numbers, the newest first."""
         if numbers is None:
             rows = self._database.run(f"{_MEMORY} ORDER BY id DESC")
         else:
             rows = self._database.run(f"{_MEMORY} AND id IN {EACH} ORDER BY id DESC", list(numbers))
-        return [KeptMemory(*row) for row in rows]
+        return [ClientNote(*row) for row in rows]
 
     def importances(self) -> Mapping[int, int]:
         """How important each memory is that is not hidden, by number."""
@@ -125,7 +122,7 @@ class Clients:
             if not tx.run(hidden, self._stamp.now(), number):
                 return False
             for (fact,) in self._database.run("SELECT text_id FROM fact WHERE note = ?", number):
-                self._of.facts.put_right(fact, None)
+                self._of.fact_log.correct_by_hand(fact, None)
         return True
 
     def hide_before(self, moment: datetime) -> int:
@@ -150,9 +147,7 @@ class Clients:
         import numpy as np
 
         rows = self._database.run(
-            "SELECT note, vector FROM note_vector WHERE model = ? AND length(vector) = ?",
-            model,
-            2 * dimension,
+            "SELECT note, vector FROM note_vector WHERE model = ? AND length(vector) = ?", model, 2 * dimension
         )
         table = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
         return [int(row[0]) for row in rows], table.reshape(len(rows), dimension)

@@ -12,31 +12,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from domain.indexes import VectorRow
 from domain.records import Kind
-from domain.vectors import VectorRow
-from storage.sqlite.database import EACH, Database, Row, Transaction
+from storage.engine import EACH
+from storage.sqlite.database import Database, Row, Transaction
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from domain.vectors import Half
+    from domain.indexes import Half
 
     Ids = npt.NDArray[np.bytes_]
 
 #: A text that was refused this often is set aside.
 MOST_FAILURES = 3
 _BATCH = 1024
-#: So many rows are gone through at a time, so that nobody waits long for the database.
+#: So many rows are gone through at a time, so that no one waits long for the database.
 _SLICE = 10_000
 #: In ``meta``, before the name of a model.
 _DIMENSION = "dimension:"
 #: In ``meta``, before the path of a file of the index.
 _CHECKSUM = "index:"
 #: What is archived is in no index.
-_SEARCHED = " AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = {0})"
+_SEARCHED = " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _TEXTS = (
-    f"SELECT text_id FROM conversation c WHERE text_id > ? AND withheld = 0{_SEARCHED.format('c.text_id')}",
+    f"SELECT text_id FROM conversation c WHERE text_id > ? AND hidden = 0{_SEARCHED.format('c.text_id')}",
     f"SELECT text_id FROM summary m WHERE text_id > ?{_SEARCHED.format('m.session_id')}",
 )
 _ENQUEUE = (
@@ -70,7 +71,7 @@ class SetAside:
 
 
 class Embeddings:
-    """The tables ``embedding`` and ``pending``. ``tidy`` runs in the commits for which nobody waits."""
+    """The tables ``embedding`` and ``pending``. ``tidy`` runs in the commits for which no one waits."""
 
     def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
         self._database = database
@@ -97,7 +98,7 @@ class Embeddings:
         query = "SELECT text_id FROM pending WHERE failures < ? LIMIT ?"
         return [row["text_id"] for row in self._database.run(query, MOST_FAILURES, limit)]
 
-    def done(self, digests: Mapping[str, str], model: str) -> None:
+    def mark_done(self, digests: Mapping[str, str], model: str) -> None:
         """Take texts off the queue, unless their key has changed since."""
         sql = (
             "DELETE FROM pending WHERE text_id = ? AND EXISTS (SELECT 1 FROM embedding e"
@@ -107,7 +108,7 @@ class Embeddings:
             tx.many(sql, [(text_id, model, digest) for text_id, digest in digests.items()])
             self._tidy(tx)
 
-    def refuse(self, text_id: str, reason: str) -> None:
+    def record_failure(self, text_id: str, reason: str) -> None:
         """Count one failure of a text."""
         with self._database.write() as tx:
             tx.do("UPDATE pending SET failures = failures + 1, reason = ? WHERE text_id = ?", reason, text_id)
@@ -117,7 +118,7 @@ class Embeddings:
         with self._database.write() as tx:
             tx.do("UPDATE pending SET failures = 0, reason = ''")
 
-    def effort(self) -> tuple[int, int]:
+    def queue_effort(self) -> tuple[int, int]:
         """How many texts are on the queue, and how often they failed: unchanged when nothing was achieved."""
         rows = self._database.run("SELECT count(*), coalesce(sum(failures), 0) FROM pending")
         return int(rows[0][0]), int(rows[0][1])
@@ -142,8 +143,8 @@ class Embeddings:
         """
         import numpy as np
 
-        texts = np.sort(np.concatenate([self._ids(query) for query in _TEXTS]))
-        embedded = self._ids("SELECT text_id FROM embedding WHERE text_id > ? AND model = ?", model)
+        texts = np.sort(np.concatenate([self._column_ids(query) for query in _TEXTS]))
+        embedded = self._column_ids("SELECT text_id FROM embedding WHERE text_id > ? AND model = ?", model)
         missing = [name.decode() for name in np.setdiff1d(texts, embedded, assume_unique=True).tolist()]
         for at in range(0, len(missing), _SLICE):
             self._ask_for(missing[at : at + _SLICE])
@@ -153,9 +154,7 @@ class Embeddings:
         with self._database.write() as tx:
             for kind in ("conversation", "summary"):
                 wanted = f"SELECT text_id, '{kind}' FROM {kind} WHERE text_id IN {EACH}"
-                tx.do(
-                    f"INSERT INTO pending (text_id, kind) {wanted} ON CONFLICT (text_id) DO NOTHING", text_ids
-                )
+                tx.do(f"INSERT INTO pending (text_id, kind) {wanted} ON CONFLICT (text_id) DO NOTHING", text_ids)
 
     # -- vectors -------------------------------------------------------------------------------------------------
 
@@ -187,7 +186,7 @@ class Embeddings:
     def rows(self, model: str, text_ids: Iterable[str]) -> list[VectorRow]:
         """Rows for the index, of texts that are stored and have a vector."""
         return [
-            _row(row) for row in self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
+            _vector_row(row) for row in self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
         ]
 
     def batches(self, model: str, size: int = _BATCH) -> Iterator[list[VectorRow]]:
@@ -196,16 +195,14 @@ class Embeddings:
         query = f"{_ROWS} AND e.number > ? ORDER BY e.number LIMIT ?"
         while rows := self._database.run(query, model, last, size):
             last = rows[-1]["number"]
-            yield [_row(row) for row in rows]
+            yield [_vector_row(row) for row in rows]
 
     def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
         """The bytes of every vector of these texts, as float16 and float32, to look for in files."""
         import numpy as np
 
         found = []
-        for row in self._database.run(
-            f"SELECT vector FROM embedding WHERE text_id IN {EACH}", list(text_ids)
-        ):
+        for row in self._database.run(f"SELECT vector FROM embedding WHERE text_id IN {EACH}", list(text_ids)):
             half = np.frombuffer(row["vector"], dtype="<f2")
             found += [half.tobytes(), half.astype("<f4").tobytes()]
         return found
@@ -225,9 +222,7 @@ class Embeddings:
 
     def checksums(self) -> dict[str, str]:
         """The checksums of the index by the paths of its files."""
-        rows = self._database.run(
-            "SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM
-        )
+        rows = self._database.run("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
         return {row["key"].removeprefix(_CHECKSUM): row["value"] for row in rows}
 
     def store_checksums(self, written: Mapping[str, str], deleted: Iterable[str]) -> None:
@@ -242,7 +237,7 @@ class Embeddings:
         with self._database.write() as tx:
             tx.do("DELETE FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
 
-    def _ids(self, query: str, *more: str) -> Ids:
+    def _column_ids(self, query: str, *more: str) -> Ids:
         """All of a column of ids, read from its index a slice at a time."""
         import numpy as np
 
@@ -253,7 +248,7 @@ class Embeddings:
         return np.concatenate(found)
 
 
-def _row(row: Row) -> VectorRow:
+def _vector_row(row: Row) -> VectorRow:
     import numpy as np
 
     vector = np.frombuffer(row["vector"], dtype="<f2").astype(np.float32)

@@ -16,23 +16,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby
 
-from domain.imports import (
-    IMPORT_DOOR,
-    Added,
-    DueSession,
-    ImportSource,
-    PastPiece,
-    PastTurn,
-    ReadingLeft,
-)
-from domain.records import PREFIX, Turn
-from storage.messages import TURN_SPACE
+from domain.imports import IMPORT_CLIENT, Added, DueSession, ImportedMessage, ImportSource, PastPiece, ReadingLeft
+from domain.records import PREFIX, Message
+from storage.engine import EACH, instant
+from storage.messages import TURN_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sessions import SESSION_SPACE
 from storage.sqlite import digests
-from storage.sqlite.database import EACH, Row, Transaction, instant
-from storage.summaries import NewSummary
+from storage.sqlite.database import Row, Transaction
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
 _DIGEST = 16
@@ -45,7 +37,7 @@ _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.
 _RESTING = "import_resting"
 #: What is read: sessions that no one went on with, and in which no one played a role.
-_DUE = f"i.due > 0 AND i.role_play = 0 AND s.status = 'archived' AND s.door = '{IMPORT_DOOR}'"
+_DUE = f"i.due > 0 AND i.role_play = 0 AND s.status = 'archived' AND s.client = '{IMPORT_CLIENT}'"
 #: Newest month first, and of one month what was talked of most.
 _ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
 
@@ -71,7 +63,7 @@ class _Run:
     stretch: int
     after: int
     before: int
-    turns: list[PastTurn] = field(default_factory=list)
+    turns: list[ImportedMessage] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +97,8 @@ class Imports:
             if rows := tx.run(again, reader, kind, sha256):
                 return int(rows[0]["number"])
             number = tx.next("import_source")
-            columns = (
-                "(number, name, kind, sha256, reader, state, stored_at) VALUES (?, ?, ?, ?, ?, 'begun', ?)"
-            )
-            tx.do(
-                f"INSERT INTO import_source {columns}", number, name, kind, sha256, reader, self._stamp.now()
-            )
+            columns = "(number, name, kind, sha256, reader, state, stored_at) VALUES (?, ?, ?, ?, ?, 'begun', ?)"
+            tx.do(f"INSERT INTO import_source {columns}", number, name, kind, sha256, reader, self._stamp.now())
         return number
 
     def end(self, number: int, conversations: int) -> None:
@@ -137,7 +125,7 @@ class Imports:
         gone = 0
         while turns := self._turns_of_import(number):
             with self._of.personas.losing_all_lines(turns), self._database.write() as tx:
-                self._remove(tx, turns)
+                self._remove_messages(tx, turns)
             gone += len(turns)
             yield gone
         with self._database.write() as tx:
@@ -147,10 +135,6 @@ class Imports:
             tx.do("DELETE FROM imported_message WHERE source = ?", number)
             tx.do("DELETE FROM import_source WHERE number = ?", number)
 
-    def was_imported(self, session_id: str) -> bool:
-        """Whether a session was imported."""
-        return bool(self._database.run("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
-
     def _turns_of_import(self, number: int) -> list[str]:
         """Some of the messages that an import brought and that are still there."""
         query = (
@@ -159,8 +143,8 @@ class Imports:
         )
         return [str(row[0]) for row in self._database.run(query, number, _AT_ONCE)]
 
-    def _remove(self, tx: Transaction, text_ids: Sequence[str]) -> None:
-        """Remove messages, and the sessions of an import of which nothing is left."""
+    def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
+        """Remove messages, and the sessions of an import that are empty."""
         turns = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, turns)
         for session_id in dict.fromkeys(turn.session_id for turn in turns):
@@ -170,8 +154,8 @@ class Imports:
             if self._database.run("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
                 self._settle_session(tx, session_id, 0)
                 if summary:
-                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)
-            elif (session := self._of.sessions.find(session_id)) and session.door == IMPORT_DOOR:
+                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
+            elif (session := self._of.sessions.find(session_id)) and session.client == IMPORT_CLIENT:
                 self._rounds.remove_session(tx, session_id)
 
     # -- storing -------------------------------------------------------------------------------------------------
@@ -184,44 +168,42 @@ class Imports:
             added = [self._add_piece(tx, number, piece) for piece in pieces]
         return Added(sum(one.turns for one in added), sum(one.sessions for one in added))
 
-    def known(self, piece: PastPiece) -> int:
+    def count_known(self, piece: PastPiece) -> int:
         """How many messages of a piece were stored before."""
         known = self._known_past(piece)
-        known_keys = known.keys() | self._recognised(piece, known)
+        known_keys = known.keys() | self._recognise_keys(piece, known)
         return sum(turn.key in known_keys for turn in piece.turns)
 
     def _add_piece(self, tx: Transaction, source: int, piece: PastPiece) -> Added:
         self._database.digest_changes()
         known = self._known_past(piece)
-        standing = self._standing(list(known.values()))
-        known = dict.fromkeys(self._recognised(piece, known), 0) | known
+        standing = self._extendable_numbers(list(known.values()))
+        known = dict.fromkeys(self._recognise_keys(piece, known), 0) | known
         fresh = [turn for turn in piece.turns if turn.key not in known]
         if not fresh:
             return Added()
-        how = _Import(source, _digest(piece.log or piece.conversation), piece, self._stamp.now(), self._ids)
-        runs = _runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
+        how = _Import(source, _digest_of(piece.log or piece.conversation), piece, self._stamp.now(), self._ids)
+        runs = _find_runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
         for run in runs:
             self._add_run(tx, run, how)
         return Added(len(fresh), sum(not (run.after or run.before) for run in runs))
 
-    def _recognised(self, piece: PastPiece, known: Collection[str]) -> set[str]:
+    def _recognise_keys(self, piece: PastPiece, known: Collection[str]) -> set[str]:
         """The keys of messages that were stored in another way than by this conversation, whatever became of them.
 
-        One that comes under the id that it was stored under is enough by itself. By what was said when, a message is
+        One that comes under the id that it was stored under is enough alone. By what was said when, a message is
         recognised together with its neighbours: the same word in the same minute may be said to two people.
         """
         turns = [*([piece.before] if piece.before else []), *piece.turns]
         salts = self._database.run(digests.SALT)
         if not salts or all(turn.key in known for turn in piece.turns):
             return set()
-        names = {turn.key: _names(str(salts[0][0]), turn) for turn in turns}
+        names = {turn.key: _message_digests(str(salts[0][0]), turn) for turn in turns}
         copies = {turn.key: turn.copy for turn in turns}
         wanted = list({name for by_id, said in names.values() for name in (*by_id, said)})
         query = f"SELECT digest, count(*) FROM stored_message WHERE digest IN {EACH} GROUP BY digest"
         stored = {str(row[0]): int(row[1]) for row in self._database.run(query, wanted)}
-        by_id = {
-            key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)
-        }
+        by_id = {key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)}
         if piece.live:
             return by_id
         said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
@@ -231,22 +213,22 @@ class Imports:
     def _known_past(self, piece: PastPiece) -> dict[str, int]:
         """The number of each message that was ever stored, by key; of a log also under another cut."""
         turns = [*([piece.before] if piece.before else []), *piece.turns]
-        keys = {_digest(turn.key): turn.key for turn in turns}
+        keys = {_digest_of(turn.key): turn.key for turn in turns}
         query = f"SELECT message, turn FROM imported_message WHERE conversation = ? AND message IN {EACH}"
         names = [piece.conversation, *([piece.log] if piece.log else [])]
-        rows = [row for one in names for row in self._database.run(query, _digest(one), list(keys))]
+        rows = [row for one in names for row in self._database.run(query, _digest_of(one), list(keys))]
         return {keys[row[0]]: int(row[1]) for row in rows}
 
-    def _standing(self, turns: Sequence[int]) -> set[int]:
+    def _extendable_numbers(self, turns: Sequence[int]) -> set[int]:
         """Those of these messages, by number, that are still in a session that an import may go on with."""
         query = (
             "SELECT c.seq FROM conversation c JOIN session s ON s.session_id = c.session_id"
             " JOIN imported_session i ON i.session_id = c.session_id"
-            f" WHERE s.status = 'archived' AND s.door = '{IMPORT_DOOR}' AND c.seq IN {EACH}"
+            f" WHERE s.status = 'archived' AND s.client = '{IMPORT_CLIENT}' AND c.seq IN {EACH}"
         )
         return {int(row[0]) for row in self._database.run(query, list(turns))} if turns else set()
 
-    def _place(self, turn: int) -> _Place:
+    def _find_place(self, turn: int) -> _Place:
         """Where a message is."""
         query = (
             "SELECT c.session_id, c.position, c.round, c.role,"
@@ -260,7 +242,7 @@ class Imports:
 
     def _add_run(self, tx: Transaction, run: _Run, how: _Import) -> None:
         """Store new messages one behind the other, with their words, their place in the queue and their digests."""
-        beside = self._place(run.after or run.before) if run.after or run.before else None
+        beside = self._find_place(run.after or run.before) if run.after or run.before else None
         session_id = beside.session_id if beside else self._begin_session(tx, run.turns[0].timestamp, how)
         position = self._room_for(tx, run, beside) if beside else 0
         first = beside.round if beside and run.after and beside.waits and run.turns[0].replies else 0
@@ -273,9 +255,9 @@ class Imports:
             place = first if at == 1 and first else number
             text_id = self._free_id(past.text_id) or how.new_id()
             stored.append(
-                Turn(
+                Message(
                     seq + at - 1, text_id, session_id, past.timestamp, past.role, PREFIX[past.role] + past.words,
-                    place, folded=True, stored_at=how.now, position=position + at * TURN_SPACE,
+                    place, compacted=True, stored_at=how.now, position=position + at * TURN_SPACE,
                     speaker=past.speaker, undated=past.undated,
                 )
             )  # fmt: skip
@@ -283,7 +265,7 @@ class Imports:
         self._of.index.add_turns(tx, stored, new=True)
         columns = "(conversation, message, turn, source) VALUES (?, ?, ?, ?)"
         known = [
-            (how.conversation, _digest(past.key), turn.seq, how.source)
+            (how.conversation, _digest_of(past.key), turn.seq, how.source)
             for past, turn in zip(run.turns, stored, strict=True)
         ]
         tx.many(f"INSERT INTO imported_message {columns}", known)
@@ -303,13 +285,13 @@ class Imports:
         taken = beside.position if run.after else beside.position - TURN_SPACE
         if not (run.after and beside.last):
             self._of.messages.move(tx, beside.session_id, taken + 1, len(run.turns) * TURN_SPACE)
-            self._of.messages.moved(tx)
+            self._of.messages.note_moves(tx)
         return taken
 
     def _settle_session(self, tx: Transaction, session_id: str, more: int) -> None:
         """A session begins with its first message and ends with its last, and is to be read again with ``more``."""
         session = self._of.sessions.find(session_id)
-        ours = session is not None and session.door == IMPORT_DOOR
+        ours = session is not None and session.client == IMPORT_CLIENT
         if ours:
             said = "SELECT timestamp, instant FROM conversation WHERE session_id = ? ORDER BY position {} LIMIT 1"
             ((start, began),) = self._database.run(said.format(""), session_id)
@@ -321,13 +303,13 @@ class Imports:
 
     def _place_in_life(self, tx: Transaction, began: str) -> int:
         """A free position right before the session that began next."""
-        following = "SELECT position, door FROM session WHERE instant > ? ORDER BY instant, position LIMIT 1"
-        preceding = "SELECT position, door FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
+        following = "SELECT position, client FROM session WHERE instant > ? ORDER BY instant, position LIMIT 1"
+        preceding = "SELECT position, client FROM session WHERE position < ? ORDER BY position DESC LIMIT 1"
         while rows := self._database.run(following, instant(began)):
             before = self._database.run(preceding, rows[0]["position"])
             if not before:
                 return int(rows[0]["position"]) - SESSION_SPACE
-            if place := _between(before[0], rows[0]):
+            if place := _position_between(before[0], rows[0]):
                 return place
             self._of.sessions.make_room(tx)
         return self._of.sessions.end_of_all()
@@ -338,34 +320,25 @@ class Imports:
         wanted = how.piece.session_id
         session_id = wanted if wanted and self._of.sessions.find(wanted) is None else named
         columns = (
-            "(session_id, number, start_timestamp, end_timestamp, instant, status, stored_at, position, door)"
+            "(session_id, number, start_timestamp, end_timestamp, instant, status, stored_at, position, client)"
             " VALUES (?, ?, ?, ?, ?, 'archived', ?, ?, ?)"
         )
         position = self._place_in_life(tx, began)
-        values = (
-            session_id,
-            tx.next("session"),
-            began,
-            began,
-            instant(began),
-            how.now,
-            position,
-            IMPORT_DOOR,
-        )
+        values = (session_id, tx.next("session"), began, began, instant(began), how.now, position, IMPORT_CLIENT)
         tx.do(f"INSERT INTO session {columns}", *values)
         belongs = (session_id, how.source, int(how.piece.role_play))
         tx.do("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", *belongs)
-        if how.piece.title and not self._untitled(how.conversation):
+        if how.piece.title and not self._is_untitled(how.conversation):
             self._of.summaries.add(tx, session_id, NewSummary(how.new_id(), began, how.piece.title), 0)
         return session_id
 
-    def _untitled(self, conversation: str) -> bool:
+    def _is_untitled(self, conversation: str) -> bool:
         query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
         return bool(self._database.run(query, conversation))
 
     # -- reading the backlog -------------------------------------------------------------------------------------
 
-    def due(self, most: int = 1) -> list[DueSession]:
+    def due_sessions(self, most: int = 1) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
             "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s ON s.session_id = i.session_id"
@@ -373,21 +346,21 @@ class Imports:
         )
         return [DueSession(*row) for row in self._database.run(query, most)]
 
-    def summarised(self, session_id: str) -> tuple[str, list[Turn]]:
+    def summary_and_rest(self, session_id: str) -> tuple[str, list[Message]]:
         """What a session resulted in so far, and its messages that no summary was made from yet."""
         summary = self._of.summaries.of(session_id)
         upto = summary.upto_round if summary else 0
         left = [turn for turn in self._of.messages.of_session(session_id) if turn.round > upto]
-        told = [turn for turn in left if not turn.withheld]
-        return (summary.summary if summary and upto else ""), told
+        visible = [turn for turn in left if not turn.hidden]
+        return (summary.summary if summary and upto else ""), visible
 
-    def keep_summary(self, session_id: str, text: str, before: str, turns: Sequence[Turn]) -> bool:
+    def keep_summary(self, session_id: str, text: str, before: str, turns: Sequence[Message]) -> bool:
         """Store what a session resulted in as far as these messages, made from them and from the summary ``before``.
 
         False, and nothing is stored, when that is not so any more: something is gone or hidden since.
         """
         with self._database.write() as tx:
-            session, (so_far, left) = self._of.sessions.find(session_id), self.summarised(session_id)
+            session, (so_far, left) = self._of.sessions.find(session_id), self.summary_and_rest(session_id)
             there = {turn.text_id for turn in left}
             if session is None or so_far != before or any(turn.text_id not in there for turn in turns):
                 return False
@@ -402,43 +375,43 @@ class Imports:
             read = "UPDATE imported_session SET due = 0 WHERE session_id = ? AND due = ?"
             tx.do(read, due.session_id, due.asked)
 
-    def left(self) -> ReadingLeft:
+    def remaining_backlog(self) -> ReadingLeft:
         """How much is still to be read, and how many calls were made today."""
         query = (
             "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s"
             f" ON s.session_id = i.session_id WHERE {_DUE}"
         )
         row, resting = self._database.run(query)[0], self._database.meta(_RESTING) is not None
-        return ReadingLeft(int(row[0]), int(row[1]), self._calls(self._stamp.today()), resting)
+        return ReadingLeft(int(row[0]), int(row[1]), self._calls_on(self._stamp.today()), resting)
 
-    def rest(self, resting: bool) -> None:
+    def set_paused(self, resting: bool) -> None:
         """Pause the import backlog, or go on with it."""
         self._database.set_meta(_RESTING, "1" if resting else None)
 
     def ask_for_persona(self, session_id: str) -> None:
         """Let the persona of the user be rebuilt with what a session resulted in."""
         with self._database.write() as tx:
-            self._of.rebuilds.ask(tx, "user", session_id, self._stamp.now())
+            self._of.rebuilds.request(tx, "user", session_id, self._stamp.now())
 
     def count_calls(self, calls: int) -> None:
         """Note that so many more calls were made today, or fewer than had been noted."""
         today = self._stamp.today()
         with self._database.write():
-            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")
+            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")
 
-    def _calls(self, today: str) -> int:
+    def _calls_on(self, today: str) -> int:
         day, _, calls = (self._database.meta(_CALLS) or "").partition(" ")
         return int(calls) if day == today else 0
 
 
-def _names(salt: str, turn: PastTurn) -> tuple[tuple[str, ...], str]:
+def _message_digests(salt: str, turn: ImportedMessage) -> tuple[tuple[str, ...], str]:
     """The digests of a message under the ids that it has, and of what it says."""
     ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
     by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
     return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)
 
 
-def _runs_alike(turns: Sequence[PastTurn], alike: Sequence[bool]) -> Iterator[list[PastTurn]]:
+def _runs_alike(turns: Sequence[ImportedMessage], alike: Sequence[bool]) -> Iterator[list[ImportedMessage]]:
     """Messages that follow each other, all of them like stored ones, and that show by it that it is the same talk.
 
     Two speakers show it, where it is known when they spoke; else only all of the messages together.
@@ -450,15 +423,15 @@ def _runs_alike(turns: Sequence[PastTurn], alike: Sequence[bool]) -> Iterator[li
             yield run
 
 
-def _between(before: Row, after: Row) -> int:
+def _position_between(before: Row, after: Row) -> int:
     """A place between two sessions, 0 for none: close to the one that was brought along, since others may follow."""
-    brought = [row["door"] == IMPORT_DOOR for row in (before, after)]
+    brought = [row["client"] == IMPORT_CLIENT for row in (before, after)]
     half = (after["position"] - before["position"]) // 2
     step = half if brought[0] == brought[1] else min(half, _CLOSE)
     return 0 if not step else int(after["position"] - step if brought[1] else before["position"] + step)
 
 
-def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:
+def _find_runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int]) -> list[_Run]:
     """The new turns of a piece, each with those that it belongs to. What was erased is passed over.
 
     ``standing`` has the number of each turn that it may be put beside, by key.
@@ -479,13 +452,13 @@ def _runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str, int
     return runs
 
 
-def _standing_later(turns: Sequence[PastTurn], stretch: int, standing: Mapping[str, int]) -> int:
-    """The first of these turns of a stretch that stands in a session; 0 for none."""
+def _standing_later(turns: Sequence[ImportedMessage], stretch: int, standing: Mapping[str, int]) -> int:
+    """The first of these messages of a stretch that is in a session; 0 for none."""
     found = (standing[turn.key] for turn in turns if turn.stretch == stretch and turn.key in standing)
     return next(found, 0)
 
 
-def _digest(name: str) -> str:
+def _digest_of(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 

@@ -1,7 +1,7 @@
-"""What was said: the messages of every session, word for word, in rounds.
+"""The messages of every session, word for word, in rounds, and the summary of each session.
 
-Order is by ``position``, never by clock. This module reads messages and writes their rows; what else goes with a
-message that is stored or removed (words, vectors, facts, chapters) is the matter of ``rounds``.
+Order is by ``position``, never by clock. What else is stored or removed with a message (words, vectors, facts,
+chapters) is in ``rounds``.
 """
 
 from __future__ import annotations
@@ -11,26 +11,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from domain.records import PREFIX, Finish, Quoted, Role, Round, Turn, paired
-from storage.sqlite.database import EACH, Database, Row, Transaction, instant
+from domain.records import PREFIX, Finish, Message, Quoted, Role, Round, Summary, pair_messages
+from storage.chapters import Chapters
+from storage.engine import EACH, instant
+from storage.sqlite.database import Database, Row, Transaction
+from storage.text_index import TextIndex
 
 #: Between the positions of two messages of a session.
 TURN_SPACE = 512
 
 _COLUMNS = (
-    "seq, text_id, session_id, timestamp, role, text, round, finish, folded, stored_at, position, withheld, quoted,"
-    " standin, speaker, undated"
+    "seq, text_id, session_id, timestamp, role, text, round, finish, compacted, stored_at, position, hidden, quoted,"
+    " demo, speaker, undated"
 )
 TURN = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS.split(', '))} FROM conversation c"
 _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?' * 17)})"
 #: In ``meta``: how often messages left the search, returned to it, or moved.
 _GENERATION = "fadings"
-#: Messages that a model may be told of as said: not hidden, and not by the demo model.
-_TOLD = "c.withheld = 0 AND c.standin = 0"
+#: Messages that a model may be shown as said: not hidden, and not by the demo model.
+_VISIBLE = "c.hidden = 0 AND c.demo = 0"
 
 
 @dataclass(frozen=True, slots=True)
-class NewTurn:
+class NewMessage:
     """A message that is to be stored: its id, when it was said, by whom, the words; what of them repeats a memory."""
 
     text_id: str
@@ -39,11 +42,11 @@ class NewTurn:
     words: str
     quoted: tuple[Quoted, ...] = ()
     #: Whether the demo model said it.
-    standin: bool = False
+    demo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRow:
+class MessageRow:
     """Where one message is, without its text.
 
     ``length`` is in tokens, ``marks`` the bits of ``words.MARKS``; ``position`` orders the messages of one session.
@@ -68,40 +71,40 @@ class Messages:
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet summarised, oldest first."""
-        query = f"{TURN} WHERE c.session_id = ? AND c.folded = 0 ORDER BY c.position"
-        return paired(self._turns(query, session_id))
+        query = f"{TURN} WHERE c.session_id = ? AND c.compacted = 0 ORDER BY c.position"
+        return pair_messages(self._read_messages(query, session_id))
 
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         if last is None:
-            return paired(self.of_session(session_id))
+            return pair_messages(self.of_session(session_id))
         query, asked = f"{TURN} WHERE c.session_id = ? ORDER BY c.position DESC LIMIT ?", last * 2
-        while len(turns := self._turns(query, session_id, asked)) == asked > 0:
-            if len(found := paired(turns[::-1])) >= last:
+        while len(turns := self._read_messages(query, session_id, asked)) == asked > 0:
+            if len(found := pair_messages(turns[::-1])) >= last:
                 return found[-last:]
             # Messages whose partner was erased are among them.
             asked *= 4
-        return paired(turns[::-1])[-last:]
+        return pair_messages(turns[::-1])[-last:]
 
-    def of_session(self, session_id: str) -> list[Turn]:
+    def of_session(self, session_id: str) -> list[Message]:
         """Every message of a session in order, also one whose partner was erased."""
-        return self._turns(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
+        return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
-    def unread(self, session_id: str) -> list[Turn]:
+    def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
-        return self._turns(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+        return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
 
-    def before(self, turn: Turn, count: int) -> list[Turn]:
+    def before(self, turn: Message, count: int) -> list[Message]:
         """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
-        query = f"{TURN} WHERE c.session_id = ? AND c.position < ? AND c.withheld = 0 ORDER BY c.position DESC LIMIT ?"
-        return self._turns(query, turn.session_id, turn.position, count)[::-1]
+        query = f"{TURN} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"
+        return self._read_messages(query, turn.session_id, turn.position, count)[::-1]
 
     def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
         """Messages whose vector is made from words of these too: the next ``reach`` of their session."""
         given = list(dict.fromkeys(text_ids))
         query = (
             "SELECT l.text_id FROM conversation c JOIN conversation l ON l.session_id = c.session_id"
-            " AND l.position > c.position AND l.withheld = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT ?"
+            " AND l.position > c.position AND l.hidden = 0 WHERE c.text_id = ? ORDER BY l.position LIMIT ?"
         )
         rows = [row for text_id in given for row in self._database.run(query, text_id, reach)]
         found = dict.fromkeys(row["text_id"] for row in rows)
@@ -109,7 +112,7 @@ class Messages:
 
     # -- reading by id and number --------------------------------------------------------------------------------
 
-    def beginning(self, prefix: str) -> list[Turn]:
+    def with_prefix(self, prefix: str) -> list[Message]:
         """The messages whose ids begin so, in their order of time: one, where a short id is long enough."""
         query = "SELECT text_id FROM conversation WHERE text_id >= ? AND text_id < ?"
         return (
@@ -118,7 +121,7 @@ class Messages:
             else []
         )
 
-    def with_ids(self, text_ids: Sequence[str]) -> list[Turn]:
+    def with_ids(self, text_ids: Sequence[str]) -> list[Message]:
         """The messages with these ids that are still there, in their order of time."""
         columns = TURN.replace(" FROM", ", s.position AS place FROM", 1)
         query = f"{columns} JOIN session s ON s.session_id = c.session_id WHERE c.text_id IN {EACH}"
@@ -126,36 +129,37 @@ class Messages:
         rows.sort(key=lambda row: (row["place"], row["position"]))
         return [turn_of(row[:-1]) for row in rows]
 
-    def hidden(self) -> list[Turn]:
+    def hidden(self) -> list[Message]:
         """The messages that the person asked to have forgotten, in their order of time."""
-        rows = self._database.run("SELECT text_id FROM conversation WHERE withheld = 1")
+        rows = self._database.run("SELECT text_id FROM conversation WHERE hidden = 1")
         return self.with_ids([row[0] for row in rows])
 
-    def stored_after(self, seq: int, most: int) -> list[Turn]:
+    def stored_after(self, seq: int, most: int) -> list[Message]:
         """The next messages of all sessions, in the order in which they were stored."""
-        return self._turns(f"{TURN} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
+        return self._read_messages(f"{TURN} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
 
-    def numbered(self, seqs: Sequence[int]) -> list[Turn]:
+    def by_number(self, seqs: Sequence[int]) -> list[Message]:
         """Messages by number, in order; one that is gone, hidden or the demo model's is left out."""
-        query = f"{TURN} WHERE c.seq IN {EACH} AND {_TOLD} ORDER BY c.seq"
-        return self._turns(query, sorted(seqs)) if len(seqs) else []
+        query = f"{TURN} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
+        return self._read_messages(query, sorted(seqs)) if len(seqs) else []
 
     def numbers_of(self, text_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of messages by id; one that is gone is left out."""
-        query = f"SELECT c.text_id, c.seq FROM conversation c WHERE c.text_id IN {EACH} AND {_TOLD}"
+        query = f"SELECT c.text_id, c.seq FROM conversation c WHERE c.text_id IN {EACH} AND {_VISIBLE}"
         return {row[0]: row[1] for row in self._database.run(query, list(text_ids))}
 
-    def rows_after(self, seq: int, most: int) -> list[TurnRow]:
+    def rows_after(self, seq: int, most: int) -> list[MessageRow]:
         """Where the next ``most`` messages stored after ``seq`` are, in order; without what is archived."""
         rows = self._database.run(
             "SELECT c.seq, s.number, c.role, coalesce(l.length, 0), coalesce(l.marks, 0), c.timestamp, c.position"
             " FROM conversation c JOIN session s ON s.session_id = c.session_id"
             " LEFT JOIN turn_length l ON l.seq = c.seq"
-            f" WHERE c.seq > ? AND {_TOLD} AND NOT EXISTS (SELECT 1 FROM faded f WHERE f.text_id = c.text_id)"
+            f" WHERE c.seq > ? AND {_VISIBLE}"
+            " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = c.text_id)"
             " ORDER BY c.seq LIMIT ?",
             seq, most,
         )  # fmt: skip
-        return [TurnRow(row[0], row[1], row[2] == "user", *row[3:]) for row in rows]
+        return [MessageRow(row[0], row[1], row[2] == "user", *row[3:]) for row in rows]
 
     def generation(self) -> int:
         """A number that changes whenever messages return to the search under their old numbers, leave it, or move."""
@@ -172,11 +176,11 @@ class Messages:
         self,
         tx: Transaction,
         session_id: str,
-        turns: Sequence[NewTurn],
+        turns: Sequence[NewMessage],
         finish: Finish,
         now: str,
         before: Round | None = None,
-    ) -> list[Turn]:
+    ) -> list[Message]:
         """The messages of one round, at the end of its session or before another."""
         query = (
             "SELECT (SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?),"
@@ -187,47 +191,43 @@ class Messages:
             position = self._room_before(tx, before)
         seq = tx.next("conversation", len(turns))
         added = [
-            Turn(
+            Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
                 last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
-                quoted=one.quoted, standin=one.standin,
+                quoted=one.quoted, demo=one.demo,
             )
             for at, one in enumerate(turns)
         ]  # fmt: skip
         self.add(tx, added)
         return added
 
-    def add(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def add(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages as they are, with the numbers and positions that they have."""
-        tx.many(_INSERT, [_values(turn) for turn in turns])
+        tx.many(_INSERT, [_row_values(turn) for turn in turns])
 
-    def delete(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def delete(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Remove the rows of messages."""
         tx.many("DELETE FROM conversation WHERE seq = ?", [(turn.seq,) for turn in turns])
 
-    def set_hidden(self, tx: Transaction, turns: Iterable[Turn], hidden: bool) -> None:
+    def set_hidden(self, tx: Transaction, turns: Iterable[Message], hidden: bool) -> None:
         """Note whether messages are hidden."""
-        tx.many(
-            "UPDATE conversation SET withheld = ? WHERE seq = ?", [(int(hidden), turn.seq) for turn in turns]
-        )
+        tx.many("UPDATE conversation SET hidden = ? WHERE seq = ?", [(int(hidden), turn.seq) for turn in turns])
 
-    def set_words(self, tx: Transaction, turn: Turn, words: str) -> None:
+    def set_words(self, tx: Transaction, turn: Message, words: str) -> None:
         """Put other words in place of those of a message."""
         tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[turn.role] + words, turn.seq)
 
     def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
         """Let all rounds as far as the round ``upto`` leave the context."""
         last = "(SELECT max(position) FROM conversation WHERE session_id = ? AND round = ?)"
-        sql = f"UPDATE conversation SET folded = 1 WHERE session_id = ? AND folded = 0 AND position <= {last}"
+        sql = f"UPDATE conversation SET compacted = 1 WHERE session_id = ? AND compacted = 0 AND position <= {last}"
         tx.do(sql, session_id, session_id, upto)
 
     def enter_context(self, tx: Transaction, session_id: str, position: int | None) -> None:
         """Bring the messages from a position on back into the context."""
-        tx.do(
-            "UPDATE conversation SET folded = 0 WHERE session_id = ? AND position >= ?", session_id, position
-        )
+        tx.do("UPDATE conversation SET compacted = 0 WHERE session_id = ? AND position >= ?", session_id, position)
 
-    def make_room_for(self, tx: Transaction, first: Sequence[Turn]) -> None:
+    def make_room_for(self, tx: Transaction, first: Sequence[Message]) -> None:
         """Let what is in a session follow these messages, which are to be put back in front of it."""
         if not first or not (present := self.of_session(first[0].session_id)):
             return
@@ -242,7 +242,7 @@ class Messages:
         sql = "UPDATE conversation SET position = position + ? WHERE session_id = ? AND position >= ?"
         tx.do(sql, by, session_id, position)
 
-    def moved(self, tx: Transaction) -> None:
+    def note_moves(self, tx: Transaction) -> None:
         """Note that whoever read messages by number has to read them again."""
         tx.do(
             "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT (key)"
@@ -256,32 +256,118 @@ class Messages:
         self.move(tx, later.user.session_id, at, 2 * TURN_SPACE)
         return int(at) - TURN_SPACE
 
-    def _turns(self, query: str, *values: object) -> list[Turn]:
+    def _read_messages(self, query: str, *values: object) -> list[Message]:
         return [turn_of(row) for row in self._database.run(query, *values)]
 
 
-#: A message that no extraction has read, and that may be read: what was said in a role is true of nobody.
+#: A message that no extraction has read, and that may be read: what was said in a role is true of no one.
 UNREAD = (
-    f"c.window_id = '' AND {_TOLD}"
+    f"c.window_id = '' AND {_VISIBLE}"
     " AND c.session_id NOT IN (SELECT session_id FROM imported_session WHERE role_play = 1)"
 )
 
 
-def turn_of(row: Row | Sequence[Any]) -> Turn:
+def turn_of(row: Row | Sequence[Any]) -> Message:
     """A message out of a row that ``TURN`` reads."""
     values = list(row)
     values[8], values[11] = bool(values[8]), bool(values[11])
     values[12] = tuple(Quoted(*one) for one in json.loads(values[12])) if values[12] else ()
     values[13], values[15] = bool(values[13]), bool(values[15])
-    return Turn(*values)
+    return Message(*values)
 
 
-def _values(turn: Turn) -> tuple[object, ...]:
-    quoted = (
-        json.dumps([(one.number, one.text_id, one.timestamp) for one in turn.quoted]) if turn.quoted else ""
-    )
+def _row_values(turn: Message) -> tuple[object, ...]:
+    quoted = json.dumps([(one.number, one.text_id, one.timestamp) for one in turn.quoted]) if turn.quoted else ""
     return (
         turn.seq, turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text, turn.round, turn.finish,
-        int(turn.folded), turn.stored_at, turn.position, int(turn.withheld), quoted, int(turn.standin), turn.speaker,
+        int(turn.compacted), turn.stored_at, turn.position, int(turn.hidden), quoted, int(turn.demo), turn.speaker,
         int(turn.undated), instant(turn.timestamp),
     )  # fmt: skip
+
+
+_SUMMARY = (
+    "SELECT m.seq, m.text_id, m.session_id, m.timestamp, m.summary, m.upto_round, m.stored_at, s.position"
+    " FROM summary m JOIN session s ON s.session_id = m.session_id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewSummary:
+    """A summary that is to be stored; without text none takes the place of the one before."""
+
+    text_id: str
+    timestamp: str
+    text: str
+
+
+class Summaries:
+    """Reads and writes the table ``summary``; one goes with all that rests on it."""
+
+    def __init__(self, database: Database, index: TextIndex, chapters: Chapters) -> None:
+        self._database = database
+        self._index = index
+        self._chapters = chapters
+
+    def of(self, session_id: str) -> Summary | None:
+        """The summary of a session, if it has one."""
+        rows = self._database.run(f"{_SUMMARY} WHERE m.session_id = ?", session_id)
+        return Summary(*rows[0]) if rows else None
+
+    def all(self) -> list[Summary]:
+        """The summaries of all sessions, in their order."""
+        return [Summary(*row) for row in self._database.run(f"{_SUMMARY} ORDER BY s.position")]
+
+    def with_ids(self, text_ids: Sequence[str]) -> list[Summary]:
+        """The summaries with these ids that are still there, in the order of their sessions."""
+        query = f"{_SUMMARY} WHERE m.text_id IN {EACH} ORDER BY s.position"
+        return [Summary(*row) for row in self._database.run(query, list(text_ids))] if text_ids else []
+
+    def of_sessions(self, numbers: Sequence[int]) -> dict[int, Summary]:
+        """The summaries of sessions by number; one without, or that is archived out of the search, is left out."""
+        query = (
+            f"{_SUMMARY.replace(' FROM', ', s.number FROM', 1)} WHERE s.number IN {EACH} AND m.summary <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = m.session_id)"
+        )
+        rows: list[Row] = self._database.run(query, list(numbers)) if len(numbers) else []
+        return {row["number"]: Summary(*tuple(row)[:-1]) for row in rows}
+
+    def sessions_of(self, *, seqs: Sequence[int] = (), text_ids: Sequence[str] = ()) -> dict[int | str, int]:
+        """Session numbers by the number, or the id, of their summary."""
+        query = (
+            "SELECT m.{0}, s.number FROM summary m JOIN session s ON s.session_id = m.session_id"
+            f" WHERE m.{{0}} IN {EACH}"
+        )
+        found: dict[int | str, int] = {}
+        for column, keys in (("seq", list(seqs)), ("text_id", list(text_ids))):
+            if keys:
+                found.update({row[0]: row[1] for row in self._database.run(query.format(column), keys)})
+        return found
+
+    def replace(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
+        """A summary made from the rounds up to ``upto`` in place of the present one, if any."""
+        self._delete_row(tx, self.of(session_id))
+        if new.text:
+            self.add(tx, session_id, new, upto)
+
+    def add(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
+        """A summary of a session that has none."""
+        added = Summary(tx.next("summary"), new.text_id, session_id, new.timestamp, new.text, upto, new.timestamp)
+        self.put_back(tx, added)
+
+    def put_back(self, tx: Transaction, summary: Summary) -> None:
+        """A summary as it was."""
+        columns = "seq, text_id, session_id, timestamp, summary, upto_round, stored_at"
+        values = [getattr(summary, name) for name in columns.split(", ")]
+        tx.do(f"INSERT INTO summary ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
+        self._index.add_summary(tx, summary)
+
+    def remove(self, tx: Transaction, summary: Summary | None) -> None:
+        """A summary goes, and the text of every chapter above it."""
+        if summary is not None:
+            self._chapters.void_above(tx, sessions=[summary.session_id])
+            self._delete_row(tx, summary)
+
+    def _delete_row(self, tx: Transaction, summary: Summary | None) -> None:
+        if summary is not None:
+            self._index.remove_summary(tx, summary)
+            tx.do("DELETE FROM summary WHERE seq = ?", summary.seq)

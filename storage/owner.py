@@ -1,8 +1,8 @@
 """One program a data directory. The kernel keeps the lock, so a program that dies frees it.
 
-Promises: a second program is refused before it reads or writes anything else, and is told who holds the
+Promises: a second program is refused before it reads or writes anything else, and learns who holds the
 directory; the file itself is no lock: one that a crash left behind, or that was copied with the folder, holds
-nobody back.
+no one back.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Owner:
             return
         make_private_folder(self.path.parent)
         try:
-            self._descriptor = self._locked()
-            self._sign(self._descriptor)
+            self._descriptor = self._lock_file()
+            self._write_holder(self._descriptor)
         except OSError as fault:
             self.release()
             raise storage_error(fault, self.path) from fault
@@ -59,7 +59,7 @@ class Owner:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _locked(self) -> int:
+    def _lock_file(self) -> int:
         """A locked descriptor of the file that stands at the path now."""
         while True:
             descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
@@ -68,7 +68,7 @@ class Owner:
                 if self._still_there(descriptor):
                     return descriptor
             except BlockingIOError:
-                holder = self._holder(descriptor)
+                holder = self._read_holder(descriptor)
                 os.close(descriptor)
                 raise errors.DataInUse(path=str(self.path.parent), **holder) from None
             except BaseException:
@@ -77,13 +77,13 @@ class Owner:
             os.close(descriptor)
 
     def _still_there(self, descriptor: int) -> bool:
-        """Whether nobody removed or replaced the file between opening and locking it."""
+        """Whether no one removed or replaced the file between opening and locking it."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         except FileNotFoundError:
             return False
 
-    def _sign(self, descriptor: int) -> None:
+    def _write_holder(self, descriptor: int) -> None:
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -94,7 +94,7 @@ class Owner:
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
     @staticmethod
-    def _holder(descriptor: int) -> dict[str, object]:
+    def _read_holder(descriptor: int) -> dict[str, object]:
         """What the holder wrote about itself; unknown values are None."""
         try:
             read = json.loads(os.pread(descriptor, _MAX_BYTES, 0))

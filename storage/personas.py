@@ -1,7 +1,7 @@
-"""The self-image and the user image: two plain text files, and every version they ever had.
+"""The self-image and the user persona: two plain text files, and every version they ever had.
 
 The newest version in the database is the persona; the file is where a person reads and edits it. The database remembers
-which version was last written to the file, so that three cases can be told apart:
+which version was last written to the file, so that three cases can be distinguished:
 
 - the file says what was written to it: nothing happened, or a newer version has not reached it yet (a crash
   between commit and file). The newest version is written to it.
@@ -26,17 +26,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from domain import errors
-from domain.facts import ImageDraft, LineEvidence
+from domain.facts import LineEvidence, PersonaDraft
 from domain.files import make_private_folder, replace_file, storage_error
-from domain.records import IMAGES, Image, ImageVersion, Origin, Renewal
-from domain.text import clean
+from domain.records import PERSONAS, Origin, Persona, PersonaVersion, RebuildRequest
+from domain.text import clean_text
+from storage.engine import Commit, Stamp
+from storage.jobs import Rebuilds
 from storage.persona_versions import PersonaVersions
-from storage.rebuilds import Rebuilds
-from storage.sqlite.database import Commit, Database, Transaction
-from storage.stamp import Stamp
-from storage.undoable_saves import UndoableSaves
+from storage.sessions import UndoableSaves
+from storage.sqlite.database import Database, Transaction
 
-_FILE: dict[Image, str] = {"self": "self_image.txt", "user": "user_image.txt"}
+_FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
 #: Instead of a version that was written: what the file says was erased and is not to be read again.
 _ERASED = 0
@@ -66,75 +66,75 @@ class Personas:
         self._saves = saves
         self._stamp = stamp
         self._log = log
-        database.on_commit(self._follow)
+        database.on_commit(self._write_changed)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def path(self, image: Image) -> Path:
+    def path(self, persona: Persona) -> Path:
         """Where the person finds the file."""
-        return self._folder / _FILE[image]
+        return self._folder / _FILE[persona]
 
-    def read(self, image: Image) -> str:
+    def read(self, persona: Persona) -> str:
         """The persona as it is now; a hand edit has become a version by then.
 
         Trouble with the file is logged, and the newest version is the persona.
         """
         try:
-            latest = self.newest(image)
+            latest = self.newest(persona)
         except errors.StorageError as fault:
-            self._log.warning("the file of the %s persona is out of reach: %s", image, fault)
-            latest = self.versions.newest(image)
+            self._log.warning("the file of the %s persona is out of reach: %s", persona, fault)
+            latest = self.versions.newest(persona)
         return latest.text if latest else ""
 
-    def newest(self, image: Image) -> ImageVersion | None:
+    def newest(self, persona: Persona) -> PersonaVersion | None:
         """The version in force, hand edits noted; None while there has never been one.
 
         Where the file says what was last written to it, and that is the newest version, nothing has to be settled.
         """
-        said = self._content(image)
-        latest, laid = self.versions.newest_and_laid(image)
+        said = self._file_content(persona)
+        latest, laid = self.versions.newest_and_laid(persona)
         if said is not None and latest and (said, laid) == (latest.text, latest.version):
             return latest
-        nothing = latest is None and laid is None and not os.path.lexists(self.path(image))
+        nothing = latest is None and laid is None and not os.path.lexists(self.path(persona))
         if nothing and self._folder.is_dir():
             return None
-        self.settle(image)
-        return self.versions.newest(image)
+        self.settle(persona)
+        return self.versions.newest(persona)
 
-    def history(self, image: Image) -> list[ImageVersion]:
+    def history(self, persona: Persona) -> list[PersonaVersion]:
         """Every version, oldest first."""
-        return self.versions.all(image)
+        return self.versions.all(persona)
 
-    def line_evidence(self, image: Image) -> list[LineEvidence]:
+    def line_evidence(self, persona: Persona) -> list[LineEvidence]:
         """What the lines of a persona as it is now rest on; lines that a person wrote are not among them."""
-        self.read(image)
-        return self.versions.line_evidence(image)
+        self.read(persona)
+        return self.versions.line_evidence(persona)
 
-    def pins(self, image: Image) -> tuple[str, ...]:
+    def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
-        return self.versions.pins(image)
+        return self.versions.pins(persona)
 
     # -- writing -------------------------------------------------------------------------------------------------
 
     def write(
-        self, image: Image, text: str, origin: Origin, session_id: str | None = None
-    ) -> ImageVersion | None:
+        self, persona: Persona, text: str, origin: Origin, session_id: str | None = None
+    ) -> PersonaVersion | None:
         """Make ``text`` the persona: one commit, then one atomic replacement of the file.
 
         Returns the version in force afterwards.
         """
-        self.settle(image)
+        self.settle(persona)
         with self._database.write() as tx:
-            self.versions.add(tx, image, as_image(text), origin, self._stamp.now(), session_id)
-        return self.newest(image)
+            self.versions.add(tx, persona, as_persona(text), origin, self._stamp.now(), session_id)
+        return self.newest(persona)
 
-    def restore(self, version: int) -> ImageVersion | None:
+    def restore(self, version: int) -> PersonaVersion | None:
         """Make an older version the newest one; None when there is no such version."""
         older = self.versions.find(version)
-        return self.write(older.image, older.text, "restore") if older else None
+        return self.write(older.persona, older.text, "restore") if older else None
 
     def rebuild(
-        self, requests: Sequence[Renewal], base: ImageVersion | None, draft: ImageDraft | str
+        self, requests: Sequence[RebuildRequest], base: PersonaVersion | None, draft: PersonaDraft | str
     ) -> bool:
         """Store a persona that was to be rebuilt from the version ``base``.
 
@@ -142,46 +142,46 @@ class Personas:
         """
         if not requests:
             return False
-        image: Image = "self" if requests[0].what == "self" else "user"
+        persona: Persona = "self" if requests[0].what == "self" else "user"
         with self._database.write() as tx:
-            if self.versions.newest(image) != base or not self._rebuilds.settle(tx, requests):
+            if self.versions.newest(persona) != base or not self._rebuilds.remove_fulfilled(tx, requests):
                 return False
-            self.versions.replace(tx, image, base, image_draft(draft), self._stamp.now())
+            self.versions.replace(tx, persona, base, persona_draft(draft), self._stamp.now())
             self._saves.drop(tx)
         return True
 
-    def pin(self, image: Image, text: str) -> None:
+    def pin(self, persona: Persona, text: str) -> None:
         """Keep a line through every rewrite, and put it into the persona at once: one commit, then the file."""
-        self.settle(image)
-        latest = self.versions.newest(image)
+        self.settle(persona)
+        latest = self.versions.newest(persona)
         before, now = latest.text if latest else "", self._stamp.now()
-        after = as_image(with_pins(before, [as_image(text)]))
+        after = as_persona(with_pins(before, [as_persona(text)]))
         with self._database.write() as tx:
-            self.versions.add_pin(tx, image, now, text, added=after != before)
+            self.versions.add_pin(tx, persona, now, text, added=after != before)
             if after != before:
-                self.versions.add(tx, image, after, "hand", now)
+                self.versions.add(tx, persona, after, "hand", now)
 
-    def unpin(self, image: Image, text: str) -> None:
+    def unpin(self, persona: Persona, text: str) -> None:
         """Let go of a pin; the line goes with it if the pin brought it, and it is there word for word."""
-        self.settle(image)
-        latest = self.versions.newest(image)
+        self.settle(persona)
+        latest = self.versions.newest(persona)
         before = latest.text if latest else ""
         with self._database.write() as tx:
-            brought = self.versions.remove_pin(tx, image, text)
-            after = without_block(before, as_image(text)) if brought else before
+            brought = self.versions.remove_pin(tx, persona, text)
+            after = without_block(before, as_persona(text)) if brought else before
             if after != before:
-                self.versions.add(tx, image, after, "hand", self._stamp.now())
+                self.versions.add(tx, persona, after, "hand", self._stamp.now())
 
     @contextmanager
     def losing_lines(self, turns: Sequence[str]) -> Iterator[None]:
         """One commit in which messages go, and with them the lines of the personas as they are that rest on them."""
-        if any(self.versions.lines_resting_on(image, turns) for image in IMAGES):
+        if any(self.versions.lines_resting_on(persona, turns) for persona in PERSONAS):
             self.settle_all()
         with self._database.write() as tx:
-            lines = {image: set(self.versions.lines_resting_on(image, turns)) for image in IMAGES}
+            lines = {persona: set(self.versions.lines_resting_on(persona, turns)) for persona in PERSONAS}
             yield
-            for image, gone in lines.items():
-                self._remove_lines(tx, image, gone)
+            for persona, gone in lines.items():
+                self._remove_lines(tx, persona, gone)
 
     @contextmanager
     def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
@@ -191,24 +191,24 @@ class Personas:
         with self._database.write() as tx:
             lost = self.versions.lines_ever_resting_on(turns)
             yield
-            for image, lines in lost.items():
+            for persona, lines in lost.items():
                 if lines:
-                    self.versions.remove_lines(tx, image, lines)
+                    self.versions.remove_lines(tx, persona, lines)
 
-    def _remove_lines(self, tx: Transaction, image: Image, gone: set[str]) -> None:
-        latest = self.versions.newest(image) if gone else None
+    def _remove_lines(self, tx: Transaction, persona: Persona, gone: set[str]) -> None:
+        latest = self.versions.newest(persona) if gone else None
         if latest:
             left = [line for line in latest.text.split("\n") if line.strip() not in gone]
-            self.versions.add(tx, image, as_image("\n".join(left)), "erase", self._stamp.now())
+            self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     # -- files ---------------------------------------------------------------------------------------------------
 
     def settle_all(self) -> None:
         """Bring both files and their versions together."""
-        for image in _FILE:
-            self.settle(image)
+        for persona in _FILE:
+            self.settle(persona)
 
-    def settle(self, image: Image) -> None:
+    def settle(self, persona: Persona) -> None:
         """Bring file and versions together: note a hand edit, or write the newest version to the file.
 
         The file is judged in one transaction: a version that was committed in between would make what was written
@@ -217,56 +217,56 @@ class Personas:
         if not self._folder.is_dir():
             make_private_folder(self._folder)
         with self._database.write():
-            self._reconcile(image)
+            self._reconcile_file(persona)
 
-    def asides(self) -> list[Path]:
+    def replaced_files(self) -> list[Path]:
         """What was found in the place of a persona and is kept under another name."""
         return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
 
-    def _follow(self, done: Commit) -> None:
+    def _write_changed(self, done: Commit) -> None:
         """The files follow each commit that changed a persona."""
         if "personas" in done.follows:
             self.settle_all()
 
-    def _reconcile(self, image: Image) -> None:
+    def _reconcile_file(self, persona: Persona) -> None:
         try:
-            said = self._said(image)
+            said = self._read_file(persona)
         except OSError as fault:
-            raise storage_error(fault, self.path(image)) from fault
-        latest, laid = self.versions.newest(image), self.versions.laid(image)
+            raise storage_error(fault, self.path(persona)) from fault
+        latest, laid = self.versions.newest(persona), self.versions.written_number(persona)
         if said is None or laid == _ERASED:
-            self._lay(image, latest)
+            self._write_file(persona, latest)
         elif latest is not None and said == latest.text:
             if laid != latest.version:
-                self.versions.set_laid(image, latest.version)
+                self.versions.set_laid(persona, latest.version)
         elif laid is not None and said == self._text_of(laid):
-            self._lay(image, latest)
+            self._write_file(persona, latest)
         elif said or laid is not None:
-            self._take_edit(image, said)
+            self._take_edit(persona, said)
         else:
-            self._lay(image, latest)
+            self._write_file(persona, latest)
 
-    def _take_edit(self, image: Image, said: str) -> None:
+    def _take_edit(self, persona: Persona, said: str) -> None:
         """A hand edit becomes the newest version; what could not be read is kept aside first."""
-        content = self.path(image).read_bytes()
+        content = self.path(persona).read_bytes()
         if not read_bytes(content)[1]:
-            replace_file(self._aside_name(image), content)
+            replace_file(self._aside_name(persona), content)
         with self._database.write() as tx:
-            version = self.versions.add(tx, image, said, "hand", self._stamp.now())
-            self.versions.set_laid(image, version.version)
+            version = self.versions.add(tx, persona, said, "hand", self._stamp.now())
+            self.versions.set_laid(persona, version.version)
 
-    def _lay(self, image: Image, version: ImageVersion | None) -> None:
+    def _write_file(self, persona: Persona, version: PersonaVersion | None) -> None:
         """Write a version to the file; without one there is no file."""
         if version is not None:
-            replace_file(self.path(image), f"{version.text}\n".encode() if version.text else b"")
-            self.versions.set_laid(image, version.version)
-        elif self.versions.laid(image) is not None:
-            self.path(image).unlink(missing_ok=True)
-            self.versions.set_laid(image, None)
+            replace_file(self.path(persona), f"{version.text}\n".encode() if version.text else b"")
+            self.versions.set_laid(persona, version.version)
+        elif self.versions.written_number(persona) is not None:
+            self.path(persona).unlink(missing_ok=True)
+            self.versions.set_laid(persona, None)
 
-    def _said(self, image: Image) -> str | None:
+    def _read_file(self, persona: Persona) -> str | None:
         """What the file says; None when there is none, whatever stood in its place being aside now."""
-        path = self.path(image)
+        path = self.path(persona)
         try:
             found = path.stat()
         except FileNotFoundError:
@@ -274,12 +274,12 @@ class Personas:
             return None
         if _is_text_file(found):
             return read_bytes(path.read_bytes())[0]
-        os.rename(path, self._aside_name(image))
+        os.rename(path, self._aside_name(persona))
         return None
 
-    def _content(self, image: Image) -> str | None:
+    def _file_content(self, persona: Persona) -> str | None:
         """What the file says, if it is one that can be read as it is; nothing is moved."""
-        path = self.path(image)
+        path = self.path(persona)
         try:
             if not _is_text_file(path.stat()):
                 return None
@@ -288,8 +288,8 @@ class Personas:
             return None
         return said if whole else None
 
-    def _aside_name(self, image: Image) -> Path:
-        path, number = self.path(image), 1
+    def _aside_name(self, persona: Persona) -> Path:
+        path, number = self.path(persona), 1
         while (aside := path.with_name(f"{path.name}.aside-{number}")).exists():
             number += 1
         return aside
@@ -335,21 +335,21 @@ def without_block(text: str, block: str) -> str:
     lines, wanted = text.split("\n"), block.split("\n")
     for at in range(len(lines) - len(wanted) + 1):
         if lines[at : at + len(wanted)] == wanted:
-            return as_image("\n".join(lines[:at] + lines[at + len(wanted) :]))
+            return as_persona("\n".join(lines[:at] + lines[at + len(wanted) :]))
     return text
 
 
-def as_image(content: str) -> str:
+def as_persona(content: str) -> str:
     """Text as it is kept and compared: no controls, ``\\n`` line ends, no blank edges."""
-    return clean(content).strip()
+    return clean_text(content).strip()
 
 
-def image_draft(made: ImageDraft | str) -> ImageDraft:
-    """What a model made of an image, as it is kept."""
+def persona_draft(made: PersonaDraft | str) -> PersonaDraft:
+    """What a model made of a persona, as it is kept."""
     if isinstance(made, str):
-        return ImageDraft(as_image(made))
-    lines = tuple(replace(one, line=as_image(one.line)) for one in made.lines)
-    return ImageDraft(as_image(made.text), lines)
+        return PersonaDraft(as_persona(made))
+    lines = tuple(replace(one, line=as_persona(one.line)) for one in made.lines)
+    return PersonaDraft(as_persona(made.text), lines)
 
 
 def read_bytes(content: bytes) -> tuple[str, bool]:
@@ -359,6 +359,6 @@ def read_bytes(content: bytes) -> tuple[str, bool]:
     """
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     try:
-        return as_image(content.decode(encoding)), True
+        return as_persona(content.decode(encoding)), True
     except UnicodeDecodeError:
-        return as_image(content.decode(encoding, "replace")), False
+        return as_persona(content.decode(encoding, "replace")), False

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PART = 1 << 20
-#: A form of fewer bytes stands in some file by chance and would prove nothing.
+#: A form of fewer bytes is in some file by chance and would prove nothing.
 SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A form of something erased that still stands in a file."""
+    """A form of something erased that is still in a file."""
 
     path: Path
     form: str
@@ -36,14 +36,12 @@ class Needles:
     def forms(self) -> dict[str, bytes]:
         """Every form of every text, by a name."""
         return {
-            f"{number} {name}": needle
-            for number, text in enumerate(self.texts)
-            for name, needle in forms(text).items()
+            f"{number} {name}": needle for number, text in enumerate(self.texts) for name, needle in forms(text).items()
         }
 
-    def held_by(self, path: Path) -> bool:
+    def are_in(self, path: Path) -> bool:
         """Whether a file, or any file below a folder, holds one of them."""
-        return bool(traces([path], self.forms) if path.is_dir() else _held(path, self.forms))
+        return bool(find_traces([path], self.forms) if path.is_dir() else _find_in_file(path, self.forms))
 
 
 def forms(text: str) -> dict[str, bytes]:
@@ -57,11 +55,11 @@ def forms(text: str) -> dict[str, bytes]:
         "json-unicode": json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass"),
     }
     for shift in range(3):
-        found[f"base64+{shift}"] = _aligned(plain, shift)
+        found[f"base64+{shift}"] = _base64_core(plain, shift)
     return {name: needle for name, needle in found.items() if len(needle) >= SHORTEST}
 
 
-def _aligned(plain: bytes, shift: int) -> bytes:
+def _base64_core(plain: bytes, shift: int) -> bytes:
     """The base64 characters that depend on ``plain`` alone when it stands ``shift`` bytes into a group of three."""
     coded = base64.b64encode(bytes(shift) + plain)
     start = (shift * 8 + 5) // 6
@@ -69,11 +67,9 @@ def _aligned(plain: bytes, shift: int) -> bytes:
     return coded[start:end]
 
 
-def traces(
-    folders: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()
-) -> list[Trace]:
+def find_traces(folders: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()) -> list[Trace]:
     """Every file below the folders that still holds a needle, and which; but for those ``besides``."""
-    return [Trace(path, form) for path in files_below(folders, besides) for form in _held(path, needles)]
+    return [Trace(path, form) for path in files_below(folders, besides) for form in _find_in_file(path, needles)]
 
 
 def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterator[Path]:
@@ -87,19 +83,19 @@ def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterat
                     yield path
 
 
-def _held(path: Path, needles: Mapping[str, bytes]) -> list[str]:
+def _find_in_file(path: Path, needles: Mapping[str, bytes]) -> list[str]:
     left = dict(needles)
     overlap = max(map(len, needles.values()), default=1) - 1
-    held, tail = [], b""
+    present, tail = [], b""
     try:
         with path.open("rb") as file:
             while left and (part := file.read(_PART)):
                 window = tail + part
                 found = [form for form, needle in left.items() if needle in window]
-                held += found
+                present += found
                 for form in found:
                     del left[form]
                 tail = window[-overlap:] if overlap else b""
     except FileNotFoundError:
         return []
-    return held
+    return present

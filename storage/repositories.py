@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.archive import Archive
+from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings
-from storage.facts import Facts
-from storage.messages import Messages
+from storage.engine import Stamp
+from storage.fact_log import FactLog, Windows
+from storage.facts import Facts, Notes, Relations
+from storage.jobs import Jobs, Rebuilds, Steps
+from storage.messages import Messages, Summaries
 from storage.personas import Personas
-from storage.rebuilds import Rebuilds
-from storage.sessions import Sessions
+from storage.sessions import Sessions, UndoableSaves
+from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
-from storage.sqlite.plain_rows import UNINDEXED
 from storage.sqlite.words import WordIndex
-from storage.stamp import Stamp
-from storage.steps import Steps
-from storage.summaries import Summaries
 from storage.text_index import TextIndex
-from storage.undoable_saves import UndoableSaves
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
@@ -39,10 +38,15 @@ class Repositories:
     messages: Messages
     summaries: Summaries
     facts: Facts
+    notes: Notes
+    relations: Relations
+    windows: Windows
+    fact_log: FactLog
     chapters: Chapters
     archive: Archive
     personas: Personas
     steps: Steps
+    jobs: Jobs
     rebuilds: Rebuilds
     saves: UndoableSaves
 
@@ -54,12 +58,13 @@ def open_repositories(
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
-    database = Database(folder / "memory.db" if folder else None, log)
+    database = Database(folder / DATABASE if folder else None, log)
     words = WordIndex(database)
     index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
+    facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
     opened = Repositories(
         database=database,
         stamp=stamp,
@@ -67,11 +72,16 @@ def open_repositories(
         sessions=Sessions(database, stamp),
         messages=messages,
         summaries=summaries,
-        facts=Facts(database, index, messages, steps, saves, stamp),
+        facts=facts,
+        notes=Notes(database),
+        relations=Relations(facts),
+        windows=windows,
+        fact_log=FactLog(facts, windows, index, saves, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
         personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),
         steps=steps,
+        jobs=Jobs(database),
         rebuilds=rebuilds,
         saves=saves,
     )
@@ -89,5 +99,5 @@ def _index_all(of: Repositories) -> None:
             last = turns[-1].seq
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
-        of.facts.index_all(tx)
+        of.fact_log.index_all(tx)
         of.database.set_meta(UNINDEXED, None)

@@ -1,6 +1,6 @@
 """What happens to rounds and sessions, with everything that follows from it, each in one commit.
 
-    store, store_alone                       a round, or a message that nobody answers, that can be found at once
+    store, store_alone                       a round, or a message that no one answers, that can be found at once
     compact, set_summary                     rounds leave the context into a summary
     save, resume, undo_save                  a session from ``/save`` to its undo
     undo, redo, reset, put_back              the last rounds, or a whole session, taken back
@@ -17,14 +17,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from domain.facts import ImageDraft
-from domain.records import PREFIX, Finish, Image, Quoted, Removed, Renewal, Round, Session, Turn, paired
-from domain.text import with_references
-from storage.messages import NewTurn
-from storage.personas import image_draft
+from domain.facts import PersonaDraft
+from domain.quotations import with_references
+from domain.records import (
+    PREFIX,
+    Finish,
+    Message,
+    Persona,
+    Quoted,
+    RebuildRequest,
+    Removed,
+    Round,
+    Session,
+    pair_messages,
+)
+from storage.messages import NewMessage, NewSummary
+from storage.personas import persona_draft
 from storage.repositories import Repositories
 from storage.sqlite.database import Transaction
-from storage.summaries import NewSummary
 
 
 class Rounds:
@@ -52,25 +62,18 @@ class Rounds:
         ended: str | None = None,
         before: Round | None = None,
         quoted: Sequence[Quoted] = (),
-        standin: bool = False,
+        demo: bool = False,
         served: Sequence[str] = (),
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
-        ``standin``: the demo model answered, and no model is ever given that as the companion's words.
+        ``demo``: the demo model answered, and no model is ever given that as the companion's words.
         """
         turns = (
-            NewTurn(self._stamp.new_id(), started, "user", user),
-            NewTurn(
-                self._stamp.new_id(),
-                ended or self._stamp.now(),
-                "assistant",
-                assistant,
-                tuple(quoted),
-                standin,
-            ),
+            NewMessage(self._stamp.new_id(), started, "user", user),
+            NewMessage(self._stamp.new_id(), ended or self._stamp.now(), "assistant", assistant, tuple(quoted), demo),
         )
         replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
         with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
@@ -79,7 +82,7 @@ class Rounds:
     def add(
         self,
         session_id: str,
-        turns: Sequence[NewTurn],
+        turns: Sequence[NewMessage],
         finish: Finish,
         *,
         instead_of: Round | None = None,
@@ -97,20 +100,20 @@ class Rounds:
             if back := sorted(self._of.index.archived_among(served)):
                 self._of.archive.bring_back(tx, back)
             if before:
-                self._of.messages.moved(tx)
+                self._of.messages.note_moves(tx)
                 self._embed_dependents(tx, added)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
-        return paired(added)[0]
+        return pair_messages(added)[0]
 
-    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Turn:
-        """A message that nobody answers, at the end of its session: it is found, read and erased as every one is.
+    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Message:
+        """A message that no one answers, at the end of its session: it is found, read and erased as every one is.
 
         It is a round without a reply, so it is in no context and in no summary. What is of the past was ``said`` then.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            turn = NewTurn(text_id, said or now, "user", words)
+            turn = NewMessage(text_id, said or now, "user", words)
             added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
             self._of.sessions.count(tx, session_id)
             self._of.index.add_turns(tx, added, new=True)
@@ -122,7 +125,7 @@ class Rounds:
     def compact(self, session_id: str, upto: int, summary: str) -> None:
         """Let the rounds up to ``upto`` leave the context into ``summary``."""
         with self._database.write() as tx:
-            self._compact(tx, session_id, upto, self._new_summary(summary))
+            self._compact_rounds(tx, session_id, upto, self._new_summary(summary))
 
     def set_summary(self, session_id: str, summary: str) -> None:
         """Put a person's own wording in place of a session's summary; steps of a save are void."""
@@ -134,19 +137,19 @@ class Rounds:
             self._forget_steps(tx, session_id)
             self._of.rebuilds.drop_summary(tx, session_id)
 
-    def rebuild_summary(self, request: Renewal, text: str, upto: int) -> bool:
+    def rebuild_summary(self, request: RebuildRequest, text: str, upto: int) -> bool:
         """Store a summary that was to be rebuilt, dated as the one before; with "" there is none.
 
         False, and nothing is stored, when it is not asked for any more, or from more by now.
         """
         with self._database.write() as tx:
-            if not self._of.rebuilds.settle(tx, [request]):
+            if not self._of.rebuilds.remove_fulfilled(tx, [request]):
                 return False
             new = NewSummary(self._stamp.new_id(), request.timestamp, text)
             self._of.summaries.replace(tx, request.session_id, new, upto)
         return True
 
-    def _compact(self, tx: Transaction, session_id: str, upto: int, summary: NewSummary) -> None:
+    def _compact_rounds(self, tx: Transaction, session_id: str, upto: int, summary: NewSummary) -> None:
         self._of.summaries.replace(tx, session_id, summary, upto)
         self._of.messages.leave_context(tx, session_id, upto)
         self._of.sessions.count(tx, session_id)
@@ -158,9 +161,9 @@ class Rounds:
         self,
         session_id: str,
         summary: str,
-        images: Mapping[Image, ImageDraft | str],
+        personas: Mapping[Persona, PersonaDraft | str],
         *,
-        waiting: Sequence[Image] = (),
+        waiting: Sequence[Persona] = (),
         open_next: bool = True,
     ) -> Session:
         """Archive a session with its final summary and new personas, and open the next one, in one commit.
@@ -175,21 +178,21 @@ class Rounds:
             was = self._of.saves.about_to_replace(session_id, self._of.summaries.of(session_id))
             for turn in turns:
                 self._refer_to_memories(tx, turn)
-            self._compact(tx, session_id, turns[-1].round if turns else 0, new)
+            self._compact_rounds(tx, session_id, turns[-1].round if turns else 0, new)
             made = {
-                image: self._of.personas.versions.add_draft(tx, image, image_draft(draft), now, session_id)
-                for image, draft in images.items()
+                persona: self._of.personas.versions.add_draft(tx, persona, persona_draft(draft), now, session_id)
+                for persona, draft in personas.items()
             }
             if following:
-                self._of.saves.keep(tx, session_id, was, made, now)
+                self._of.saves.store(tx, session_id, was, made, now)
             self._forget_steps(tx, session_id)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._of.sessions.close(tx, session_id, now)
-            for image in waiting:
-                self._of.rebuilds.ask(tx, image, session_id, now)
+            for persona in waiting:
+                self._of.rebuilds.request(tx, persona, session_id, now)
             if following:
                 self._of.sessions.add(tx, following, now)
-        return self._of.sessions.known(following or session_id)
+        return self._of.sessions.require(following or session_id)
 
     def undo_save(self, session_id: str, present: str) -> Session | None:
         """Undo a ``/save`` right after it. Returns the session, active again in place of the empty ``present``.
@@ -205,18 +208,18 @@ class Rounds:
             if was is None or session is None or session.status != "archived" or said:
                 return None
             archived = self._of.saves.archived_since(session_id)
-            self._of.facts.unlearn(was.windows)
-            for image, version in was.images.items():
-                newest = self._of.personas.versions.newest(image)
+            self._of.fact_log.unlearn_windows(was.windows)
+            for persona, version in was.personas.items():
+                newest = self._of.personas.versions.newest(persona)
                 if newest and newest.version == version:
-                    self._of.personas.versions.bring_back(tx, image, version, now)
+                    self._of.personas.versions.bring_back(tx, persona, version, now)
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             if was.summary:
                 self._of.summaries.put_back(tx, was.summary)
             self._of.rebuilds.drop_personas(tx, session_id)
             self._of.messages.enter_context(tx, session_id, was.context)
             self._of.sessions.count(tx, session_id)
-            self._resume(tx, session_id, present, now)
+            self._reopen_session(tx, session_id, present, now)
             self._of.saves.drop(tx)
             self._of.archive.bring_back(tx, archived)
         return self._of.sessions.find(session_id)
@@ -224,10 +227,10 @@ class Rounds:
     def resume(self, session_id: str, present: str) -> Session:
         """Make an archived session active again in place of the present one, which goes if it is empty."""
         with self._database.write() as tx:
-            self._resume(tx, session_id, present, self._stamp.now())
-        return self._of.sessions.known(session_id)
+            self._reopen_session(tx, session_id, present, self._stamp.now())
+        return self._of.sessions.require(session_id)
 
-    def _resume(self, tx: Transaction, session_id: str, present: str, now: str) -> None:
+    def _reopen_session(self, tx: Transaction, session_id: str, present: str, now: str) -> None:
         """An imported session that was not read is the person's own from then on, and gets its summary as theirs do."""
         if self._of.messages.of_session(present) or self._of.summaries.of(present):
             self._of.sessions.close(tx, present, now)
@@ -240,9 +243,9 @@ class Rounds:
         )
         if tx.run(own, session_id):
             title = self._of.summaries.of(session_id)
-            self._of.rebuilds.ask(tx, "summary", session_id, title.timestamp if title else now)
+            self._of.rebuilds.request(tx, "summary", session_id, title.timestamp if title else now)
 
-    def _refer_to_memories(self, tx: Transaction, turn: Turn) -> None:
+    def _refer_to_memories(self, tx: Transaction, turn: Message) -> None:
         """Of quotations that were found in a memory leave a reference to it."""
         words = with_references(turn)
         if words != turn.words:
@@ -298,16 +301,16 @@ class Rounds:
             self._put_back(tx, removed.turns)
             if removed.summary:
                 self._of.summaries.put_back(tx, removed.summary)
-            elif folded := [turn for turn in removed.turns if turn.folded]:
-                self._of.rebuilds.ask(tx, "summary", removed.session_id, folded[-1].timestamp)
+            elif folded := [turn for turn in removed.turns if turn.compacted]:
+                self._of.rebuilds.request(tx, "summary", removed.session_id, folded[-1].timestamp)
             self._forget_steps(tx, removed.session_id)
 
-    def _put_back(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def _put_back(self, tx: Transaction, turns: Sequence[Message]) -> None:
         self._of.messages.add(tx, turns)
         for session_id in {turn.session_id for turn in turns}:
             self._of.sessions.count(tx, session_id)
         self._of.index.add_turns(tx, turns)
-        self._of.messages.moved(tx)
+        self._of.messages.note_moves(tx)
 
     # -- hiding --------------------------------------------------------------------------------------------------
 
@@ -320,48 +323,46 @@ class Rounds:
             turns = self._of.messages.with_ids(text_ids)
             sessions = list(dict.fromkeys(turn.session_id for turn in turns))
             self.forget_titles(tx, sessions)
-            self._unindex(tx, turns)
+            self._remove_from_indexes(tx, turns)
             self._of.messages.set_hidden(tx, turns, True)
             for session_id in sessions:
                 self._forget_steps(tx, session_id)
-            for session_id in dict.fromkeys(turn.session_id for turn in turns if turn.folded):
+            for session_id in dict.fromkeys(turn.session_id for turn in turns if turn.compacted):
                 if summary := self._of.summaries.of(session_id):
                     self._of.summaries.remove(tx, summary)
-                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)
+                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
                 self._of.rebuilds.ask_again(tx, session_id)
             self._of.chapters.drop_small(tx)
 
     def unhide(self, text_ids: Sequence[str]) -> None:
         """Let hidden messages be shown and found again; what was made without them is to be rebuilt."""
         with self._database.write() as tx:
-            turns = [turn for turn in self._of.messages.with_ids(text_ids) if turn.withheld]
+            turns = [turn for turn in self._of.messages.with_ids(text_ids) if turn.hidden]
             self._of.messages.set_hidden(tx, turns, False)
-            self._of.index.add_turns(tx, [replace(turn, withheld=False) for turn in turns])
-            self._of.messages.moved(tx)
+            self._of.index.add_turns(tx, [replace(turn, hidden=False) for turn in turns])
+            self._of.messages.note_moves(tx)
             self._embed_dependents(tx, turns)
             self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
-            for turn in {turn.session_id: turn for turn in turns if turn.folded}.values():
+            for turn in {turn.session_id: turn for turn in turns if turn.compacted}.values():
                 self._ask_with(tx, turn)
 
-    def _ask_with(self, tx: Transaction, turn: Turn) -> None:
+    def _ask_with(self, tx: Transaction, turn: Message) -> None:
         """Ask for the summary of a session that one of its messages is missing in.
 
         It stays until then; that of an import goes, which else would be gone on with from where it ends.
         """
         summary = self._of.summaries.of(turn.session_id)
-        self._of.rebuilds.ask(
-            tx, "summary", turn.session_id, summary.timestamp if summary else turn.timestamp
-        )
-        if summary and summary.upto_round and self._was_imported(turn.session_id):
+        self._of.rebuilds.request(tx, "summary", turn.session_id, summary.timestamp if summary else turn.timestamp)
+        if summary and summary.upto_round and self._of.sessions.was_imported(turn.session_id):
             self._of.summaries.remove(tx, summary)
 
     # -- removing ------------------------------------------------------------------------------------------------
 
-    def remove(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def remove(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages go with their words, their vectors, and all that was extracted from them."""
         if not turns:
             return
-        self._unindex(tx, turns)
+        self._remove_from_indexes(tx, turns)
         self._of.messages.delete(tx, turns)
         for session_id in {turn.session_id for turn in turns}:
             self._of.sessions.count(tx, session_id)
@@ -397,7 +398,7 @@ class Rounds:
                 if other not in sessions:
                     self._of.summaries.remove(tx, self._of.summaries.of(other))
 
-    def _unindex(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def _remove_from_indexes(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages cannot be found from this commit on, nor what was extracted from them.
 
         The vectors of the messages after them are made again, since their keys hold words of these.
@@ -405,19 +406,16 @@ class Rounds:
         self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
         self._of.saves.drop(tx)
         self._embed_dependents(tx, turns)
-        self._of.facts.forget_of(tx, [turn.seq for turn in turns])
+        self._of.fact_log.forget_messages(tx, [turn.seq for turn in turns])
         self._of.index.remove_turns(tx, turns)
 
-    def _embed_dependents(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def _embed_dependents(self, tx: Transaction, turns: Sequence[Message]) -> None:
         self._of.index.embed_again(tx, self._of.messages.dependents(turn.text_id for turn in turns))
 
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""
         self._of.steps.drop(tx, "save", session_id)
         tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
-
-    def _was_imported(self, session_id: str) -> bool:
-        return bool(self._database.run("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)

@@ -1,16 +1,20 @@
 """Sessions: which there are, which are active, where each is among the others; and what is in flight in each.
 
 Order is by ``position``, never by clock: a session may be started before others that there are. Positions are spaced,
-so that something can be put between two of them.
+so that something can be put between two of them. What a ``/save`` replaced is kept until anything is said or decided
+after it, so that it can be undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 
-from domain.records import InFlight, Session
-from storage.sqlite.database import Database, Row, Transaction, instant
-from storage.stamp import Stamp
+from domain.records import InFlight, Persona, Session, Summary
+from storage.engine import Stamp, instant
+from storage.messages import Messages
+from storage.sqlite.database import Database, Row, Transaction
 
 #: Between the positions of two sessions as they are stored one after another.
 SESSION_SPACE = 1 << 20
@@ -19,7 +23,7 @@ CLOSE = 1 << 10
 
 _SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
-    " door, door_key FROM session"
+    " client, client_key FROM session"
 )
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
@@ -40,24 +44,28 @@ class Sessions:
 
     def find(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return self._first("WHERE session_id = ?", session_id)
+        return self._find_first("WHERE session_id = ?", session_id)
 
     def number_of(self, session_id: str) -> int | None:
         """The number of a session; None when there is none."""
         rows = self._database.run("SELECT number FROM session WHERE session_id = ?", session_id)
         return int(rows[0][0]) if rows else None
 
-    def known(self, session_id: str) -> Session:
+    def require(self, session_id: str) -> Session:
         """One session that there is."""
         session = self.find(session_id)
         assert session is not None
         return session
 
+    def was_imported(self, session_id: str) -> bool:
+        """Whether a session came from an export of another program."""
+        return bool(self._database.run("SELECT 1 FROM imported_session WHERE session_id = ?", session_id))
+
     def recent(self, limit: int | None = 20, offset: int = 0) -> list[Session]:
         """Sessions, newest first; all of them without a limit."""
         if limit is None:
-            return self._all("ORDER BY position DESC")[offset:]
-        return self._all("ORDER BY position DESC LIMIT ? OFFSET ?", limit, offset)
+            return self._find_all("ORDER BY position DESC")[offset:]
+        return self._find_all("ORDER BY position DESC LIMIT ? OFFSET ?", limit, offset)
 
     def counts(self) -> tuple[int, int]:
         """How many archived sessions, and how many rounds, are remembered."""
@@ -70,21 +78,21 @@ class Sessions:
 
     def newest_active(self) -> Session | None:
         """The active session of the terminal that comes last; those of clients are none of it."""
-        return self._first("WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1")
+        return self._find_first("WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1")
 
-    def active(self, door: str | None = None, *, besides: Collection[str] = ()) -> list[Session]:
+    def active(self, client: str | None = None, *, besides: Collection[str] = ()) -> list[Session]:
         """Every active session, or those of one client, oldest first.
 
         One of a client that has an ``end_timestamp`` waits to be archived.
         """
-        found = self._all("WHERE status = 'active' ORDER BY position")
-        return [one for one in found if door in (None, one.door) and one.session_id not in besides]
+        found = self._find_all("WHERE status = 'active' ORDER BY position")
+        return [one for one in found if client in (None, one.client) and one.session_id not in besides]
 
-    def of_door(self, door: str, key: str | None = None) -> list[Session]:
+    def of_client(self, client: str, key: str | None = None) -> list[Session]:
         """Every session of a client, or those of one of its keys, oldest first."""
         if key is None:
-            return self._all("WHERE door = ? AND door <> '' ORDER BY position", door)
-        return self._all("WHERE door = ? AND door <> '' AND door_key = ? ORDER BY position", door, key)
+            return self._find_all("WHERE client = ? AND client <> '' ORDER BY position", client)
+        return self._find_all("WHERE client = ? AND client <> '' AND client_key = ? ORDER BY position", client, key)
 
     # -- starting and ending -------------------------------------------------------------------------------------
 
@@ -94,12 +102,7 @@ class Sessions:
         return (self.start(), False) if session is None else (session, True)
 
     def start(
-        self,
-        began: str | None = None,
-        *,
-        before: str | None = None,
-        door: str = "",
-        door_key: str | None = None,
+        self, began: str | None = None, *, before: str | None = None, client: str = "", client_key: str | None = None
     ) -> Session:
         """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later.
 
@@ -112,13 +115,13 @@ class Sessions:
                 self._stamp.now(),
                 began,
                 before=before,
-                door=door,
-                door_key=door_key,
+                client=client,
+                client_key=client_key,
             )
 
-    def start_for(self, door: str, key: str) -> Session:
+    def start_for(self, client: str, key: str) -> Session:
         """A new active session that a client has under a key; the terminal never goes on with it on its own."""
-        return self.start(door=door, door_key=key)
+        return self.start(client=client, client_key=key)
 
     def add(
         self,
@@ -128,8 +131,8 @@ class Sessions:
         began: str | None = None,
         *,
         before: str | None = None,
-        door: str = "",
-        door_key: str | None = None,
+        client: str = "",
+        client_key: str | None = None,
     ) -> Session:
         """The same under a given id, stored at ``now``."""
         place = None
@@ -139,13 +142,13 @@ class Sessions:
             place = self._place_before(tx, "instant > ?", instant(began))
         number, start = tx.next("session"), began or now
         position = self.end_of_all() if place is None else place
-        columns = "session_id, number, start_timestamp, instant, status, stored_at, position, door, door_key"
-        values = (session_id, number, start, instant(start), "active", now, position, door, door_key)
+        columns = "session_id, number, start_timestamp, instant, status, stored_at, position, client, client_key"
+        values = (session_id, number, start, instant(start), "active", now, position, client, client_key)
         tx.do(f"INSERT INTO session ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)
-        return Session(session_id, number, start, None, "active", 0, now, position, door, door_key)
+        return Session(session_id, number, start, None, "active", 0, now, position, client, client_key)
 
     def end(self, session_id: str, ended: str) -> None:
-        """Note that an active session has ended: nobody goes on in it, and it waits to be archived."""
+        """Note that an active session has ended: no one goes on in it, and it waits to be archived."""
         with self._database.write() as tx:
             sql = "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL"
             tx.do(sql, ended, session_id)
@@ -159,14 +162,14 @@ class Sessions:
 
     def reopen(self, tx: Transaction, session_id: str) -> None:
         """Make a session the terminal's own, and active."""
-        sql = "UPDATE session SET status = 'active', end_timestamp = NULL, door = '' WHERE session_id = ?"
+        sql = "UPDATE session SET status = 'active', end_timestamp = NULL, client = '' WHERE session_id = ?"
         tx.do(sql, session_id)
 
     def count(self, tx: Transaction, session_id: str) -> None:
         """Note how many rounds of a session are in its context."""
         tx.do(
             "UPDATE session SET current_conv_count = (SELECT count(*) FROM conversation c"
-            " WHERE c.session_id = session.session_id AND c.folded = 0 AND c.role = 'user') WHERE session_id = ?",
+            " WHERE c.session_id = session.session_id AND c.compacted = 0 AND c.role = 'user') WHERE session_id = ?",
             session_id,
         )
 
@@ -225,12 +228,84 @@ class Sessions:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _all(self, which: str, *values: object) -> list[Session]:
+    def _find_all(self, which: str, *values: object) -> list[Session]:
         return [_session_of(row) for row in self._database.run(f"{_SESSION} {which}", *values)]
 
-    def _first(self, which: str, *values: object) -> Session | None:
-        return next(iter(self._all(which, *values)), None)
+    def _find_first(self, which: str, *values: object) -> Session | None:
+        return next(iter(self._find_all(which, *values)), None)
 
 
 def _session_of(row: Row) -> Session:
     return Session(*row)
+
+
+@dataclass(frozen=True, slots=True)
+class SaveToUndo:
+    """What a save replaces: the summary, where the context began; the windows that were read, and the personas made."""
+
+    summary: Summary | None
+    context: int | None
+    windows: tuple[str, ...]
+    personas: Mapping[Persona, int] = field(default_factory=dict)
+
+
+class UndoableSaves:
+    """Reads and writes the table ``undoable_save``."""
+
+    def __init__(self, database: Database, messages: Messages) -> None:
+        self._database = database
+        self._messages = messages
+
+    def about_to_replace(self, session_id: str, summary: Summary | None) -> SaveToUndo:
+        """What a save of this session is about to replace."""
+        context = "SELECT min(position) FROM conversation WHERE session_id = ? AND compacted = 0"
+        windows = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
+        return SaveToUndo(
+            summary,
+            self._database.run(context, session_id)[0][0],
+            tuple(row["name"] for row in self._database.run(windows, session_id)),
+        )
+
+    def store(
+        self, tx: Transaction, session_id: str, was: SaveToUndo, personas: Mapping[Persona, int], now: str
+    ) -> None:
+        """Let a save be undone; ``personas`` are the versions that it made."""
+        summary = json.dumps(asdict(was.summary)) if was.summary else ""
+        last = self._messages.highest_number()
+        tx.do("DELETE FROM undoable_save WHERE last_turn <> ? OR session_id = ?", last, session_id)
+        columns = "session_id, windows, personas, summary, context, last_turn, stored_at, instant"
+        tx.do(
+            f"INSERT INTO undoable_save ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            session_id, json.dumps(was.windows), json.dumps(personas), summary, was.context, last, now, instant(now),
+        )  # fmt: skip
+
+    def find(self, session_id: str) -> SaveToUndo | None:
+        """What the save of a session replaced; None when it cannot be undone."""
+        query = "SELECT summary, context, windows, personas FROM undoable_save WHERE session_id = ? AND last_turn = ?"
+        rows = self._database.run(query, session_id, self._messages.highest_number())
+        if not rows:
+            return None
+        summary = Summary(**json.loads(rows[0]["summary"])) if rows[0]["summary"] else None
+        windows, personas = json.loads(rows[0]["windows"]), json.loads(rows[0]["personas"])
+        return SaveToUndo(summary, rows[0]["context"], tuple(windows), personas)
+
+    def last(self, present: str) -> str | None:
+        """The session whose save opened the session ``present``; None when anything was said or decided since."""
+        query = (
+            "SELECT u.session_id FROM undoable_save u JOIN session p ON p.stored_at = u.stored_at"
+            " WHERE p.session_id = ? AND p.session_id <> u.session_id AND u.last_turn = ?"
+        )
+        rows = self._database.run(query, present, self._messages.highest_number())
+        return str(rows[0]["session_id"]) if rows else None
+
+    def drop(self, tx: Transaction) -> None:
+        """No save can be undone any more."""
+        tx.do("DELETE FROM undoable_save")
+
+    def archived_since(self, session_id: str) -> list[str]:
+        """What was archived out of the search since the save of a session."""
+        query = (
+            "SELECT f.text_id FROM archived_memory f JOIN undoable_save u ON u.session_id = ?"
+            " WHERE f.instant >= u.instant"
+        )
+        return [row[0] for row in self._database.run(query, session_id)]

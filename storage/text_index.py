@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from domain.records import Kind, Summary, Turn
-from domain.text import own_words
+from domain.quotations import own_words
+from domain.records import Kind, Message, Summary
 from storage.embeddings import Embeddings
-from storage.sqlite.database import EACH, Database, Transaction
+from storage.engine import EACH
+from storage.sqlite.database import Database, Transaction
 from storage.sqlite.words import WordIndex
 
 
@@ -24,12 +25,12 @@ class TextIndex:
     embeddings: Embeddings
     tokens: Callable[[str], Sequence[str]]
 
-    def add_turns(self, tx: Transaction, turns: Iterable[Turn], *, new: bool = False) -> None:
+    def add_turns(self, tx: Transaction, turns: Iterable[Message], *, new: bool = False) -> None:
         """Messages can be found from this commit on, but those that are hidden or archived.
 
         ``new`` ones were never stored before, so nothing of them is looked for first.
         """
-        shown = [turn for turn in turns if not turn.withheld]
+        shown = [turn for turn in turns if not turn.hidden]
         if not new:
             archived = self.archived_among([turn.text_id for turn in shown])
             shown = [turn for turn in shown if turn.text_id not in archived]
@@ -37,7 +38,7 @@ class TextIndex:
         self.words.add(tx, "turn", [(turn.seq, self.tokens(words_found_by(turn))) for turn in shown])
         self.embeddings.enqueue(tx, [(turn.text_id, "conversation") for turn in shown], new=new)
 
-    def remove_turns(self, tx: Transaction, turns: Sequence[Turn]) -> None:
+    def remove_turns(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages cannot be found from this commit on."""
         self.words.remove(tx, "turn", [turn.seq for turn in turns])
         self.embeddings.remove(turn.text_id for turn in turns)
@@ -67,10 +68,10 @@ class TextIndex:
 
     def archived_among(self, names: Sequence[str]) -> set[str]:
         """Which of these messages or sessions are archived out of the search."""
-        query = f"SELECT text_id FROM faded WHERE text_id IN {EACH}"
+        query = f"SELECT text_id FROM archived_memory WHERE text_id IN {EACH}"
         return {row[0] for row in self.database.run(query, list(names))} if names else set()
 
 
-def words_found_by(turn: Turn) -> str:
+def words_found_by(turn: Message) -> str:
     """By what a message is found: its own words, and the name of whoever else said it."""
     return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)

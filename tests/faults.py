@@ -34,10 +34,7 @@ from tests.server import (
 )
 
 HELLO = "Hello, old friend."
-_WRONG_KEY = {
-    "message": "Incorrect API key provided: sk-test-0123456789abcdef0123",
-    "code": "invalid_api_key",
-}
+_WRONG_KEY = {"message": "Incorrect API key provided: sk-test-0123456789abcdef0123", "code": "invalid_api_key"}
 
 
 @dataclass(frozen=True)
@@ -101,26 +98,19 @@ UNREACHED = (
         base=lambda server: "http://old-friend.invalid/v1",
     ),
     Fault(
-        "tls",
-        error=errors.Insecure,
-        key="model.insecure",
-        base=lambda server: f"https://127.0.0.1:{server.port}/v1",
+        "tls", error=errors.Insecure, key="model.insecure", base=lambda server: f"https://127.0.0.1:{server.port}/v1"
     ),
     Fault("closed_without_a_word", (hang_up,), errors.Unreachable, "model.connection_lost", tries=3),
     Fault("reset_without_a_word", (reset,), errors.Unreachable, "model.connection_lost", tries=3),
     Fault("hang_before_headers", (hang,), errors.TimedOut, "model.timed_out", tries=2, timeout=0.3),
-    Fault(
-        "hang_after_headers", (stream(end="open"),), errors.TimedOut, "model.timed_out", tries=2, timeout=0.3
-    ),
+    Fault("hang_after_headers", (stream(end="open"),), errors.TimedOut, "model.timed_out", tries=2, timeout=0.3),
     Fault(
         "redirect_to_another_host",
         (redirect("http://old-friend.invalid/v1/chat/completions"),),
         errors.NotFound,
         "model.redirected",
     ),
-    Fault(
-        "redirect_that_loses_the_body", (redirect("/v1/elsewhere", 302),), errors.NotFound, "model.redirected"
-    ),
+    Fault("redirect_that_loses_the_body", (redirect("/v1/elsewhere", 302),), errors.NotFound, "model.redirected"),
 )
 
 REFUSED = (
@@ -135,14 +125,7 @@ REFUSED = (
     ),
     Fault(
         "429_insufficient_quota",
-        (
-            status(
-                429,
-                "You exceeded your current quota",
-                type="insufficient_quota",
-                error_code="insufficient_quota",
-            ),
-        ),
+        (status(429, "You exceeded your current quota", type="insufficient_quota", error_code="insufficient_quota"),),
         errors.QuotaExhausted,
         "model.quota",
     ),
@@ -154,12 +137,7 @@ REFUSED = (
     Fault("500_then_well", (status(500), say(HELLO)), tries=2),
     Fault("502_with_a_web_page", (html(502),), errors.ServerFault, "model.server_fault", tries=3),
     Fault("401", (answer({"error": _WRONG_KEY}, 401),), errors.Unauthorized, "model.unauthorized"),
-    Fault(
-        "403",
-        (status(403, "Country, region, or territory not supported"),),
-        errors.Unauthorized,
-        "model.forbidden",
-    ),
+    Fault("403", (status(403, "Country, region, or territory not supported"),), errors.Unauthorized, "model.forbidden"),
     Fault(
         "404_model",
         (status(404, "The model `nope` does not exist", error_code="model_not_found"),),
@@ -178,9 +156,7 @@ REFUSED = (
         errors.NotFound,
         "model.no_such_model",
     ),
-    Fault(
-        "404_path", (), errors.NotFound, "model.no_such_path", base=lambda server: server.base + "/nowhere"
-    ),
+    Fault("404_path", (), errors.NotFound, "model.no_such_path", base=lambda server: server.base + "/nowhere"),
     Fault("404_path_web_page", (html(404),), errors.NotFound, "model.no_such_path"),
     Fault("400", (status(400, "temperature must be positive"),), errors.BadRequest, "model.bad_request"),
     Fault(
@@ -188,8 +164,7 @@ REFUSED = (
         (
             status(
                 400,
-                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 "
-                "tokens.",
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
                 type="invalid_request_error",
                 error_code="context_length_exceeded",
             ),
@@ -241,10 +216,7 @@ REFUSED = (
         "model.content_filtered",
     ),
     Fault(
-        "content_filter_finish",
-        (stream(delta("content_filter")),),
-        errors.ContentFiltered,
-        "model.content_filtered",
+        "content_filter_finish", (stream(delta("content_filter")),), errors.ContentFiltered, "model.content_filtered"
     ),
     Fault(
         "content_filter_after_words",
@@ -257,9 +229,7 @@ REFUSED = (
 
 MALFORMED = (
     Fault("empty_reply", (say("", pieces=()),), errors.BadReply, "model.empty_reply", tries=3),
-    Fault(
-        "white_space_only", (say(" \n ", pieces=(" ", "\n ")),), errors.BadReply, "model.empty_reply", tries=3
-    ),
+    Fault("white_space_only", (say(" \n ", pieces=(" ", "\n ")),), errors.BadReply, "model.empty_reply", tries=3),
     Fault(
         "thinking_only",
         (say("", pieces=(), reasoning="hm, hm"),),
@@ -267,20 +237,8 @@ MALFORMED = (
         "model.only_thinking",
         shown="[hm, hm]",
     ),
-    Fault(
-        "choices_empty",
-        (answer({**whole(""), "choices": []}),),
-        errors.BadReply,
-        "model.empty_reply",
-        tries=3,
-    ),
-    Fault(
-        "choices_null",
-        (answer({**whole(""), "choices": None}),),
-        errors.BadReply,
-        "model.empty_reply",
-        tries=3,
-    ),
+    Fault("choices_empty", (answer({**whole(""), "choices": []}),), errors.BadReply, "model.empty_reply", tries=3),
+    Fault("choices_null", (answer({**whole(""), "choices": None}),), errors.BadReply, "model.empty_reply", tries=3),
     Fault("content_is_a_number", (answer(whole(42)),), errors.BadReply, "model.empty_reply", tries=3),
     Fault("content_null", (answer(whole(None)),), errors.BadReply, "model.empty_reply", tries=3),
     Fault(
@@ -291,20 +249,12 @@ MALFORMED = (
         tries=3,
     ),
     Fault(
-        "error_words_with_200",
-        (answer({"error": "something odd"}),),
-        errors.BadReply,
-        "model.error_in_reply",
-        tries=3,
+        "error_words_with_200", (answer({"error": "something odd"}),), errors.BadReply, "model.error_in_reply", tries=3
     ),
     Fault("html_with_200", (html(),), errors.BadReply, "model.html_reply", tries=3),
     Fault("nothing_with_200", (answer(b""),), errors.BadReply, "model.cut_reply", tries=3),
     Fault(
-        "plain_text_with_200",
-        (answer("ok", content_type="text/plain"),),
-        errors.BadReply,
-        "model.cut_reply",
-        tries=3,
+        "plain_text_with_200", (answer("ok", content_type="text/plain"),), errors.BadReply, "model.cut_reply", tries=3
     ),
     Fault("cut_json", (cut_body(_CUT, len(_CUT) + 100),), errors.BadReply, "model.cut_reply", tries=3),
     Fault("malformed_json", (answer(_CUT),), errors.BadReply, "model.malformed_reply", tries=3),
@@ -316,31 +266,13 @@ MALFORMED = (
         "model.malformed_reply",
         tries=3,
     ),
-    Fault(
-        "stream_cut", (stream(*_text("Hello"), end="cut"),), errors.BadReply, "model.cut_reply", shown="Hello"
-    ),
-    Fault(
-        "stream_reset",
-        (stream(*_text("Hello"), end="reset"),),
-        errors.BadReply,
-        "model.cut_reply",
-        shown="Hello",
-    ),
+    Fault("stream_cut", (stream(*_text("Hello"), end="cut"),), errors.BadReply, "model.cut_reply", shown="Hello"),
+    Fault("stream_reset", (stream(*_text("Hello"), end="reset"),), errors.BadReply, "model.cut_reply", shown="Hello"),
     Fault("stream_cut_before_words", (stream(delta(role="assistant"), end="cut"), say(HELLO)), tries=2),
     Fault(
-        "no_finish_reason",
-        (stream(*_text("Hello"), end="clean"),),
-        errors.BadReply,
-        "model.cut_reply",
-        shown="Hello",
+        "no_finish_reason", (stream(*_text("Hello"), end="clean"),), errors.BadReply, "model.cut_reply", shown="Hello"
     ),
-    Fault(
-        "done_without_finish_reason",
-        (stream(*_text("Hello")),),
-        errors.BadReply,
-        "model.cut_reply",
-        shown="Hello",
-    ),
+    Fault("done_without_finish_reason", (stream(*_text("Hello")),), errors.BadReply, "model.cut_reply", shown="Hello"),
     Fault(
         "error_event",
         (stream(*_text("Hello"), {"error": {"message": "overloaded", "code": 529}}),),
@@ -348,11 +280,7 @@ MALFORMED = (
         "model.server_fault",
         shown="Hello",
     ),
-    Fault(
-        "error_event_before_words",
-        (stream({"error": {"message": "overloaded", "code": 529}}), say(HELLO)),
-        tries=2,
-    ),
+    Fault("error_event_before_words", (stream({"error": {"message": "overloaded", "code": 529}}), say(HELLO)), tries=2),
     Fault(
         "bad_line",
         (stream(*_text("Hello"), b"data: {not json\n\n"),),
@@ -382,10 +310,7 @@ FORGIVEN = (
     Fault("one_character_in_two_halves", (stream(*_text("a\ud83d", "\ude00"), delta("stop")),), reply="a😀"),
     Fault("nul_and_escapes", (stream(*_text("a\x00b\x1b[31m"), delta("stop")),), reply="ab[31m"),
     Fault("comments", (stream(b": keep-alive\n\n", *_text(HELLO), b":\n\n", delta("stop"), b": bye\n\n"),)),
-    Fault(
-        "odd_lines",
-        (stream(b"id: 7\nretry: 3\nwhat is this\nevent: message\n", *_text(HELLO), delta("stop")),),
-    ),
+    Fault("odd_lines", (stream(b"id: 7\nretry: 3\nwhat is this\nevent: message\n", *_text(HELLO), delta("stop")),)),
     Fault(
         "no_empty_lines_between_events",
         (
@@ -399,9 +324,7 @@ FORGIVEN = (
         "carriage_returns",
         (
             stream(
-                b'data: {"choices":[{"delta":{"content":"Hello, old friend."}, "finish_reason":"stop"}]}'
-                b"\r\n\r",
-                b"\n",
+                b'data: {"choices":[{"delta":{"content":"Hello, old friend."}, "finish_reason":"stop"}]}\r\n\r', b"\n"
             ),
         ),
     ),
@@ -412,9 +335,7 @@ FORGIVEN = (
     Fault("reasoning_field", (say(HELLO, reasoning="Let me think. ", field="reasoning"),)),
     Fault("think_section", (say(HELLO, pieces=("<thi", "nk>Let me", " think.</th", "ink>\n\n", HELLO)),)),
     Fault(
-        "one_megabyte",
-        (say(_LONG, pieces=[_LONG[at : at + 1000] for at in range(0, len(_LONG), 1000)]),),
-        reply=_LONG,
+        "one_megabyte", (say(_LONG, pieces=[_LONG[at : at + 1000] for at in range(0, len(_LONG), 1000)]),), reply=_LONG
     ),
     Fault(
         "unclosed_tags",

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import config
-from conversation import Conversation, Replied
-from domain.workers import Stop
-from jobs.keeping import session_to_open
+from conversation import Conversation, Replied, TurnSteps
+from domain.workers import CancelToken
+from jobs.maintenance import session_to_open
 from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
@@ -27,12 +27,12 @@ _BEGINS = {
     "notes": ("Task: take notes", "任务：做笔记"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
-    "image": ("Task: bring the image", "任务：更新"),
+    "persona": ("Task: bring the image", "任务：更新"),
 }
 
 
 def marked(request: Any, task: str) -> bool:
-    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for an image.
+    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for a persona.
 
     "talk" is what is none of them.
     """
@@ -42,7 +42,7 @@ def marked(request: Any, task: str) -> bool:
     if task not in ("self", "user"):
         return first.startswith(_BEGINS[task])
     of_self = "(the assistant)" in first or "（助手）" in first
-    return first.startswith(_BEGINS["image"]) and of_self == (task == "self")
+    return first.startswith(_BEGINS["persona"]) and of_self == (task == "self")
 
 
 def material(request: Any) -> Any:
@@ -60,7 +60,7 @@ def friend(request: Any) -> str:
     """A deterministic model.
 
     It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
-    as a line to both images.
+    as a line to both personas.
     """
     if marked(request, "fold"):
         given = material(request)
@@ -72,9 +72,9 @@ def friend(request: Any) -> str:
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
     if marked(request, "compare"):
         return '{"verdicts": []}'
-    for image in ("self", "user"):
-        if marked(request, image):
-            return json.dumps({"operations": list(_added(image, records(request)))})
+    for persona in ("self", "user"):
+        if marked(request, persona):
+            return json.dumps({"operations": list(_added(persona, records(request)))})
     return f"Reply to: {request['messages'][-1]['content'].splitlines()[-1]}"
 
 
@@ -95,10 +95,10 @@ def _noted(one: Any) -> dict[str, Any]:
     return {"turns": [one["turn"]], "text": text, "topic": "talk", "importance": 5, "facts": facts}
 
 
-def _added(image: str, given: list[Any]) -> Iterator[dict[str, Any]]:
+def _added(persona: str, given: list[Any]) -> Iterator[dict[str, Any]]:
     lines = [one["text"] for one in given if "line" in one]
     for one in given:
-        line = f"{image}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
+        line = f"{persona}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
         if line and line not in lines:
             yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
 
@@ -138,7 +138,7 @@ class House:
         new_id: Callable[[], str],
         log: logging.Logger,
     ) -> None:
-        self.settings = config.load(folder, environment)
+        self.settings = config.load_settings(folder, environment)
         self.llm = Llm(self.settings, log, clock=clock, patience=Patience(most=0.0))
         self.memory = Memory(
             self.settings.data_dir,
@@ -149,31 +149,30 @@ class House:
             also_searched=[self.settings.log_dir],
             external=self.settings.external_memories,
         )
-        self.memory.start_index()
+        self.memory.index.start()
         session, resumed = session_to_open(self.memory, self.settings, clock())
         self.talk = Conversation(
-            self.settings, self.memory, self.llm, log,
-            session=session, resumed=resumed, clock=clock, new_id=new_id,
-        )  # fmt: skip
+            TurnSteps(self.settings, self.memory, self.llm, log, clock), session, new_id=new_id, resumed=resumed
+        )
 
     def say(self, text: str) -> str:
         """Say something, fold, and wait for the index; returns the reply."""
-        events = list(self.talk.turn(text, Stop()))
-        assert self.talk.fold_now() == []
+        events = list(self.talk.turn(text, CancelToken()))
+        assert self.talk.compact_now() == []
         self.settle()
         assert isinstance(events[-1], Replied)
         return events[-1].reply.text
 
     def save(self) -> Saved:
         """``/save``."""
-        events: list[SaveEvent] = list(self.talk.save(Stop()))
+        events: list[SaveEvent] = list(self.talk.save(CancelToken()))
         self.settle()
         assert isinstance(events[-1], Saved)
         return events[-1]
 
     def settle(self) -> None:
         """Every vector is made and in the index."""
-        assert self.memory.settle_index(30)
+        assert self.memory.index.settle(30)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table."""
@@ -210,17 +209,13 @@ def house(
     log: logging.Logger,
     **settings: str,
 ) -> Iterator[House]:
-    """A house that is opened and left; the stand-in answers where there is no server.
+    """A house that is opened and left; the demo model answers where there is no server.
 
     Vectors are those of hashed words, which take no time to load, unless ``EMBEDDING_MODEL`` says otherwise.
     """
     environment = {"EMBEDDING_MODEL": "built-in", **settings}
     if server is not None:
-        environment |= {
-            "OPENAI_API_BASE": server.base,
-            "OPENAI_API_KEY": "sk-test",
-            "CHAT_MODEL": "test-model",
-        }
+        environment |= {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
     opened = House(folder, environment, clock, new_id, log)
     try:
         yield opened

@@ -1,4 +1,4 @@
-"""What tests of what is known stand on: notes and facts as they are stored, and what an image is made from."""
+"""What tests of what is known stand on: notes and facts as they are stored, and what a persona is made from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 from domain.facts import Change, Fact, NewFact, Note, Slot
-from domain.records import Image
-from models.tasks import Changed, ImageTask
+from domain.records import Persona
+from models.tasks import Changed, PersonaTask
 
 SAID = "2026-05-01T13:05:00+00:00"
 SPOKEN = (SAID, "2026-05-02T01:00:00+00:00")
@@ -36,9 +36,9 @@ def new_fact(restatement: str, *turns: str, **changed: Any) -> NewFact:
     return dataclasses.replace(made, **changed)
 
 
-def image_task(image: Image, line: str, noted: str, before: str = "") -> ImageTask:
-    """What an image of one line is made from: a note, and where ``before`` is given a change."""
+def persona_task(persona: Persona, line: str, noted: str, before: str = "") -> PersonaTask:
+    """What a persona of one line is made from: a note, and where ``before`` is given a change."""
     known, new = fact(before, "turn-0"), fact(noted)
     changed = [Changed(Change("fact-0", "changes", SAID, "fact-1"), known, new)] if before else []
     lines = {1: line} if line else {}
-    return ImageTask(image, lines, [note(noted)], changed, {"turn-1": 1}, SPOKEN)
+    return PersonaTask(persona, lines, [note(noted)], changed, {"turn-1": 1}, SPOKEN)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from domain.histories import PastConversation, PastMessage, Spoken, Unread
-from domain.records import Turn
-from domain.workers import Stop
-from jobs.importing import Brought, Importing, Teller, plain_name
+from domain.imports import PastConversation, PastMessage, Spoken, Unread
+from domain.records import Message
+from domain.workers import CancelToken
+from jobs.importing import ImportContext, ImportDone, Importing, plain_name
 from memory import Memory
 
 #: When a talk begins, while nothing else is said.
@@ -32,12 +32,7 @@ class Handmade:
 
 
 def talk(
-    key: str,
-    *said: str,
-    began: datetime | None = BEGAN,
-    title: str = "",
-    persona: str = "",
-    source: str = "messages",
+    key: str, *said: str, began: datetime | None = BEGAN, title: str = "", persona: str = "", source: str = "messages"
 ) -> PastConversation:
     """A conversation, a minute a message: ``P: ...`` is the person's, ``C: ...`` the companion's, else a name's.
 
@@ -67,17 +62,13 @@ def continued(before: PastConversation, *said: str, hours: float = 0.0) -> PastC
 
 
 def bring(
-    memory: Memory,
-    *conversations: PastConversation | Unread,
-    me: str = "",
-    sha256: str = "1",
-    at_once: int = 500,
-) -> Brought:
+    memory: Memory, *conversations: PastConversation | Unread, me: str = "", sha256: str = "1", at_once: int = 500
+) -> ImportDone:
     """Bring conversations along, as one file."""
-    who = Teller(frozenset([plain_name(me)]) if me else frozenset(), datetime(2026, 1, 1, tzinfo=UTC))
-    work = Importing(memory, at_once).run(Handmade(conversations), "chats.json", sha256, who, Stop())
+    who = ImportContext(frozenset([plain_name(me)]) if me else frozenset(), datetime(2026, 1, 1, tzinfo=UTC))
+    work = Importing(memory, at_once).run(Handmade(conversations), "chats.json", sha256, who, CancelToken())
     *_, last = work
-    assert isinstance(last, Brought)
+    assert isinstance(last, ImportDone)
     return last
 
 
@@ -90,5 +81,5 @@ def told(memory: Memory) -> list[list[str]]:
     return found
 
 
-def _line(turn: Turn) -> str:
+def _line(turn: Message) -> str:
     return f"{turn.speaker or turn.role[0]}: {turn.words}"

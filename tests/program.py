@@ -94,8 +94,7 @@ def stored(home: Path) -> list[Stored]:
     rows = _read(home, "SELECT role, text, finish FROM conversation ORDER BY seq")
     pairs = zip(rows[::2], rows[1::2], strict=True)
     return [
-        Stored(user[1].removeprefix("User: "), reply[1].removeprefix("Assistant: "), reply[2])
-        for user, reply in pairs
+        Stored(user[1].removeprefix("User: "), reply[1].removeprefix("Assistant: "), reply[2]) for user, reply in pairs
     ]
 
 

@@ -32,12 +32,12 @@ import config
 from conversation import Conversation
 from domain import errors
 from domain.events import Replied
-from interfaces.http.app import add_door, make_app
-from interfaces.http.callers import Calling, Stopping
+from interfaces.http.app import add_api, make_app
+from interfaces.http.guards import CurrentCaller, ServerToken
 from interfaces.http.limits import Text
-from interfaces.http.serving import Running, listening
+from interfaces.http.serving import ServerThread, listening_on
 from interfaces.service.memory_service import MemoryService
-from jobs.keeping import session_to_open
+from jobs.maintenance import session_to_open
 from llm import Llm
 from people import People, Registry, registry_in
 from tests.interfaces.terminal.pseudo import ROOT, environment
@@ -69,18 +69,14 @@ class Server:
     token: str = ""
     registry: Registry | None = None
     people: People | None = None
-    running: Running | None = None
+    running: ServerThread | None = None
     service: MemoryService | None = None
     process: subprocess.Popen[str] | None = None
     lines: list[str] = field(default_factory=list)
 
-    def ask(
-        self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str
-    ) -> Answer:
+    def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str) -> Answer:
         """One request on a connection of its own. ``Content_Type="text/plain"`` sets a header; "" leaves it out."""
-        given = (
-            {"Authorization": f"Bearer {sent}"} if (sent := self.token if token is None else token) else {}
-        )
+        given = {"Authorization": f"Bearer {sent}"} if (sent := self.token if token is None else token) else {}
         raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if raw is not None:
             given["Content-Type"] = "application/json"
@@ -115,13 +111,10 @@ def trying(people: People, wait: Callable[[], object] = lambda: None) -> APIRout
     routes = APIRouter()
 
     @routes.post("/turn")
-    def turn(said: Said, caller: Calling, stop: Stopping) -> Spoken:
+    def turn(said: Said, caller: CurrentCaller, stop: ServerToken) -> Spoken:
         with people.companion(caller.person(said.person)) as companion, companion.turns:
             session, _ = session_to_open(companion.memory, companion.settings, people.clock())
-            talk = Conversation(
-                companion.settings, companion.memory, companion.llm, companion.log,
-                session=session, clock=people.clock, new_id=people.new_id,
-            )  # fmt: skip
+            talk = Conversation(companion.turn_steps(), session, new_id=people.new_id)
             *_, replied = talk.turn(said.text, stop)
             assert isinstance(replied, Replied)
             return Spoken(reply=replied.reply.text)
@@ -153,7 +146,7 @@ def trying(people: People, wait: Callable[[], object] = lambda: None) -> APIRout
 def here(
     folder: Path,
     *,
-    doors: Callable[[People], list[Any]] = lambda people: [(trying(people),)],
+    routers: Callable[[People], list[Any]] = lambda people: [(trying(people),)],
     only_here: bool = True,
     grace: float = 30.0,
     clock: Callable[[], datetime] | None = None,
@@ -161,30 +154,27 @@ def here(
     head_timeout: float | None = None,
     **settings: str,
 ) -> Iterator[Server]:
-    """The application on a port of its own. Every door is the arguments of ``add_door`` after the application."""
+    """The application on a port of its own. ``routers``: the arguments of ``add_api`` after the application."""
     log, clock = logging.Logger("served", logging.CRITICAL), clock or _now
-    chosen = config.load(
+    chosen = config.load_settings(
         folder, {"EMBEDDING_MODEL": "built-in", **settings}, {"DATA_DIR": str(folder / "data")}
     )
     llm = Llm(chosen, log, clock=clock)
-    with (
-        closing(Registry(registry_in(chosen.data_dir), clock)) as registry,
-        listening("127.0.0.1", 0) as bound,
-    ):
+    with closing(Registry(registry_in(chosen.data_dir), clock)) as registry, listening_on("127.0.0.1", 0) as bound:
         people = People(
             chosen, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=chosen.open_memories
         )  # fmt: skip
         app = make_app(people, VERSION, only_here=only_here)
-        for door in doors(people):
-            add_door(app, *door)
-        running = Running(app, bound, grace, log, connections=connections, head_timeout=head_timeout)
+        for arguments in routers(people):
+            add_api(app, *arguments)
+        running = ServerThread(app, bound, grace, log, connections=connections, head_timeout=head_timeout)
         try:
             yield Server(
                 bound.getsockname()[1], registry=registry, people=people, running=running, service=app.state.service
             )  # fmt: skip
         finally:
-            running.leave()
-            running.ended(PATIENCE)
+            running.stop()
+            running.wait_for_end(PATIENCE)
             people.close()
             llm.close()
 
@@ -197,9 +187,7 @@ def _now() -> datetime:
 
 
 @contextmanager
-def program(
-    home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str
-) -> Iterator[Server]:
+def program(home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str) -> Iterator[Server]:
     """The program with ``--serve`` on a free port, its data under ``home``; killed at the end if it still runs."""
     process = started(home, *arguments, script=script, **settings)
     server = Server(0, process=process)
@@ -217,9 +205,7 @@ def program(
         process.communicate()
 
 
-def started(
-    home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str
-) -> subprocess.Popen[str]:
+def started(home: Path, *arguments: str, script: Path = ROOT / "main.py", **settings: str) -> subprocess.Popen[str]:
     """The program, begun with ``--serve``."""
     (home / "env").touch(0o600)
     chosen = environment(home, LOG_DIR=str(home / "logs"), **settings)

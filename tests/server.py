@@ -75,11 +75,7 @@ class Exchange:
         """A whole answer."""
         raw = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else encode(body)
         self.handler.send_response(status)
-        for name, value in {
-            "Content-Type": content_type,
-            "Content-Length": str(len(raw)),
-            **(headers or {}),
-        }.items():
+        for name, value in {"Content-Type": content_type, "Content-Length": str(len(raw)), **(headers or {})}.items():
             self.handler.send_header(name, value)
         self.handler.end_headers()
         self.handler.wfile.write(raw)
@@ -260,16 +256,12 @@ def status(
     code: int, message: str = "scripted", *, type: str | None = None, error_code: Any = None, **headers: str
 ) -> Play:
     """An error in OpenAI's form."""
-    return answer(
-        {"error": {"message": message, "type": type, "param": None, "code": error_code}}, code, **headers
-    )
+    return answer({"error": {"message": message, "type": type, "param": None, "code": error_code}}, code, **headers)
 
 
 def html(code: int = 200) -> Play:
     """A web page where a reply should be."""
-    return answer(
-        "<!doctype html><html><head><title>Welcome</title></head><body>hi</body></html>", code, "text/html"
-    )
+    return answer("<!doctype html><html><head><title>Welcome</title></head><body>hi</body></html>", code, "text/html")
 
 
 def cut_body(body: bytes, declared: int) -> Play:
@@ -323,14 +315,13 @@ def vectors(
     rows: Iterable[Any] | None = None, *, indices: Sequence[Any] | None = None, base64_too: bool = False
 ) -> Play:
     """Embeddings as they are given (one a row), or proper ones; ``indices`` says under which number each
-    goes."""
+    goes.
+    """
 
     def play(exchange: Exchange) -> None:
         texts = exchange.json["input"]
         texts = [texts] if isinstance(texts, str) else texts
-        found = (
-            list(rows) if rows is not None else [vector_of(text, exchange.server.dimension) for text in texts]
-        )
+        found = list(rows) if rows is not None else [vector_of(text, exchange.server.dimension) for text in texts]
         as_base64 = base64_too or exchange.json.get("encoding_format") == "base64"
         numbers = indices if indices is not None else range(len(found))
         data = [

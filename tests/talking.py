@@ -1,5 +1,6 @@
 """What tests of the models stand on: settings for a server, models without pauses, a call played to its
-end."""
+end.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +15,20 @@ from typing import Any
 import config
 from domain import errors
 from domain.events import ReasoningDelta, Reply, ReplyEvent, Retrying, TextDelta
-from domain.records import PREFIX, Round, Turn
+from domain.records import PREFIX, Message, Round
 from domain.settings import Settings
-from domain.workers import Stop
-from llm import Answered, Layers, Llm, Message
+from domain.workers import CancelToken
+from llm import Layers, Llm, ModelAnswer, PromptMessage
 from models.chat import Patience
 
 KEY = "sk-test-0123456789abcdef0123"
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
-ASKED = (Message("system", "You are kind."), Message("user", "Hello?"))
+ASKED = (PromptMessage("system", "You are kind."), PromptMessage("user", "Hello?"))
 
 
 def settings(**changed: Any) -> Settings:
     """Default settings with changes, nothing read from this machine."""
-    return dataclasses.replace(config.load(Path("/nonexistent"), {}), **changed)
+    return dataclasses.replace(config.load_settings(Path("/nonexistent"), {}), **changed)
 
 
 def models_at(
@@ -40,12 +41,7 @@ def models_at(
     **changed: Any,
 ) -> Llm:
     """The models behind a server, with short pauses."""
-    chosen = {
-        "openai_api_base": base,
-        "openai_api_key": KEY,
-        "chat_model": "wanted-model",
-        "request_timeout": 10.0,
-    }
+    chosen = {"openai_api_base": base, "openai_api_key": KEY, "chat_model": "wanted-model", "request_timeout": 10.0}
     return Llm(
         settings(**{**chosen, **changed}),
         log or logging.Logger("quiet", logging.CRITICAL),
@@ -90,9 +86,9 @@ def played(events: Iterable[ReplyEvent], each: Callable[[ReplyEvent, Played], No
     return found
 
 
-def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Turn:
+def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Message:
     """A stored turn."""
-    made = Turn(
+    made = Message(
         number * 2 + (role == "assistant"),
         f"{role}-{number}",
         "session-1",
@@ -124,7 +120,7 @@ class Answering:
     def says(self, chunks: Iterable[bytes]) -> Played:
         """What comes of this body, asked for once."""
         self._chunks = chunks
-        return played(self._llm.chat(ASKED, Stop()))
+        return played(self._llm.chat(ASKED, CancelToken()))
 
     def close(self) -> None:
         """Let go of the client."""
@@ -139,12 +135,12 @@ def said(chunks: Iterable[bytes], *, stream: bool = True) -> Played:
     return found
 
 
-def answered(llm: Llm, layers: Layers, *, stream: bool = True) -> Answered:
+def answered(llm: Llm, layers: Layers, *, stream: bool = True) -> ModelAnswer:
     """The answer to a layered prompt, as a turn asks for it."""
-    events = llm.answer(layers, Stop(), stream=stream)
+    events = llm.answer(layers, CancelToken(), stream=stream)
     while True:
         try:
             next(events)
         except StopIteration as end:
-            found: Answered = end.value
+            found: ModelAnswer = end.value
             return found

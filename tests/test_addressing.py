@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from domain.facts import Learned, Slot
-from domain.languages import language_of_address
-from domain.records import EVENT_DOOR
-from domain.workers import Stop
+from domain.records import SERVICE_CLIENT
+from domain.workers import CancelToken
+from language.scripts import language_of_address
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.house import House, house
 from tests.past import bring, talk, told
@@ -32,11 +32,9 @@ def named(home: House, said: str, person: str, companion: str) -> None:
     (spoken,) = home.talk.rounds_in_context()
     names = (
         new_fact("n1", spoken, person, slot=Slot("person", "name"), attribute="name"),
-        new_fact(
-            "n2", spoken, companion, slot=Slot("companion", "name"), attribute="name", about="companion"
-        ),
+        new_fact("n2", spoken, companion, slot=Slot("companion", "name"), attribute="name", about="companion"),
     )
-    assert home.memory.facts.learn(Learned(window_of(spoken), tuple(map(new_note, names)), names))
+    assert home.memory.fact_log.learn(Learned(window_of(spoken), tuple(map(new_note, names)), names))
 
 
 def shown(server: ScriptedServer) -> str:
@@ -62,17 +60,13 @@ def test_once_names_are_known_every_prompt_uses_them(home, server, said, person,
     assert f'"speaker": "{person}"' in prompt
     for word in WORDS[language]:
         assert word not in prompt
-    list(home.talk.asking.answer(asked, home.talk.session.session_id, Stop()))
-    answering = next(
-        chat for chat in server.chats if "Task: answer from" in str(chat) or "任务：根据" in str(chat)
-    )
+    list(home.talk.asking.answer_question(asked, home.talk.session.session_id, CancelToken()))
+    answering = next(chat for chat in server.chats if "Task: answer from" in str(chat) or "任务：根据" in str(chat))
     assert f"{companion}" in answering["messages"][0]["content"]
     assert f"{person}" in answering["messages"][0]["content"]
     for _ in range(home.settings.max_conv_num):
         home.say(said)
-    folding = next(
-        chat for chat in server.chats if "Task: summarise" in str(chat) or "任务：总结" in str(chat)
-    )
+    folding = next(chat for chat in server.chats if "Task: summarise" in str(chat) or "任务：总结" in str(chat))
     assert f'"speaker": "{person}"' in folding["messages"][-1]["content"]
     assert f'"speaker": "{companion}"' in folding["messages"][-1]["content"]
 
@@ -99,9 +93,9 @@ def test_a_new_session_keeps_the_language_of_the_one_before(home, server):
 
 
 def test_the_language_of_address_changes_with_what_is_said_again_and_again():
-    image = "小雨住在上海，喜欢简短的回答。"
-    assert language_of_address(image, ["Hello!"] * 4, "How are you?") == "zh"
-    assert language_of_address(image, ["Hello!"] * 5, "How are you?") == "en"
+    persona = "小雨住在上海，喜欢简短的回答。"
+    assert language_of_address(persona, ["Hello!"] * 4, "How are you?") == "zh"
+    assert language_of_address(persona, ["Hello!"] * 5, "How are you?") == "en"
     assert language_of_address("", [], "How are you?") == "en"
     assert language_of_address("", [], "你好") == "zh"
 
@@ -142,10 +136,8 @@ def test_a_reply_of_our_own_export_stays_that_of_the_companion(home):
         ("安养了一只会唱歌剧的鹦鹉，叫奇异果。", "我的鹦鹉奇异果会唱什么歌剧？", "程序（关于用户）", "别的程序"),
     ],
 )  # fmt: skip
-def test_what_a_program_stored_is_not_told_as_words_of_the_person(
-    home, server, said, asked, speaker, through
-):
-    session = home.memory.sessions.start_for(EVENT_DOOR, "")
+def test_what_a_program_stored_is_not_told_as_words_of_the_person(home, server, said, asked, speaker, through):
+    session = home.memory.sessions.start_for(SERVICE_CLIENT, "")
     home.memory.rounds.store_alone(session.session_id, said, "event")
     home.say(asked)
     (record,) = [one for one in records(server) if "turns" in one]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.workers import Stop
+from domain.workers import CancelToken
 from storage import proof
 from tests.conftest import Count, SetClock
 from tests.house import House, friend
@@ -78,14 +78,14 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
     def say(self, words: list[str]) -> None:
         for word in words:
-            list(self.house.talk.turn(f"I saw {word} today", Stop()))
-            assert self.house.talk.fold_now() == []
+            list(self.house.talk.turn(f"I saw {word} today", CancelToken()))
+            assert self.house.talk.compact_now() == []
             self.present.said.append((word, self.clock.now))
             self.cleared = Listed()
 
     @rule()
     def save(self) -> None:
-        list(self.house.talk.save(Stop()))
+        list(self.house.talk.save(CancelToken()))
         if self.present.said or self.present.replies_alone:
             self.present.archived = True
             self.sessions.append(Listed())
@@ -93,8 +93,8 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def keep_what_fell_silent(self) -> None:
-        self.house.talk.keep_silent()
-        self.house.talk._keeping.wait()
+        self.house.talk.start_maintenance()
+        self.house.talk.maintenance.wait()
         for session in self.sessions[:-1]:
             session.archived = session.archived or session.silent(self.clock.now)
 
@@ -138,12 +138,12 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        list(self.house.talk.erase(self.house.memory.erasure.words(word), Stop()))
+        list(self.house.talk.erase(self.house.memory.erasure.scope_of_words(word), CancelToken()))
         for session in self.sessions:
             session.replies_alone += session.words.count(word)
             session.said = [said for said in session.said if said[0] != word]
         self.cleared = Listed()
-        assert proof.traces([self.folder / "data"], proof.forms(f"I saw {word} today")) == []
+        assert proof.find_traces([self.folder / "data"], proof.forms(f"I saw {word} today")) == []
 
     @invariant()
     def the_memory_is_what_was_said(self) -> None:
@@ -152,17 +152,11 @@ class AnyOrder(RuleBasedStateMachine):
         memory = self.house.memory
         sessions = memory.sessions.recent(1000)[::-1]
         said = [
-            [
-                row.words.split()[2]
-                for row in memory.messages.of_session(session.session_id)
-                if row.role == "user"
-            ]
+            [row.words.split()[2] for row in memory.messages.of_session(session.session_id) if row.role == "user"]
             for session in sessions
         ]
         assert said == [listed.words for listed in self.sessions]
-        assert [session.status == "archived" for session in sessions] == [
-            listed.archived for listed in self.sessions
-        ]
+        assert [session.status == "archived" for session in sessions] == [listed.archived for listed in self.sessions]
         present = self.present.words
         context = [spoken.user.words.split()[2] for spoken in self.house.talk.rounds_in_context()]
         assert context == present[len(present) - len(context) :]

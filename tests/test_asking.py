@@ -13,11 +13,11 @@ import pytest
 
 from domain import errors
 from domain.events import MemoryAnswer
-from domain.languages import estimate
-from domain.recollection import Looked, Planned, Reflected
-from domain.workers import Stop
+from domain.recollection import SearchOutcome, SearchPlan, SearchReview
+from domain.workers import CancelToken
 from jobs.asking import Asking
-from models.search_prompts import SEARCH_TEMPLATES
+from language.scripts import estimate
+from models.task_templates import SEARCH_TEMPLATES
 from recall.questions import wants_plan
 from tests.house import House, house
 from tests.server import Exchange, ScriptedServer, answer, hang, say, status
@@ -34,7 +34,7 @@ def home(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator
         yield opened
 
 
-#: A reply to the task of noting; without a note no image is touched.
+#: A reply to the task of noting; without a note no persona is touched.
 NOTHING_NOTED = '{"notes": []}'
 
 
@@ -66,19 +66,19 @@ def task_of(chat: Any) -> str:
     first = chat["messages"][0]["content"].splitlines()[0]
     for templates in SEARCH_TEMPLATES.values():
         for task in ("plan", "reflect", "answer"):
-            if templates.of(task).splitlines()[0] == first:
+            if templates.for_task(task).splitlines()[0] == first:
                 return task
     return "talk"
 
 
-def asked(home: House, question: str, stop: Stop | None = None) -> tuple[list[Any], MemoryAnswer]:
-    *events, last = home.talk.asking.answer(question, home.talk.session.session_id, stop or Stop())
+def asked(home: House, question: str, stop: CancelToken | None = None) -> tuple[list[Any], MemoryAnswer]:
+    *events, last = home.talk.asking.answer_question(question, home.talk.session.session_id, stop or CancelToken())
     assert isinstance(last, MemoryAnswer)
     return events, last
 
 
 def turn(home: House, text: str) -> list[Any]:
-    return list(home.talk.turn(text, Stop()))
+    return list(home.talk.turn(text, CancelToken()))
 
 
 # -- whether a message is worth a plan
@@ -115,9 +115,7 @@ def test_only_a_question_that_seeks_several_things_or_found_nothing_is_worth_a_p
     assert not wants_plan("off", text, found)
 
 
-def test_a_remark_and_a_question_that_finds_its_answer_cost_one_call_each(
-    home: House, server: ScriptedServer
-) -> None:
+def test_a_remark_and_a_question_that_finds_its_answer_cost_one_call_each(home: House, server: ScriptedServer) -> None:
     turn(home, "I had soup with all my friends today.")
     turn(home, "What did my cat break?")
     assert tasks(server) == ["talk", "talk"]
@@ -131,9 +129,7 @@ def test_planning_can_be_switched_off(tmp_path: Path, server: ScriptedServer, cl
     assert tasks(server) == ["talk", "answer"]
 
 
-def test_planning_can_be_had_for_every_message(
-    tmp_path: Path, server: ScriptedServer, clock, new_id, log
-) -> None:
+def test_planning_can_be_had_for_every_message(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> None:
     with house(tmp_path, server, clock, new_id, log, RECALL_PLANNING="always") as home:
         remember(home, server, "My cat Momo broke the blue vase.")
         server.script(plan("the vase that Momo broke"), ENOUGH, "So it is.")
@@ -156,8 +152,8 @@ def test_nothing_is_planned_while_nothing_is_remembered(
 def test_a_plan_finds_what_one_search_misses_and_tells_its_steps(home: House, server: ScriptedServer) -> None:
     server.script(plan("Momo broke the vase", "moved to Oslo"), ENOUGH, "The vase; Oslo.")
     events = turn(home, SEVERAL)
-    steps = [event for event in events if isinstance(event, Planned | Looked | Reflected)]
-    assert [type(step) for step in steps] == [Planned, Looked, Reflected]
+    steps = [event for event in events if isinstance(event, SearchPlan | SearchOutcome | SearchReview)]
+    assert [type(step) for step in steps] == [SearchPlan, SearchOutcome, SearchReview]
     assert steps[0].queries == ("Momo broke the vase", "moved to Oslo")
     assert home.talk.last.recollection.steps == tuple(steps)
     handed = server.chats[-1]["messages"][1]["content"]
@@ -181,9 +177,7 @@ def test_all_queries_of_a_plan_take_one_call_of_the_embedder(
 
 def test_the_best_of_each_query_counts_as_much_whatever_the_others_found(home: House) -> None:
     loud = "My cat Momo broke the blue vase"
-    found = home.memory.recall(
-        (loud, "Hydro"), "none", home.talk._clock(), home.settings.recall_limits, apart=True
-    )
+    found = home.memory.recall((loud, "Hydro"), "none", home.talk._clock(), home.settings.recall_limits, apart=True)
     words = [one.text for one in found.turns if one.hit]
     assert any("Hydro" in text for text in words)
     assert len({one.text_id for one in found.turns}) == len(found.turns)
@@ -206,13 +200,18 @@ def test_however_many_queries_the_block_stays_inside_the_budget(
 MONTHS = ("January", "February", "March", "April", "May", "June")
 
 
-def test_what_is_missing_is_asked_for_so_often_as_the_settings_say(
-    home: House, server: ScriptedServer
-) -> None:
+def test_what_is_missing_is_asked_for_so_often_as_the_settings_say(home: House, server: ScriptedServer) -> None:
     server.script(plan("Momo"), missing("vase"), missing("Oslo"), "The vase.")
     events, _ = asked(home, SEVERAL)
     assert tasks(server) == ["plan", "reflect", "reflect", "answer"]
-    assert [type(event) for event in events[:6]] == [Planned, Looked, Reflected, Looked, Reflected, Looked]
+    assert [type(event) for event in events[:6]] == [
+        SearchPlan,
+        SearchOutcome,
+        SearchReview,
+        SearchOutcome,
+        SearchReview,
+        SearchOutcome,
+    ]
     searched = json.loads(server.chats[2]["messages"][1]["content"].splitlines()[1])["searched_for"]
     assert searched == [SEVERAL, "Momo", "vase"]
 
@@ -223,9 +222,7 @@ def test_a_look_that_names_nothing_new_is_the_last(home: House, server: Scripted
     assert tasks(server) == ["plan", "reflect", "answer"]
 
 
-def test_no_look_is_taken_where_none_is_allowed(
-    tmp_path: Path, server: ScriptedServer, clock, new_id, log
-) -> None:
+def test_no_look_is_taken_where_none_is_allowed(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> None:
     with house(tmp_path, server, clock, new_id, log, REFLECTION_ROUNDS="0") as home:
         remember(home, server, "My cat Momo broke the blue vase.")
         server.script(plan("Momo"), "The vase.")
@@ -254,13 +251,11 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
     handed = {}
     for planning, plays in (("off", []), ("auto", [play])):
         with house(tmp_path / planning, server, clock, new_id, log, RECALL_PLANNING=planning) as home:
-            remember(
-                home, server, "My cat Momo broke the blue vase.", "I moved to Oslo for the job at Hydro."
-            )
+            remember(home, server, "My cat Momo broke the blue vase.", "I moved to Oslo for the job at Hydro.")
             server.script(*plays, "The vase.")
             events = turn(home, SEVERAL)
             assert tasks(server) == ["plan"] * len(plays) + ["talk"]
-            assert not any(isinstance(event, Planned | Looked | Reflected) for event in events)
+            assert not any(isinstance(event, SearchPlan | SearchOutcome | SearchReview) for event in events)
             handed[planning] = [(one.text, one.hit) for one in home.talk.last.recollection.turns]
     assert handed["auto"] == handed["off"] != []
 
@@ -268,7 +263,7 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
 def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer) -> None:
     talk, log, faults = home.talk, logging.Logger("search"), list[object]()
     log.addFilter(lambda record: faults.append(record.args[1]) or False)
-    talk.asking = Asking(home.settings, home.memory, home.llm, log, talk._clock, patience=0.2)
+    talk.steps.asking = Asking(home.settings, home.memory, home.llm, log, talk._clock, patience=0.2)
     server.script(hang, "The vase.")
     events = turn(home, SEVERAL)
     assert [type(fault) for fault in faults] == [errors.Interrupted], "we left, and no limit of the client"
@@ -280,20 +275,18 @@ def test_a_look_that_fails_leaves_what_was_found_so_far(home: House, server: Scr
     server.script(plan("Momo"), status(500), "It was the vase.")
     assert turn(home, SEVERAL)[-1].reply.text == "It was the vase."
     assert tasks(server) == ["plan", "reflect", "talk"]
-    assert home.talk.last.recollection.steps[0] == Planned(("Momo",), ("Momo",))
+    assert home.talk.last.recollection.steps[0] == SearchPlan(("Momo",), ("Momo",))
     assert home.talk.last.recollection.turns
 
 
 def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, server: ScriptedServer) -> None:
     """A long question and its queries share one budget, and may leave room for nothing."""
-    found = home.memory.recall(
-        ("What did my cat break?",), "none", home.talk._clock(), home.settings.recall_limits
-    )
+    found = home.memory.recall(("What did my cat break?",), "none", home.talk._clock(), home.settings.recall_limits)
     assert found
     talk = home.talk
     server.script(plan("quetzal"), ENOUGH)
-    sought = talk.asking.planned(
-        "Who keeps the zeppelin, and where?", (), found, talk.session.session_id, Stop()
+    sought = talk.asking.search_by_plan(
+        "Who keeps the zeppelin, and where?", (), found, talk.session.session_id, CancelToken()
     )
     steps, after = [], None
     while after is None:
@@ -301,14 +294,12 @@ def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, ser
             steps.append(next(sought))
         except StopIteration as end:
             after = end.value
-    assert [type(step) for step in steps][:2] == [Planned, Looked]
+    assert [type(step) for step in steps][:2] == [SearchPlan, SearchOutcome]
     assert after.turns == found.turns
 
 
-def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(
-    home: House, server: ScriptedServer
-) -> None:
-    stop = Stop()
+def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(home: House, server: ScriptedServer) -> None:
+    stop = CancelToken()
 
     def stopping(exchange: Exchange) -> None:
         stop.set()
@@ -321,11 +312,9 @@ def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(
     assert home.memory.sessions.in_flight(home.talk.session.session_id).text == SEVERAL
 
 
-@pytest.mark.parametrize(
-    "before", [[], [plan("Momo")], [plan("Momo"), ENOUGH]], ids=["plan", "look", "answer"]
-)
+@pytest.mark.parametrize("before", [[], [plan("Momo")], [plan("Momo"), ENOUGH]], ids=["plan", "look", "answer"])
 def test_a_wish_to_stop_ends_the_search_wherever_it_is(home: House, server: ScriptedServer, before) -> None:
-    stop = Stop()
+    stop = CancelToken()
     arrived = threading.Event()
 
     def never(exchange: Exchange) -> None:
@@ -343,9 +332,7 @@ def test_a_wish_to_stop_ends_the_search_wherever_it_is(home: House, server: Scri
 # -- answers
 
 
-def test_an_answer_rests_on_memory_alone_and_is_told_with_its_quotations(
-    home: House, server: ScriptedServer
-) -> None:
+def test_an_answer_rests_on_memory_alone_and_is_told_with_its_quotations(home: House, server: ScriptedServer) -> None:
     server.script("Noted.")
     home.say("I am very tired today.")
     server.requests.clear()
@@ -366,9 +353,7 @@ def test_what_was_said_in_the_present_session_can_be_asked_for(home: House, serv
     assert "keeps bees" in server.chats[-1]["messages"][1]["content"]
 
 
-def test_nothing_of_a_question_is_stored_and_the_session_goes_on_untouched(
-    home: House, server: ScriptedServer
-) -> None:
+def test_nothing_of_a_question_is_stored_and_the_session_goes_on_untouched(home: House, server: ScriptedServer) -> None:
     server.script("Noted.", plan("Momo"), ENOUGH, "A vase.", "Good night.")
     home.say("I am tired.")
     tables = ("session", "conversation", "summary", "in_flight", "embedding_queue")
@@ -407,9 +392,7 @@ def test_with_nothing_remembered_or_nothing_found_no_model_is_asked_for_an_answe
         ("That is not in my memory, but: <blockquote>broke the blue vase</blockquote>", True),
     ],
 )
-def test_an_answer_says_whether_it_knows(
-    home: House, server: ScriptedServer, reply: str, known: bool
-) -> None:
+def test_an_answer_says_whether_it_knows(home: House, server: ScriptedServer, reply: str, known: bool) -> None:
     server.script(plan("Momo vase"), ENOUGH, reply)
     assert asked(home, "What did my cat break?")[1].known is known
 
@@ -426,7 +409,7 @@ def test_the_stand_in_answers_with_its_best_quotation(tmp_path: Path, clock, new
         home.say("My parrot Kiwi learnt to whistle.")
         home.save()
         events, told = asked(home, "What did my parrot learn?")
-        assert events[0] == Planned(("What did my parrot learn?",), ("What did my parrot learn?",))
+        assert events[0] == SearchPlan(("What did my parrot learn?",), ("What did my parrot learn?",))
         assert "<blockquote>My parrot Kiwi learnt to whistle.</blockquote>" in told.text
         assert told.known
         assert not home.rows("in_flight")
@@ -444,14 +427,6 @@ def test_what_is_quoted_in_a_record_cannot_end_the_fence(home: House, server: Sc
 
 def test_the_templates_of_both_languages_take_the_same_and_show_the_same_form() -> None:
     for task in ("plan", "reflect", "answer"):
-        english, chinese = (SEARCH_TEMPLATES[language].of(task) for language in ("en", "zh"))
-        for mark in (
-            "{companion}",
-            "{the_person}",
-            '"queries"',
-            '"needs"',
-            '"enough"',
-            "<blockquote>",
-            "{unknown}",
-        ):
+        english, chinese = (SEARCH_TEMPLATES[language].for_task(task) for language in ("en", "zh"))
+        for mark in ("{companion}", "{the_person}", '"queries"', '"needs"', '"enough"', "<blockquote>", "{unknown}"):
             assert (mark in english) == (mark in chinese), (task, mark)

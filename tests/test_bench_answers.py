@@ -79,9 +79,7 @@ def test_an_answer_is_scored_as_locomo_scores_it(category, right, told, known, f
     assert found == pytest.approx(figure)
 
 
-def measured(
-    home: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], *more: str, **changed: Any
-) -> str:
+def measured(home: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str], *more: str, **changed: Any) -> str:
     path = home / "small.json"
     path.write_text(json.dumps({**SET, **changed}), encoding="utf-8")
     answers.main([
@@ -190,9 +188,7 @@ def test_half_a_file_of_a_run_that_was_cut_off_is_no_reply(tmp_path: Path) -> No
     kept.put(messages, "Because of the rain.")
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f"{kept.path(messages).stem}.json", f"{kept.path(messages).stem}.reply.txt"]
-    kept.path(messages).with_suffix(".reply.txt").rename(
-        tmp_path / f"{kept.path(messages).stem}.reply.txt.part"
-    )
+    kept.path(messages).with_suffix(".reply.txt").rename(tmp_path / f"{kept.path(messages).stem}.reply.txt.part")
     with pytest.raises(httpx2.HTTPError):
         kept.reply(messages)
 

@@ -10,25 +10,19 @@ import pytest
 
 from domain import errors
 from domain import text as texts
-from domain.languages import estimate, language_of
+from domain.masking import mask
+from domain.quotations import find_quotations, without_quotations
 from domain.recollection import Recollection
-from domain.text import MAX_INPUT_BYTES, mask
-from domain.workers import Stop
+from domain.text import MAX_INPUT_BYTES
+from domain.workers import CancelToken
 from interfaces.terminal.reply import QuotationSplitter, QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
+from language.scripts import estimate, language_of
+from language.words import tokens as words_of
 from models.chat import MAX_PROMPT
-from models.faults import failure_of
-from models.replies import (
-    MAX_REPLY,
-    Collected,
-    Part,
-    Repair,
-    ThinkingSplitter,
-    summary_of,
-    without_stray_thinking,
-)
-from models.standin import reply_to
-from recall.words import tokens as words_of
+from models.demo_model import reply_to
+from models.provider_errors import read_failure
+from models.replies import MAX_REPLY, CollectedReply, Part, Repair, ThinkingSplitter, summary_of, without_stray_thinking
 from tests.growing import growth
 from tests.house import house
 from tests.program import connected, run, stored
@@ -53,10 +47,10 @@ def _split(given: str) -> None:
 
 
 def _collect(given: str) -> None:
-    collected = Collected()
+    collected = CollectedReply()
     for at in range(0, len(given), 50):
-        collected.take(Part(text=given[at : at + 50]))
-    collected.end()
+        collected.add_part(Part(text=given[at : at + 50]))
+    collected.flush_text()
     assert collected.text is not None
 
 
@@ -71,7 +65,7 @@ def _stream(given: str) -> None:
     said(sent[at : at + 100] for at in range(0, len(sent), 100))
 
 
-def _standin(given: str) -> None:
+def _demo(given: str) -> None:
     reply_to(
         [
             ("system", "Task: summarise the conversation."),
@@ -83,13 +77,13 @@ def _standin(given: str) -> None:
 
 
 _WORK: dict[str, Callable[[str], object]] = {
-    "clean": texts.clean, "inert": texts.inert, "one_line": texts.one_line,
-    "without_quotations": texts.without_quotations,
-    "quotations": texts.quotations, "splitter": _split, "mask": mask,
-    "harmless": lambda given: texts.harmless(given, "=== x ==="),
-    "control_tokens": texts.without_control_tokens, "estimate": estimate, "error_body": failure_of,
+    "clean": texts.clean_text, "inert": texts.make_inert, "one_line": texts.one_line,
+    "without_quotations": without_quotations,
+    "quotations": find_quotations, "splitter": _split, "mask": mask,
+    "harmless": lambda given: texts.make_harmless(given, "=== x ==="),
+    "control_tokens": texts.without_control_tokens, "estimate": estimate, "error_body": read_failure,
     "collect": _collect,
-    "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _standin, "tokens": words_of,
+    "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _demo, "tokens": words_of,
     "language": language_of,
 }  # fmt: skip
 
@@ -139,7 +133,7 @@ def test_many_long_rounds_never_make_a_prompt_without_bound(tmp_path, clock, new
         for _ in range(4):
             full.memory.rounds.store(session_id, "w" * 900_000, "Noted.", clock().isoformat(), "stop")
         server.script("Noted.")
-        list(full.talk.turn("w" * 900_000, Stop()))
+        list(full.talk.turn("w" * 900_000, CancelToken()))
         sent = [sum(len(message["content"]) for message in chat["messages"]) for chat in server.chats]
         assert max(sent) <= MAX_PROMPT
         assert len(sent) == 1, "a prompt beyond the bound is not even sent"
@@ -150,7 +144,7 @@ def test_a_reply_without_end_is_cut_at_its_bound() -> None:
     with ScriptedServer() as server:
         server.script(say("", pieces=[piece] * (MAX_REPLY // len(piece) + 20)))
         llm = models_at(server.base)
-        reply = played(llm.chat(ASKED, Stop())).reply
+        reply = played(llm.chat(ASKED, CancelToken())).reply
         llm.close()
     assert reply is not None
     assert len(reply.text) <= MAX_REPLY
@@ -163,7 +157,7 @@ def test_an_error_body_without_end_is_one_short_line(code: int) -> None:
     with ScriptedServer() as server:
         server.script(*[answer(body, code)] * 3)
         llm = models_at(server.base)
-        error = played(llm.chat(ASKED, Stop())).error
+        error = played(llm.chat(ASKED, CancelToken())).error
         llm.close()
     assert error is not None
     assert len(str(error.details["said"])) <= 200
@@ -190,7 +184,7 @@ def test_an_answer_larger_than_any_reply_is_given_up() -> None:
     with ScriptedServer() as server:
         server.script(*[answer(b'{"x": "' + b"y" * 33_000_000 + b'"}')] * 3)
         llm = models_at(server.base)
-        error = played(llm.chat(ASKED, Stop())).error
+        error = played(llm.chat(ASKED, CancelToken())).error
         llm.close()
     assert isinstance(error, errors.BadReply)
     assert error.key == "model.too_large"

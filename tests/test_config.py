@@ -10,33 +10,32 @@ from domain import errors
 from domain import settings as settings_table
 
 
-def load(
-    home: Path, environment: dict[str, str] | None = None, flags: dict[str, str] | None = None, env: str = ""
-):
+def load(home: Path, environment: dict[str, str] | None = None, flags: dict[str, str] | None = None, env: str = ""):
     if env:
         (home / ".env").write_text(env, encoding="utf-8")
         (home / ".env").chmod(0o600)
-    return config.load(home, environment or {}, flags)
+    return config.load_settings(home, environment or {}, flags)
 
 
 def test_every_setting_has_a_field_and_a_default(tmp_path):
     settings = load(tmp_path)
-    assert [hasattr(settings, row.field) for row in settings_table.TABLE] == [True] * len(
-        settings_table.TABLE
-    )
+    assert [hasattr(settings, row.field_name) for row in settings_table.TABLE] == [True] * len(settings_table.TABLE)
     assert (settings.max_conv_num, settings.refresh_every_conv_num) == (20, 10)
     assert (settings.recall_session_num, settings.recall_conv_num) == (3, 30)
     assert (settings.data_dir, settings.log_dir) == (tmp_path / "data", tmp_path / "logs")
-    assert settings.standin
+    assert settings.demo
 
 
 def test_flags_win_over_the_environment_and_that_over_the_env_file(tmp_path):
     env = "MAX_CONV_NUM=30\nRECALL_CONV_NUM=7\nRECALL_SESSION_NUM=9\n"
     settings = load(tmp_path, {"MAX_CONV_NUM": "40", "RECALL_CONV_NUM": "8"}, {"MAX_CONV_NUM": "50"}, env)
     assert (settings.max_conv_num, settings.recall_conv_num, settings.recall_session_num) == (50, 8, 9)
-    assert [
-        settings.sources[name] for name in ("MAX_CONV_NUM", "RECALL_CONV_NUM", "RECALL_SESSION_NUM", "DEBUG")
-    ] == ["flag", "environment", ".env", "default"]
+    assert [settings.sources[name] for name in ("MAX_CONV_NUM", "RECALL_CONV_NUM", "RECALL_SESSION_NUM", "DEBUG")] == [
+        "flag",
+        "environment",
+        ".env",
+        "default",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +84,9 @@ def test_all_problems_are_told_at_once(tmp_path):
 
 def test_a_misspelt_name_is_pointed_out_with_the_nearest_real_one(tmp_path):
     settings = load(tmp_path, env="OPEN_API_KEY=x\nPATH_TO_SOMETHING=1\n")
-    assert [
-        (notice.key, notice.details["name"], notice.details["nearest"]) for notice in settings.notices
-    ] == [("settings.misspelt", "OPEN_API_KEY", "OPENAI_API_KEY")]
+    assert [(notice.key, notice.details["name"], notice.details["nearest"]) for notice in settings.notices] == [
+        ("settings.misspelt", "OPEN_API_KEY", "OPENAI_API_KEY")
+    ]
 
 
 def test_an_env_file_that_others_can_read_is_pointed_out(tmp_path):
@@ -135,7 +134,7 @@ def test_a_dollar_sign_in_a_key_is_kept(tmp_path):
 
 def test_an_env_file_that_is_asked_for_and_missing_is_refused(tmp_path):
     with pytest.raises(errors.SettingsError) as caught:
-        config.load(tmp_path, {}, None, tmp_path / "other.env")
+        config.load_settings(tmp_path, {}, None, tmp_path / "other.env")
     assert caught.value.problems[0][0] == "settings.env_missing"
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from domain.facts import Change, ImageDraft, LineEvidence, NewRelation
+from domain.facts import Change, LineEvidence, NewRelation, PersonaDraft
 from domain.records import ErasureScope, Round
-from recall.words import tokens
+from language.words import tokens
 from storage.repositories import open_repositories
 from tests.contract.stores import QUIET, SetStamp, Store, Teller, at
 from tests.contract.test_knowing import finds, learn, learned, new_fact
@@ -54,9 +54,9 @@ def laid(folder: Path) -> list[Round]:
         rounds.append(teller.say("s2", "I moved to Oslo"))
         store.rounds.keep_step("s2", "summary", "{}")
         learn(store, rounds[1], "Oslo", changes=[Change("Lyon", "changes", at(20), "Oslo")])
-        draft = ImageDraft("Ann.\nIn Oslo.", (LineEvidence("In Oslo.", (rounds[1].user.text_id,)),))
+        draft = PersonaDraft("Ann.\nIn Oslo.", (LineEvidence("In Oslo.", (rounds[1].user.text_id,)),))
         store.opening("s3").rounds.save("s2", teller.summary("of Oslo"), {"user": draft})
-        store.facts.keep_reply(last.assistant.text_id, "notes", "digest", "the reply")
+        store.windows.store_reply(last.assistant.text_id, "notes", "digest", "the reply")
         return [*rounds, last]
 
 
@@ -66,11 +66,11 @@ def held(folder: Path) -> list[object]:
         assert store.database.problems() == []
         sessions = ("s0", "s1", "s2", "s3")
         return [
-            store.facts.all(), store.facts.relations(current=False),
-            [store.facts.notes_of(one) for one in sessions], [store.messages.unread(one) for one in sessions],
-            [store.sessions.find(one) for one in sessions], store.facts.kept_replies("a1"),
+            store.facts.all(), store.relations.all(current=False),
+            [store.notes.of_session(one) for one in sessions], [store.messages.unread(one) for one in sessions],
+            [store.sessions.find(one) for one in sessions], store.steps.of("window", "a1"),
             store.versions.all("user"), store.versions.every_line_evidence("user"), store.summaries.all(),
-            [store.facts.history(name) for name in ("Lyon", "Oslo", "Rome")],
+            [store.facts.events_of(name) for name in ("Lyon", "Oslo", "Rome")],
             finds(store, "oslo"), finds(store, "rome"),
         ]  # fmt: skip
 
@@ -80,18 +80,18 @@ def learn_another(store: Store, rounds: list[Round]) -> None:
     rome, cat = new_fact("Rome", spoken, persons=("Ann",)), new_fact("cat", spoken, single=False)
     changes = [Change("Oslo", "corrects", at(61), "Rome"), Change("Lyon", "doubts", at(61), "Rome")]
     whole = learned([spoken], rome, cat, changes=changes)
-    assert store.at(at(61)).facts.learn(replace(whole, relations=(NewRelation("Ann", "of", "Rome", "Rome"),)))
+    assert store.at(at(61)).fact_log.learn(replace(whole, relations=(NewRelation("Ann", "of", "Rome", "Rome"),)))
 
 
 def unlearn(store: Store, rounds: list[Round]) -> None:
-    store.facts.unlearn([rounds[1].assistant.text_id])
+    store.fact_log.unlearn_windows([rounds[1].assistant.text_id])
 
 
 def put_right(store: Store, rounds: list[Round]) -> None:
-    assert store.at(at(61)).facts.put_right("Oslo", new_fact("Rome", rounds[1]))
+    assert store.at(at(61)).fact_log.correct_by_hand("Oslo", new_fact("Rome", rounds[1]))
 
 
-def withhold(store: Store, rounds: list[Round]) -> None:
+def hide(store: Store, rounds: list[Round]) -> None:
     store.rounds.hide([rounds[1].user.text_id])
 
 
@@ -100,9 +100,7 @@ def take_out(store: Store, rounds: list[Round]) -> None:
     assert version is not None
     facts = tuple(store.facts.with_ids(["Oslo"]))
     lines = ("In Oslo.",)
-    store.erasure.commit(
-        ErasureScope(rounds[1].turns, versions=(version,), left=("Ann.",), lines=lines, facts=facts)
-    )
+    store.erasure.commit(ErasureScope(rounds[1].turns, versions=(version,), left=("Ann.",), lines=lines, facts=facts))
 
 
 def undo_save(store: Store, rounds: list[Round]) -> None:
@@ -110,7 +108,7 @@ def undo_save(store: Store, rounds: list[Round]) -> None:
 
 
 #: Each with the distance between two statements at which it is killed.
-VERBS = [(learn_another, 1), (unlearn, 2), (put_right, 3), (withhold, 4), (take_out, 5), (undo_save, 4)]
+VERBS = [(learn_another, 1), (unlearn, 2), (put_right, 3), (hide, 4), (take_out, 5), (undo_save, 4)]
 
 
 @pytest.mark.parametrize(("verb", "stride"), VERBS)
@@ -132,9 +130,7 @@ def test_a_kill_leaves_all_of_it_or_nothing(verb: Callable[[Store, list[Round]],
         assert all(one == whole for one, not_yet in zip(found, undone, strict=True) if not not_yet)
 
 
-def killed(
-    folder: Path, rounds: list[Round], verb: Callable[[Store, list[Round]], None], statement: int
-) -> bool:
+def killed(folder: Path, rounds: list[Round], verb: Callable[[Store, list[Round]], None], statement: int) -> bool:
     """Whether the process was killed after that statement of the verb, or the verb had fewer."""
     shutil.rmtree(folder / "now", ignore_errors=True)
     shutil.copytree(folder / "before", folder / "now")

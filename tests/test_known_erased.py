@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.facts import ImageDraft, KeptReply, Learned, LineEvidence, NewRelation
+from domain.facts import Learned, LineEvidence, NewRelation, PersonaDraft
 from domain.records import Round
 from memory import Memory
 from recall.embedding import HashedEmbedder
@@ -38,21 +38,19 @@ def live(memory: Memory) -> tuple[Round, Round]:
     home = new_fact(
         "secret", secret, "Wombatine", restatement="Ann met Numbatov.", persons=("Numbatov",), note="n1",
     )  # fmt: skip
-    kettle = new_fact(
-        "kettle", plain, "red", single=False, restatement="The kettle of Ann is red.", note="n2"
-    )
+    kettle = new_fact("kettle", plain, "red", single=False, restatement="The kettle of Ann is red.", note="n2")
     notes = (new_note(home), new_note(kettle))
     relations = (NewRelation("Ann", "met", "Quollish", "secret"),)
     window = window_of(secret, plain)
-    memory.facts.keep_reply(window.name, "notes", "base", "Quokkaberg")
-    assert memory.facts.learn(Learned(window, notes, (home, kettle), relations))
-    memory.facts.keep_reply("of another session", "compare", "base", "Ann met Numbatov.")
+    memory.windows.store_reply(window.name, "notes", "base", "Quokkaberg")
+    assert memory.fact_log.learn(Learned(window, notes, (home, kettle), relations))
+    memory.windows.store_reply("of another session", "compare", "base", "Ann met Numbatov.")
     lines = (
         LineEvidence("Guards a Zyxquint.", (secret.user.text_id, plain.user.text_id)),
         LineEvidence("Has a red kettle.", (plain.user.text_id,)),
     )
     text = "Loves Mondays.\nGuards a Zyxquint.\nHas a red kettle."
-    memory.rounds.save(secret.user.session_id, "They talked of a kettle.", {"user": ImageDraft(text, lines)})
+    memory.rounds.save(secret.user.session_id, "They talked of a kettle.", {"user": PersonaDraft(text, lines)})
     return secret, plain
 
 
@@ -60,17 +58,15 @@ def traces(folder: Path) -> list[str]:
     return [
         f"{word} in {trace.path.name}"
         for word in DRAWN
-        for trace in proof.traces([folder], proof.forms(word) | proof.forms(word.lower()))
+        for trace in proof.find_traces([folder], proof.forms(word) | proof.forms(word.lower()))
     ]
 
 
-def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(
-    tmp_path: Path, memory: Memory
-) -> None:
+def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(tmp_path: Path, memory: Memory) -> None:
     secret, _ = live(memory)
     memory.personas.write("user", "Loves Mondays.\nGuards a Zyxquint.", "hand")
     assert traces(tmp_path)
-    scope = memory.erasure.turn(secret.user.text_id)
+    scope = memory.erasure.scope_of_message(secret.user.text_id)
     assert [note.text_id for note in scope.notes] == ["n1"]
     assert [fact.text_id for fact in scope.facts] == ["secret"]
     assert [relation.target for relation in scope.relations] == ["Quollish"]
@@ -91,13 +87,13 @@ def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(
 def test_words_that_only_notes_and_facts_hold_are_found_and_go(tmp_path: Path, memory: Memory) -> None:
     secret, _ = live(memory)
     for word, facts in (("quollish", ["secret"]), ("numbatov", []), ("WOMBATINE", [])):
-        scope = memory.erasure.words(word)
+        scope = memory.erasure.scope_of_words(word)
         assert (scope.turns, [fact.text_id for fact in scope.facts]) == ((), facts)
         assert memory.erasure.erase(scope).traces == ()
     assert memory.facts.all() != []
-    assert memory.facts.notes_of(secret.user.session_id) != []
+    assert memory.notes.of_session(secret.user.session_id) != []
     for word in ("Quollish", "Numbatov", "Wombatine"):
-        assert proof.traces([tmp_path], proof.forms(word) | proof.forms(word.lower())) == []
+        assert proof.find_traces([tmp_path], proof.forms(word) | proof.forms(word.lower())) == []
 
 
 def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:
@@ -106,8 +102,8 @@ def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:
         new_fact(name, spoken, "Numbatov", single=False, restatement=f"Ann met Numbatov {name}.", note="")
         for name, spoken in (("once", one), ("twice", two))
     ]
-    assert memory.facts.learn(Learned(window_of(one, two), (), tuple(facts)))
-    found = memory.erasure.erase(memory.erasure.turn(one.user.text_id))
+    assert memory.fact_log.learn(Learned(window_of(one, two), (), tuple(facts)))
+    found = memory.erasure.erase(memory.erasure.scope_of_message(one.user.text_id))
     assert found.traces == ()
     assert found.skipped == 1
 
@@ -115,19 +111,19 @@ def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:
 def test_a_line_that_a_person_pinned_stays_when_what_it_rests_on_goes(memory: Memory) -> None:
     secret, _ = live(memory)
     memory.personas.pin("user", "Guards a Zyxquint.")
-    memory.erasure.erase(memory.erasure.turn(secret.user.text_id))
+    memory.erasure.erase(memory.erasure.scope_of_message(secret.user.text_id))
     assert "Guards a Zyxquint." in memory.personas.read("user")
 
 
 def test_a_line_that_rests_on_what_stays_is_not_taken_for_its_words(memory: Memory) -> None:
     one, two = say(memory, "Momo sleeps in the kitchen."), say(memory, "My cat is Momo.")
     lines = (LineEvidence("Momo is the cat.", (two.user.text_id,)),)
-    memory.rounds.save(one.user.session_id, "", {"user": ImageDraft("Momo is the cat.", lines)})
-    memory.erasure.erase(memory.erasure.turn(one.user.text_id))
+    memory.rounds.save(one.user.session_id, "", {"user": PersonaDraft("Momo is the cat.", lines)})
+    memory.erasure.erase(memory.erasure.scope_of_message(one.user.text_id))
     assert memory.personas.read("user") == "Momo is the cat."
 
 
-def withhold(memory: Memory, secret: Round) -> None:
+def hide(memory: Memory, secret: Round) -> None:
     memory.rounds.hide([secret.user.text_id])
 
 
@@ -135,8 +131,8 @@ def reset(memory: Memory, secret: Round) -> None:
     memory.rounds.reset(secret.user.session_id)
 
 
-@pytest.mark.parametrize("go", [withhold, reset])
-def test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_edit_by_hand_stays(
+@pytest.mark.parametrize("go", [hide, reset])
+def test_lines_that_rest_on_what_is_hidden_or_cleared_leave_the_persona_and_an_edit_by_hand_stays(
     memory: Memory, go: Callable[[Memory, Round], None]
 ) -> None:
     secret, plain = live(memory)
@@ -146,19 +142,17 @@ def test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_e
     go(memory, secret)
     left = memory.personas.read("user").split("\n")
     assert "Guards a Zyxquint." not in left
-    assert ("Has a red kettle." in left) == (go is withhold)
+    assert ("Has a red kettle." in left) == (go is hide)
     assert {"Loves Mondays.", "By hand."} <= set(left)
     assert path.read_text(encoding="utf-8").strip().split("\n") == left
     assert plain.user.text_id
 
 
-def test_lines_of_a_round_that_gets_another_reply_leave_the_image(memory: Memory) -> None:
+def test_lines_of_a_round_that_gets_another_reply_leave_the_persona(memory: Memory) -> None:
     session_id = memory.sessions.resume_or_start()[0].session_id
     spoken = say(memory, "I sing.", session_id)
     memory.rounds.save(
-        session_id,
-        "",
-        {"self": ImageDraft("Sings.\nIs old.", (LineEvidence("Sings.", (spoken.user.text_id,)),))},
+        session_id, "", {"self": PersonaDraft("Sings.\nIs old.", (LineEvidence("Sings.", (spoken.user.text_id,)),))}
     )
     memory.rounds.resume(session_id, memory.sessions.resume_or_start()[0].session_id)
     memory.rounds.store(session_id, "I dance.", "Ah.", "2026-03-01T09:00:00+00:00", "stop", instead_of=spoken)
@@ -166,11 +160,11 @@ def test_lines_of_a_round_that_gets_another_reply_leave_the_image(memory: Memory
 
 
 def test_a_kept_reply_counts_only_for_what_it_was_made_from(memory: Memory) -> None:
-    memory.facts.keep_reply("window", "notes", "base", "reply")
-    assert memory.facts.kept_replies("window") == {"notes": KeptReply("base", "reply")}
-    assert memory.facts.kept_reply("window", "notes", "base") == "reply"
-    assert memory.facts.kept_reply("window", "notes", "other") is None
-    assert memory.facts.kept_reply("window", "compare", "base") is None
+    memory.windows.store_reply("window", "notes", "base", "reply")
+    assert memory.windows.reply("window", "notes", "base") == "reply"
+    assert memory.windows.reply("window", "notes", "base") == "reply"
+    assert memory.windows.reply("window", "notes", "other") is None
+    assert memory.windows.reply("window", "compare", "base") is None
 
 
 def test_a_save_is_taken_back_in_the_files_too_but_never_over_an_edit_by_hand(memory: Memory) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import config
 from domain.errors import DataInUse, StorageError, UsageError
-from domain.workers import Stop
+from domain.workers import CancelToken
 from llm import Llm
 from models.chat import Patience
 from people import ME, Companion, People, Registry, folder_of, registry_in
@@ -43,7 +43,7 @@ class Town:
     """People, opened and closed with their models and their registry."""
 
     def __init__(self, folder: Path, clock, new_id, most_open: int = 3, **environment: str) -> None:
-        settings = config.load(folder, {"EMBEDDING_MODEL": "built-in", **environment})
+        settings = config.load_settings(folder, {"EMBEDDING_MODEL": "built-in", **environment})
         self.data_dir = settings.data_dir
         self.scrubbing = Scrubbing()
         log = logging.Logger("test", logging.CRITICAL)
@@ -88,9 +88,7 @@ def tell(companion: Companion, text: str) -> None:
 
 def told(companion: Companion) -> list[str]:
     session, _ = companion.memory.sessions.resume_or_start()
-    return [
-        turn.words for turn in companion.memory.messages.of_session(session.session_id) if turn.role == "user"
-    ]
+    return [turn.words for turn in companion.memory.messages.of_session(session.session_id) if turn.role == "user"]
 
 
 def test_what_one_person_said_is_in_no_other_persons_memory(town):
@@ -179,7 +177,7 @@ def test_one_in_use_is_never_closed_and_the_end_waits_for_it(town):
 def test_a_memory_is_let_go_for_another_program_and_left_to_it_for_a_moment(town):
     with town.people.companion(ME) as companion:
         tell(companion, "I am Ann.")
-    town.people.make_way(ME)
+    town.people.release(ME)
     assert not town.is_open(ME)
     with pytest.raises(DataInUse), town.people.companion(ME):
         pass
@@ -195,9 +193,7 @@ def test_many_people_at_once_cost_a_handful_of_threads(tmp_path, clock, new_id):
             with town.people.companion(f"p{number}") as companion, companion.turns:
                 tell(companion, f"Word {at} of person {number}.")
                 companion.memory.recall(["What did I say?"], "", clock(), companion.settings.recall_limits)
-        return (
-            threads_of("old-friend-index") + threads_of("old-friend-work") + threads_of("old-friend-people")
-        )
+        return threads_of("old-friend-index") + threads_of("old-friend-work") + threads_of("old-friend-people")
 
     with ThreadPoolExecutor(8) as threads:
         # A thread that has just ended is still counted for a moment, so thrice the 13 that there may be.
@@ -230,7 +226,7 @@ def test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_other
     town.registry.add_instruction("ann", "Word", "Say Quintessenz often.")
     with town.people.companion(ME) as me:
         tell(me, "My word is Quintessenz.")
-        assert me.memory.erasure.erase(me.memory.erasure.words("Quintessenz")).traces == ()
+        assert me.memory.erasure.erase(me.memory.erasure.scope_of_words("Quintessenz")).traces == ()
         assert told(me) == []
     with town.people.companion("ann") as ann:
         assert told(ann) == ["The word is Quintessenz."]
@@ -243,10 +239,10 @@ def test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person(t
     (logs / "debug.log").write_text("The word is Quintessenz.")
     with town.people.companion("ann") as ann:
         tell(ann, "The word is Quintessenz.")
-        proof = ann.memory.erasure.erase(ann.memory.erasure.words("Quintessenz"))
+        proof = ann.memory.erasure.erase(ann.memory.erasure.scope_of_words("Quintessenz"))
     ((folder, gone),) = town.scrubbing.cleaned
     assert folder == folder_of(town.data_dir, "ann")
-    assert gone.held_by(logs / "debug.log")
+    assert gone.are_in(logs / "debug.log")
     assert {trace.path for trace in proof.traces} == {logs / "debug.log"}
 
 
@@ -266,14 +262,14 @@ def test_an_erasure_that_was_cut_short_is_finished_when_the_memory_is_next_opene
     with town.people.companion("ann") as ann:
         tell(ann, "The word is Quintessenz.")
         until(lambda: not ann.busy)  # a start that is under way would finish it, and keep the memory open
-        ann.memory.erasure.take_out(ann.memory.erasure.words("Quintessenz"))
-        assert ann.memory.erasure.unfinished()
+        ann.memory.erasure.remove(ann.memory.erasure.scope_of_words("Quintessenz"))
+        assert ann.memory.erasure.is_unfinished()
     for number in range(4):
         with town.people.companion(f"p{number}"):
             pass
     until(lambda: not town.is_open("ann"))
     with town.people.companion("ann") as ann:
-        until(lambda: not ann.memory.erasure.unfinished())
+        until(lambda: not ann.memory.erasure.is_unfinished())
     assert len(town.scrubbing.cleaned) >= 1
 
 
@@ -292,17 +288,17 @@ def test_a_conversation_is_kept_with_what_only_it_knows_and_folds_in_the_threads
     with served.people.companion("ann") as ann:
         session = ann.memory.sessions.start()
         for number in range(6):
-            conversation = ann.conversation(session)
+            conversation = ann.open_conversation(session)
             with ann.turns:
-                list(conversation.turn(f"Number {number}.", Stop()))
-                conversation.fold_ahead()
-        assert ann.conversation(session) is conversation
+                list(conversation.turn(f"Number {number}.", CancelToken()))
+                conversation.compact_ahead()
+        assert ann.open_conversation(session) is conversation
         assert conversation.undo() == 1
         until(lambda: not ann.busy)
         assert len(conversation.rounds_in_context()) <= 4
         assert conversation.redo()
         sessions = [ann.memory.sessions.start() for _ in range(40)]
-        assert [ann.conversation(one).session for one in sessions] == sessions
+        assert [ann.open_conversation(one).session for one in sessions] == sessions
         assert len(ann._conversations) <= 9
 
 
@@ -310,10 +306,10 @@ def test_a_session_that_fell_silent_is_saved_by_itself_and_one_that_is_talked_in
     with served.people.companion("ann") as ann:
         silent, talked_in = ann.memory.sessions.start(), ann.memory.sessions.start()
         for one in (silent, talked_in):
-            list(ann.conversation(one).turn("I keep bees.", Stop()))
+            list(ann.open_conversation(one).turn("I keep bees.", CancelToken()))
         clock.pass_by(hours=9)
-        list(ann.conversation(talked_in).turn("The bees are well.", Stop()))
-        ann.keep_silent()
+        list(ann.open_conversation(talked_in).turn("The bees are well.", CancelToken()))
+        ann.start_maintenance()
         until(lambda: not ann.busy)
         assert ann.memory.sessions.find(silent.session_id).status == "archived"
         assert ann.memory.sessions.find(talked_in.session_id).status == "active"
@@ -325,11 +321,11 @@ def test_a_fault_of_the_disk_in_the_background_keeps_nobody_from_talking(served,
 
     with served.people.companion("ann") as ann, served.people.companion("ben") as ben:
         session = ann.memory.sessions.start()
-        list(ann.conversation(session).turn("I keep bees.", Stop()))
+        list(ann.open_conversation(session).turn("I keep bees.", CancelToken()))
         silent = ben.memory.sessions.start()
-        list(ben.conversation(silent).turn("I keep hens.", Stop()))
+        list(ben.open_conversation(silent).turn("I keep hens.", CancelToken()))
         clock.pass_by(hours=9)
-        monkeypatch.setattr(ann.memory, "fell_silent", fail)
+        monkeypatch.setattr(ann.memory, "is_idle", fail)
         served.people._keep_at = 0.0
         served.people._upkeep.wake()
         until(lambda: ben.memory.sessions.find(silent.session_id).status == "archived")
@@ -350,7 +346,7 @@ def test_many_who_come_at_once_are_written_down_together(tmp_path: Path, clock) 
     with closing(Registry(path, clock)) as registry, closing(sqlite3.connect(path)) as another:
         before = commits()
         another.execute("BEGIN IMMEDIATE")
-        threads = [threading.Thread(target=registry.meet, args=(f"person {at}",)) for at in range(20)]
+        threads = [threading.Thread(target=registry.add_person, args=(f"person {at}",)) for at in range(20)]
         for thread in threads:
             thread.start()
         until(lambda: len(registry._to_meet) == 19)
@@ -367,10 +363,10 @@ def test_who_shows_a_token_waits_for_nobody_who_is_written_down(tmp_path: Path, 
         secret = registry.add_token("phone", "me")
         other.execute("BEGIN IMMEDIATE")
         with ThreadPoolExecutor(1) as threads:
-            meeting = threads.submit(registry.meet, "ann")
+            meeting = threads.submit(registry.add_person, "ann")
             time.sleep(0.2)
             assert registry.token_of(secret) is not None
             assert not meeting.done()
             other.rollback()
             meeting.result(PATIENCE)
-        assert registry.knows("ann")
+        assert registry.has_person("ann")

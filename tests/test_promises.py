@@ -14,7 +14,7 @@ import pytest
 from conversation import Replied
 from domain import errors
 from domain.events import TextDelta
-from domain.workers import Stop
+from domain.workers import CancelToken
 from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture
@@ -23,17 +23,7 @@ from tests.server import Exchange, ScriptedServer, cut_body, delta, say, status,
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]
-TABLES = (
-    "session",
-    "conversation",
-    "summary",
-    "persona",
-    "embedding",
-    "turn_words",
-    "step",
-    "pin",
-    "fact",
-)
+TABLES = ("session", "conversation", "summary", "persona", "embedding", "turn_words", "step", "pin", "fact")
 
 
 @pytest.fixture
@@ -51,26 +41,19 @@ def without_ids(open_house: House) -> dict[str, list[tuple[object, ...]]]:
     """What is remembered, without ids and times."""
     kept = {
         "session": ("status", "current_conv_count"),
-        "conversation": ("role", "text", "round", "finish", "folded"),
+        "conversation": ("role", "text", "round", "finish", "compacted"),
         "summary": ("summary", "upto_round"),
-        "persona": ("image", "text", "origin"),
+        "persona": ("persona", "text", "origin"),
         "turn_words": ("tokens",),
     }
     return {
-        table: [tuple(row[name] for name in names) for row in open_house.rows(table)]
-        for table, names in kept.items()
+        table: [tuple(row[name] for name in names) for row in open_house.rows(table)] for table, names in kept.items()
     }
 
 
 @pytest.mark.parametrize(
     ("fault", "tries"),
-    [
-        (status(401), 1),
-        (status(404), 1),
-        (status(400), 1),
-        (cut_body(b"<html>", 500), 3),
-        (stream(end="cut"), 3),
-    ],
+    [(status(401), 1), (status(404), 1), (status(400), 1), (cut_body(b"<html>", 500), 3), (stream(end="cut"), 3)],
     ids=["401", "404", "400", "cut body", "cut stream"],
 )
 def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id, log, fault, tries):
@@ -79,7 +62,7 @@ def test_p4_a_failed_model_call_changes_nothing(tmp_path, server, clock, new_id,
         before = remembered(first)
         server.script(*[fault] * tries)
         with pytest.raises(errors.ModelError):
-            list(first.talk.turn("two", Stop()))
+            list(first.talk.turn("two", CancelToken()))
         first.settle()
         assert remembered(first) == before
         assert first.memory.sessions.in_flight(first.talk.session.session_id).text == "two"
@@ -93,7 +76,7 @@ def test_p4_who_stops_during_recall_is_not_told_what_was_recalled_and_no_model_i
     embedding = {"EMBEDDING_MODEL": "embedder", "EMBEDDING_API_BASE": server.base}
     with house(tmp_path, server, clock, new_id, log, **embedding) as first:
         first.say("one")
-        stop, asked, events = Stop(), len(server.chats), []
+        stop, asked, events = CancelToken(), len(server.chats), []
 
         def stopping(exchange):
             stop.set()
@@ -107,12 +90,10 @@ def test_p4_who_stops_during_recall_is_not_told_what_was_recalled_and_no_model_i
         assert stop.is_set
 
 
-def test_p4_who_stops_a_save_before_its_last_step_keeps_the_session_open(
-    tmp_path, server, clock, new_id, log
-):
+def test_p4_who_stops_a_save_before_its_last_step_keeps_the_session_open(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("one")
-        stop, session = Stop(), first.talk.session
+        stop, session = CancelToken(), first.talk.session
         with pytest.raises(errors.Interrupted):
             for event in first.talk.save(stop):
                 if event == Stage("archive", done=False):
@@ -124,7 +105,7 @@ def test_p4_who_stops_a_save_before_its_last_step_keeps_the_session_open(
 def test_p3_a_reply_that_was_cut_off_is_never_presented_as_complete(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         server.script(say("one two three four five", pause=0.05))
-        stop, finish = Stop(), ""
+        stop, finish = CancelToken(), ""
         for event in first.talk.turn("go on", stop):
             if isinstance(event, TextDelta) and "two" in event.text:
                 stop.set()
@@ -147,14 +128,14 @@ def test_p3_what_came_before_a_connection_broke_is_kept_as_interrupted_where_som
         broken = stream(delta(content="one two"), end=end)
         server.script(broken, broken, "Three.")
         with pytest.raises(errors.BadReply):
-            list(first.talk.turn("go on", Stop()))
+            list(first.talk.turn("go on", CancelToken()))
         assert first.rows("conversation") == []
-        *_, notice, last = list(first.talk.turn("go on", Stop(), watched=True))
+        *_, notice, last = list(first.talk.turn("go on", CancelToken(), watched=True))
         assert (notice.key, notice.details["error"].key) == ("turn.broke_off", "model.cut_reply")
         assert (last.reply.text, last.reply.finish) == ("one two", "interrupted")
         assert [row["finish"] for row in first.rows("conversation")] == ["interrupted"] * 2
         assert first.memory.sessions.in_flight(first.talk.session.session_id) is None
-        list(first.talk.turn("go on", Stop(), again=True, watched=True))
+        list(first.talk.turn("go on", CancelToken(), again=True, watched=True))
         assert [row["text"] for row in first.rows("conversation")] == ["User: go on", "Assistant: Three."]
 
 
@@ -164,14 +145,12 @@ def test_p4_a_reply_that_broke_off_before_any_word_changes_nothing_though_somebo
     with house(tmp_path, server, clock, new_id, log) as first:
         server.script(*[stream(delta(role="assistant"), end="cut")] * 3)
         with pytest.raises(errors.ModelError):
-            list(first.talk.turn("go on", Stop(), watched=True))
+            list(first.talk.turn("go on", CancelToken(), watched=True))
         assert first.rows("conversation") == []
 
 
 @pytest.mark.parametrize("stage", ["fold", "notes", "self", "user"])
-def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(
-    tmp_path, server, clock, new_id, log, stage
-):
+def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(tmp_path, server, clock, new_id, log, stage):
     def spend_an_evening(open_house: House) -> None:
         for line in ("I planted a pear tree.", "It stands by the wall."):
             open_house.say(line)
@@ -180,7 +159,7 @@ def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(
         spend_an_evening(quiet)
         quiet.save()
         wanted = without_ids(quiet)
-    stop, mind = Stop(), Mind(server)
+    stop, mind = CancelToken(), Mind(server)
 
     def stopping(exchange: Exchange) -> None:
         stop.set()
@@ -203,7 +182,7 @@ def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(
 def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
-        stop, mind = Stop(), Mind(server)
+        stop, mind = CancelToken(), Mind(server)
         mind.answers("user", lambda exchange: (stop.set(), exchange.pause(30)))
         with pytest.raises(errors.Interrupted):
             list(first.talk.save(stop))
@@ -214,7 +193,7 @@ def test_p5_a_hand_edit_between_two_tries_of_a_save_wins(tmp_path, server, clock
 
 
 @pytest.mark.parametrize("reply", ["Ann sings.", "", '{"operations": [{"operation": "drop", "line": 1}]}'])
-def test_p6_no_answer_of_a_model_loses_what_stands_in_an_image(tmp_path, server, clock, new_id, log, reply):
+def test_p6_no_answer_of_a_model_loses_what_stands_in_a_persona(tmp_path, server, clock, new_id, log, reply):
     with house(tmp_path, server, clock, new_id, log) as first:
         long = "Ann has a sister in Lund.\nAnn fears heights.\nAnn sings alto on Thursdays."
         first.memory.personas.write("user", long, "hand")
@@ -247,10 +226,10 @@ def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clo
         first.save()
     server.script_embeddings(*[status(500)] * 200)
     with house(tmp_path, server, clock, new_id, log, **settings) as second:
-        events = list(second.talk.turn("What is my canoe called?", Stop()))
+        events = list(second.talk.turn("What is my canoe called?", CancelToken()))
         assert any("Tern" in turn.text for turn in second.talk.last.recollection.turns)
         assert [event.key for event in events if hasattr(event, "key")] == ["recall.degraded"]
-        more = list(second.talk.turn("And who paddles the canoe?", Stop()))
+        more = list(second.talk.turn("And who paddles the canoe?", CancelToken()))
         assert [event.key for event in more if hasattr(event, "key")] == []
 
 
@@ -301,13 +280,7 @@ def run_program(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
     }
     command = [sys.executable, "-B", str(ROOT / "main.py"), "--env-file", str(_empty(folder)), *arguments]
     return subprocess.run(
-        command,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        stdin=subprocess.DEVNULL,
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.workers import Stop
+from domain.workers import CancelToken
 from tests.conftest import Count, SetClock
 from tests.house import House, friend, house
 from tests.server import ScriptedServer
@@ -50,7 +50,7 @@ def test_rounds_summary_words_and_vectors_are_what_they_were(home: House) -> Non
 @pytest.mark.parametrize("incognito", [False, True])
 def test_an_undo_that_found_nothing_more_takes_nothing_from_redo(home: House, incognito: bool) -> None:
     home.talk.set_incognito(incognito)
-    list(home.talk.turn("I like tea", Stop()))
+    list(home.talk.turn("I like tea", CancelToken()))
     assert [home.talk.undo(1), home.talk.undo(1), home.talk.undo(1)] == [1, 0, 0]
     assert [spoken.user.words for spoken in home.talk.redo()] == ["I like tea"]
     assert len(home.talk.rounds_in_context()) == 1
@@ -64,7 +64,7 @@ def test_nothing_comes_back_after_something_else_was_done(home: House, then: str
     if then == "said":
         home.say("it rains")
     elif then == "erased":
-        list(home.talk.erase(home.memory.erasure.words("bees"), Stop()))
+        list(home.talk.erase(home.memory.erasure.scope_of_words("bees"), CancelToken()))
     elif then == "reset":
         home.talk.reset()
     else:
@@ -76,7 +76,7 @@ def test_nothing_comes_back_after_something_else_was_done(home: House, then: str
 def test_what_was_said_unwritten_comes_back_unwritten(home: House) -> None:
     home.talk.set_incognito(True)
     for text in ("I like tea", "I keep bees"):
-        list(home.talk.turn(text, Stop()))
+        list(home.talk.turn(text, CancelToken()))
     assert home.talk.undo(2) == 2
     assert [spoken.user.words for spoken in home.talk.redo()] == ["I like tea", "I keep bees"]
     assert len(home.talk.rounds_in_context()) == 2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.text import MASK, mask, mask_url
+from domain.masking import MASK, mask, mask_url
 from interfaces.debug_log import DebugLog
 from tests.growing import growth
 from tests.interfaces.terminal.pseudo import chatting
@@ -42,9 +42,7 @@ def test_whatever_looks_like_a_key_is_masked(text):
         assert secret not in shown
 
 
-@pytest.mark.parametrize(
-    "text", ["I like sketches", "the bearer of news", "skating", "key=value", "a ? b", "eyJ", ""]
-)
+@pytest.mark.parametrize("text", ["I like sketches", "the bearer of news", "skating", "key=value", "a ? b", "eyJ", ""])
 def test_ordinary_words_stay(text):
     assert mask(text) in (text, text.replace("of", MASK))
 
@@ -142,12 +140,7 @@ def test_a_key_is_in_no_file_and_on_no_screen(tmp_path, server, place):
 
 def test_a_key_with_a_fault_in_it_is_refused_without_being_shown(tmp_path):
     ran = run(
-        tmp_path,
-        "-p",
-        "Hello",
-        OPENAI_API_KEY=CANARY + " x",
-        OPENAI_API_BASE="http://127.0.0.1:9/v1",
-        CHAT_MODEL="m",
+        tmp_path, "-p", "Hello", OPENAI_API_KEY=CANARY + " x", OPENAI_API_BASE="http://127.0.0.1:9/v1", CHAT_MODEL="m"
     )
     assert ran.code == 2
     assert CANARY not in ran.out + ran.err
@@ -156,9 +149,7 @@ def test_a_key_with_a_fault_in_it_is_refused_without_being_shown(tmp_path):
 
 def test_a_key_that_a_traceback_may_hold_is_not_in_the_log_folder(tmp_path, server):
     server.script(*[echo] * 3)
-    ran = run(
-        tmp_path, "-p", "Hello", OPENAI_API_KEY=CANARY, OPENAI_API_BASE=server.base, CHAT_MODEL="m", DEBUG="1"
-    )
+    ran = run(tmp_path, "-p", "Hello", OPENAI_API_KEY=CANARY, OPENAI_API_BASE=server.base, CHAT_MODEL="m", DEBUG="1")
     assert ran.code == 1
     assert holds_canary(tmp_path) == []
 
@@ -188,9 +179,7 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
 
 
 def test_a_url_inside_other_text_is_masked_too():
-    assert (
-        mask(f"could not reach 'http://ann:{PASSWORD}@host/v1'") == f"could not reach 'http://{MASK}@host/v1'"
-    )
+    assert mask(f"could not reach 'http://ann:{PASSWORD}@host/v1'") == f"could not reach 'http://{MASK}@host/v1'"
     assert mask("mail ann@host, see http://host/a") == "mail ann@host, see http://host/a"
 
 
@@ -275,16 +264,12 @@ def test_everything_that_is_written_is_for_its_owner_only(tmp_path, mask_of_file
     before = os.umask(mask_of_files)
     try:
         ran = run(
-            tmp_path,
-            "--debug",
-            "--batch",
-            "-",
-            given="My cat is Mimi.\n/save\nHello\n/export all json out.json\n",
+            tmp_path, "--debug", "--batch", "-", given="My cat is Mimi.\n/save\nHello\n/export all json out.json\n"
         )
         terminal = next(opened := chatting(tmp_path))
         terminal.prompt()
         terminal.say("typed by hand")
-        terminal.see("stand-in", times=2)
+        terminal.see("demo model", times=2)
         terminal.prompt()
         terminal.send("\x04")
         assert terminal.ended() == 0

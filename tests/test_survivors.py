@@ -15,10 +15,10 @@ import pytest
 from domain import errors
 from domain.events import TextDelta
 from domain.records import ErasureScope
-from domain.workers import Stop
-from jobs.renewing import renew
+from domain.workers import CancelToken
+from jobs.rebuild import rebuild
 from jobs.saving import Stage
-from storage.messages import NewTurn
+from storage.messages import NewMessage
 from tests.contract.stores import Store, sqlite
 from tests.house import House, Mind, friend, house
 from tests.program import connected, run, stored
@@ -46,11 +46,11 @@ def test_p4_a_retry_that_fails_leaves_the_round_that_was_to_be_replaced(tmp_path
         before = spoken(first)
         server.script(status(401))
         with pytest.raises(errors.Unauthorized):
-            list(first.talk.turn("one", Stop(), again=True))
+            list(first.talk.turn("one", CancelToken(), again=True))
         assert spoken(first) == before
         assert [each.user.words for each in first.talk.rounds_in_context()] == ["one"]
         server.script("Another reply.")
-        list(first.talk.turn("one", Stop(), again=True))
+        list(first.talk.turn("one", CancelToken(), again=True))
         assert spoken(first) == ["User: one", "Assistant: Another reply."]
 
 
@@ -69,7 +69,7 @@ def test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
-        stop, mind = Stop(), Mind(server)
+        stop, mind = CancelToken(), Mind(server)
         mind.answers("notes", lambda exchange: (stop.set(), exchange.pause(30)))
         with pytest.raises(errors.Interrupted):
             list(first.talk.save(stop))
@@ -78,9 +78,7 @@ def test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_
         first.say("The gate is green.")
         assert first.rows("step WHERE kind = 'save'") == []
         first.save()
-        assert [row["summary"] for row in first.rows("summary")] == [
-            "I planted a pear tree. | The gate is green."
-        ]
+        assert [row["summary"] for row in first.rows("summary")] == ["I planted a pear tree. | The gate is green."]
 
 
 def test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo(tmp_path, server, clock, new_id, log):
@@ -89,7 +87,7 @@ def test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo(tmp_path,
         first.save()
         first.say(f"Again: {MARKER}.")
         first.talk.reset()
-        list(first.talk.erase(first.memory.erasure.words(MARKER), Stop()))
+        list(first.talk.erase(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
         first.talk.undo()
         assert MARKER not in str(spoken(first))
 
@@ -111,17 +109,14 @@ def told(folder: Path, texts: list[str]) -> None:
         opened.start("s1", "2026-03-01T09:00:00+00:00")
         for number, text in enumerate(texts):
             now = f"2026-03-01T09:{number:02d}:00+00:00"
-            turns = (
-                NewTurn(f"u{number}", now, "user", text),
-                NewTurn(f"a{number}", now, "assistant", "I see."),
-            )
+            turns = (NewMessage(f"u{number}", now, "user", text), NewMessage(f"a{number}", now, "assistant", "I see."))
             opened.at(now).rounds.add("s1", turns, "stop")
 
 
 def erase(opened: Store, texts: list[str]) -> None:
     chosen = [turn for turn in opened.messages.of_session("s1") if turn.words in texts]
     opened.erasure.commit(ErasureScope(turns=tuple(chosen)))
-    opened.erasure._end()
+    opened.erasure._clean_database()
 
 
 def test_p11_the_word_index_keeps_no_word_that_was_erased(tmp_path):
@@ -148,9 +143,7 @@ def test_p11_forget_takes_what_was_erased_out_of_the_history_and_the_logs(tmp_pa
     server.answer = friend
     (tmp_path / "data").mkdir(mode=0o700)
     history = tmp_path / "data" / "history"
-    history.write_text(
-        "".join(json.dumps(line) + "\n" for line in ("tea", f"say {MARKER}")), encoding="utf-8"
-    )
+    history.write_text("".join(json.dumps(line) + "\n" for line in ("tea", f"say {MARKER}")), encoding="utf-8")
     settings = {"DEBUG": "1", **connected(server.base)}
     given = (tmp_path, "--env-file", str(tmp_path / "env"), "--batch", "-")
     run(*given, given=f"My word is {MARKER}.\nThe kettle is red.\n", **settings)
@@ -197,7 +190,7 @@ def test_p18_no_key_is_sent_to_another_port_of_the_same_host(server):
         there = f"http://127.0.0.1:{other.port}/v1/chat/completions"
         server.script(redirect(there))
         llm = models_at(server.base)
-        error = played(llm.chat(ASKED, Stop())).error
+        error = played(llm.chat(ASKED, CancelToken())).error
         llm.close()
         assert (error.key, error.details["location"]) == ("model.redirected", there)
         assert other.requests == []
@@ -209,7 +202,7 @@ def test_nothing_of_a_reply_is_written_while_nothing_may_be_written(tmp_path, se
         first.memory.sessions.note_in_flight(session_id, "from before")
         first.talk.set_incognito(True)
         server.script(say("", pieces=[f"{MARKER} ", "one ", "two ", "three."], pause=0.7))
-        shown = [each.text for each in first.talk.turn("go on", Stop()) if isinstance(each, TextDelta)]
+        shown = [each.text for each in first.talk.turn("go on", CancelToken()) if isinstance(each, TextDelta)]
         assert MARKER in "".join(shown)
         assert [(row["text"], row["partial"]) for row in first.rows("in_flight")] == [("from before", "")]
 
@@ -217,7 +210,7 @@ def test_nothing_of_a_reply_is_written_while_nothing_may_be_written(tmp_path, se
 def test_p7_an_edit_that_is_made_while_a_save_archives_wins(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("I planted a pear tree.")
-        for event in first.talk.save(Stop()):
+        for event in first.talk.save(CancelToken()):
             if event == Stage("archive", done=False):
                 first.memory.personas.path("user").write_text("Edited by hand.", encoding="utf-8")
         assert first.memory.personas.read("user") == "Edited by hand."
@@ -241,7 +234,7 @@ def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_c
         assert newest.session_id == "s7"
 
 
-def test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
+def test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
     """Also one that says it in other words altogether: what it rests on tells."""
     line = {"operation": "add", "date": "2026-03-01"}
     lines = [
@@ -254,11 +247,11 @@ def test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from(tmp_path, s
         first.say("I planted a pear tree.")
         first.save()
         assert first.memory.personas.read("user") == "There is a word that counts.\nPlanted a pear tree."
-        chosen = first.memory.erasure.words(MARKER)
+        chosen = first.memory.erasure.scope_of_words(MARKER)
         assert "There is a word that counts." in chosen.lines
-        first.memory.erasure.erase(first.memory.erasure.refreshed(chosen))
+        first.memory.erasure.erase(first.memory.erasure.refresh_scope(chosen))
         assert first.memory.personas.read("user") == "Planted a pear tree."
         assert first.memory.personas.read("self") == "self: “I planted a pear tree.”"
-        assert [noted.what for noted in first.memory.rebuilds.due()] == ["summary"]
-        list(renew(first.memory, first.llm, Stop()))
-        assert first.memory.rebuilds.due() == []
+        assert [noted.what for noted in first.memory.rebuilds.due_requests()] == ["summary"]
+        list(rebuild(first.memory, first.llm, CancelToken()))
+        assert first.memory.rebuilds.due_requests() == []

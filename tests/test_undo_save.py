@@ -1,4 +1,4 @@
-"""Right after a save all of it can be taken back: the session, both images, and what is known."""
+"""Right after a save all of it can be taken back: the session, both personas, and what is known."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from domain.facts import Change, Learned, News
-from domain.workers import Stop
+from domain.facts import Change, Learned, SessionChanges
+from domain.workers import CancelToken
 from jobs.undoing import SaveUndone
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
@@ -41,7 +41,7 @@ def learn_while_saving(home: House, value: str, *changes: Change) -> None:
     home.memory.rounds.keep_step(session_id, "summary", json.dumps({"base": "", "text": ""}))
     (spoken,) = home.memory.messages.rounds(session_id)
     fact = new_fact(value, spoken, value)
-    assert home.memory.facts.learn(Learned(window_of(spoken), (new_note(fact),), (fact,), (), changes))
+    assert home.memory.fact_log.learn(Learned(window_of(spoken), (new_note(fact),), (fact,), (), changes))
 
 
 def current(home: House) -> list[str]:
@@ -62,21 +62,21 @@ def test_undo_right_after_a_save_takes_all_of_it_back(home: House) -> None:
     home.say("I live in Oslo")
     learn_while_saving(home, "Oslo")
     home.save()
-    images = home.memory.personas.read("self"), home.memory.personas.read("user")
+    personas = home.memory.personas.read("self"), home.memory.personas.read("user")
     home.say("I moved to Bergen")
     before = home.memory.messages.rounds(home.talk.session.session_id)
     learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
     saved = home.save()
-    changed = tuple(change.image for change in saved.changes)
+    changed = tuple(change.persona for change in saved.changes)
     assert "user" in changed
     assert current(home) == ["Bergen"]
     undone = home.talk.undo()
     assert isinstance(undone, SaveUndone)
     assert (undone.session.session_id, undone.session.status) == (saved.archived.session_id, "active")
-    assert (undone.images, undone.notes, undone.facts) == (changed, 1, 1)
+    assert (undone.personas, undone.notes, undone.facts) == (changed, 1, 1)
     assert home.talk.session == undone.session
     assert home.talk.rounds_in_context() == before
-    assert (home.memory.personas.read("self"), home.memory.personas.read("user")) == images
+    assert (home.memory.personas.read("self"), home.memory.personas.read("user")) == personas
     assert current(home) == ["Oslo"]
     assert home.talk.redo() == ()
     assert home.save().archived.session_id == saved.archived.session_id, "it can be saved again"
@@ -98,9 +98,7 @@ def test_a_save_is_taken_back_by_the_next_run_of_the_program_too(
         assert later.talk.undo() == 1, "the round that was said before it is next"
 
 
-@pytest.mark.parametrize(
-    "then", ["said and taken back", "decided", "kept", "erased", "resumed", "saved again"]
-)
+@pytest.mark.parametrize("then", ["said and taken back", "decided", "kept", "erased", "resumed", "saved again"])
 def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
     tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger, then: str
 ) -> None:
@@ -112,11 +110,11 @@ def test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done(
             first.say("it rains")
             assert first.talk.undo() == 1
         elif then == "decided":
-            first.talk.undoing.put_right(bergen.text_id, None)
+            first.talk.undoing.correct_fact(bergen.text_id, None)
         elif then == "kept":
             first.talk.undoing.keep_fact(bergen.text_id, kept=True)
         elif then == "erased":
-            list(first.talk.erase(memory.erasure.words("Oslo"), Stop()))
+            list(first.talk.erase(memory.erasure.scope_of_words("Oslo"), CancelToken()))
         elif then == "resumed":
             oldest = memory.sessions.recent(None)[-1].session_id
             memory.rounds.resume(oldest, first.talk.session.session_id)
@@ -139,8 +137,8 @@ def test_a_save_that_ran_by_itself_is_not_what_undo_takes_back(
         silent = first.talk.session.session_id
     clock.pass_by(days=2)
     with opened(tmp_path, clock, new_id, log) as later:
-        later.talk.keep_silent()
-        later.talk._keeping.wait()
+        later.talk.start_maintenance()
+        later.talk.maintenance.wait()
         archived = later.memory.sessions.find(silent)
         assert archived is not None
         assert archived.status == "archived"
@@ -153,7 +151,7 @@ def test_a_save_is_not_taken_back_after_something_else_was_done(home: House, the
     if then in ("said", "reset"):
         home.say("it rains")
     elif then == "erased":
-        list(home.talk.erase(home.memory.erasure.words("Oslo"), Stop()))
+        list(home.talk.erase(home.memory.erasure.scope_of_words("Oslo"), CancelToken()))
     elif then == "switched":
         home.talk.switch_to(home.memory.sessions.start(), resumed=False)
     else:
@@ -171,22 +169,22 @@ def test_a_session_tells_what_it_changed_in_what_is_known(home: House) -> None:
     home.say("I live in Oslo")
     learn_while_saving(home, "Oslo")
     first = home.save().archived.session_id
-    assert home.memory.facts.news_of(first) == News(new=1)
-    assert home.talk.open().news == News(new=1)
+    assert home.memory.facts.session_changes(first) == SessionChanges(new=1)
+    assert home.talk.open().news == SessionChanges(new=1)
     home.say("I moved to Bergen")
     assert not home.talk.open().news, "something was said since"
     learn_while_saving(home, "Bergen", Change("Oslo", "changes", "2026-03-01", "Bergen"))
     second = home.save().archived.session_id
-    assert home.memory.facts.news_of(second) == News(changed=1)
+    assert home.memory.facts.session_changes(second) == SessionChanges(changed=1)
     home.say("I left Bergen for good")
     learn_while_saving(home, "nowhere", Change("Bergen", "ends", "2026-03-02", "nowhere"))
-    assert home.memory.facts.news_of(home.save().archived.session_id) == News(ended=1)
-    assert home.memory.facts.news_of("nobody") == News()
+    assert home.memory.facts.session_changes(home.save().archived.session_id) == SessionChanges(ended=1)
+    assert home.memory.facts.session_changes("nobody") == SessionChanges()
 
 
 def test_counts_are_of_what_is_known_and_of_what_nobody_has_read(home: House) -> None:
     two_evenings(home)
     home.say("it rains")
-    counts = home.memory.facts.counts()
+    counts = home.memory.facts.count_all()
     assert (counts.notes, counts.current, counts.past, counts.unread) == (2, 1, 1, 2)
     assert counts.facts == 2

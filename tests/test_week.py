@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from domain.records import PREFIX
-from domain.workers import Stop
+from domain.workers import CancelToken
 from jobs.saving import NothingToSave
 from tests.house import House, friend, house, marked
 from tests.server import ScriptedServer
@@ -71,7 +71,7 @@ def check(open_house: House, session_id: str, spoken: int) -> None:
     assert session is not None
     assert len(turns) == spoken * 2
     assert all(row["text"].startswith(PREFIX[row["role"]]) for row in turns)
-    assert session.current_conv_count == sum(not row["folded"] for row in turns) // 2 <= 4
+    assert session.current_conv_count == sum(not row["compacted"] for row in turns) // 2 <= 4
     indexed = open_house.indexed()
     assert {row["text_id"] for row in open_house.rows("conversation")} <= set(indexed)
     assert all(indexed[row["text_id"]] == ("conversation", session_id) for row in turns)
@@ -110,9 +110,7 @@ def test_a_week(tmp_path, server, clock, new_id, log):
             assert rows[sessions[-1]]["status"] == "archived"
             assert rows[sessions[-1]]["end_timestamp"]
             assert [row["status"] for row in rows.values()].count("active") == 1
-            assert [row["summary"] for row in friday.rows("summary")] == [
-                " | ".join(said) for said in DAYS[: day + 1]
-            ]
+            assert [row["summary"] for row in friday.rows("summary")] == [" | ".join(said) for said in DAYS[: day + 1]]
             summaries = {row["text_id"] for row in friday.rows("summary")}
             assert {key for key, (kind, _) in friday.indexed().items() if kind == "summary"} == summaries
         clock.pass_by(days=1)
@@ -125,13 +123,13 @@ def test_a_week(tmp_path, server, clock, new_id, log):
         assert any("茅以升" in turn.text for turn in sunday.talk.last.recollection.turns)
         present = sunday.talk.session.session_id
         before = {row["text_id"] for row in sunday.rows("conversation") if row["session_id"] != present}
-        images = {image: sunday.memory.personas.read(image) for image in ("self", "user")}
+        personas = {persona: sunday.memory.personas.read(persona) for persona in ("self", "user")}
         assert sunday.talk.reset() == 2
         sunday.settle()
         assert {row["text_id"] for row in sunday.rows("conversation")} == before
         assert set(sunday.indexed()) == before | {row["text_id"] for row in sunday.rows("summary")}
-        assert {image: sunday.memory.personas.read(image) for image in ("self", "user")} == images
-        assert isinstance(list(sunday.talk.save(Stop()))[-1], NothingToSave)
+        assert {persona: sunday.memory.personas.read(persona) for persona in ("self", "user")} == personas
+        assert isinstance(list(sunday.talk.save(CancelToken()))[-1], NothingToSave)
         sunday.say("I am still here.")
     with house(tmp_path, server, clock, new_id, log, **few) as monday:
         opening = monday.talk.open()
@@ -159,7 +157,7 @@ def test_save_leaves_a_reference_of_a_quoted_memory_in_the_stored_turn_and_none_
 def test_an_empty_session_is_not_archived_and_asks_no_model(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         session = first.talk.session
-        assert isinstance(list(first.talk.save(Stop()))[-1], NothingToSave)
+        assert isinstance(list(first.talk.save(CancelToken()))[-1], NothingToSave)
         assert first.talk.session == session
         assert server.chats == []
 

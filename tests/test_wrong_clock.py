@@ -75,7 +75,7 @@ def test_a_memory_that_was_written_under_a_wrong_clock_opens_and_finds_it(
         found = home.memory.recall(["What is my zeppelin called?"], "other", NOW, RecallLimits(3, 30, 2000))
         assert any("Odile" in turn.text for turn in found.turns)
         home.save()
-        assert home.memory.problems() == home.memory.differing() == []
+        assert home.memory.problems() == home.memory.altered_rows() == []
     assert troubles == []
 
 
@@ -90,9 +90,7 @@ def test_a_clock_that_jumps_leaves_everything_in_the_order_in_which_it_was_said(
         for number, clock.now in enumerate(jumps):
             home.say(f"Remark {number} about the zeppelin.")
         said = [
-            turn.words
-            for turn in home.memory.messages.of_session(home.talk.session.session_id)
-            if turn.role == "user"
+            turn.words for turn in home.memory.messages.of_session(home.talk.session.session_id) if turn.role == "user"
         ]
         assert said == [f"Remark {number} about the zeppelin." for number in range(len(jumps))]
         for number, clock.now in enumerate(jumps):
@@ -106,7 +104,7 @@ def test_a_clock_that_jumps_leaves_everything_in_the_order_in_which_it_was_said(
         assert any("Session 3 about the balloon." in turn.text for turn in found.turns)
     with house(tmp_path, server, clock, new_id, log) as home:
         home.say("Hello again.")
-        assert home.memory.problems() == home.memory.differing() == []
+        assert home.memory.problems() == home.memory.altered_rows() == []
     assert troubles == []
 
 
@@ -129,8 +127,5 @@ def test_every_command_shows_what_was_said_under_a_wrong_clock(
     done = run(tmp_path, "--batch", "-", given="\n".join(SHOWING), LANGUAGE="en", TZ=zone)
     assert done.code == 0, done.err
     assert "[zeppelin]" in done.err
-    days = {
-        (wrong + timedelta(hours=hours)).isoformat()[:10]
-        for hours in ((0, 1) if wrong.year == 1 else (0, -1))
-    }
+    days = {(wrong + timedelta(hours=hours)).isoformat()[:10] for hours in ((0, 1) if wrong.year == 1 else (0, -1))}
     assert any(day in done.err for day in days), done.err

@@ -46,7 +46,7 @@ _LIBRARIES = (
     "anyio._backends._asyncio", "anyio.streams.tls", "pydantic.v1", "fastapi.telemetry._runtime", "uvicorn.lifespan.on",
     "uvicorn.loops.asyncio", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
-_OURS = ("domain", "facts", "histories", "interfaces", "jobs", "models", "recall", "storage")
+_OURS = ("domain", "facts", "importers", "interfaces", "jobs", "models", "recall", "storage")
 #: What the environment of the loaded process says to Python, and so that of every run that it begins.
 _OF_PYTHON = {"PYTHONUTF8": "1", "PYTHONWARNINGS": "ignore"}
 _MOST = 100_000
@@ -111,11 +111,7 @@ class _Loaded:
         theirs.close()
 
     def run(
-        self,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        folder: str | Path,
-        streams: Sequence[int],
+        self, arguments: Sequence[str], environment: Mapping[str, str], folder: str | Path, streams: Sequence[int]
     ) -> int:
         """Begin a run; its process id."""
         order = Order([*arguments], {**environment}, str(folder), _umask())
@@ -169,10 +165,10 @@ def _modules_of_ours() -> Iterator[str]:
 
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, and the compiled patterns."""
-    from domain.text import pattern_of
-    from storage.sqlite.schema import newborn
+    from domain.patterns import pattern_of
+    from storage.sqlite.schema import empty_database
 
-    newborn()
+    empty_database()
     late = type(pattern_of(""))
     for pattern in [one for one in gc.get_objects() if type(one) is late]:
         pattern.search  # noqa: B018

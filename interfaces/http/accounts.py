@@ -1,4 +1,4 @@
-"""Which account of this machine is at the other end of a loopback connection, as far as the system tells.
+"""Which account of this machine is at the other end of a loopback connection, as far as the system knows.
 
 Linux lists every connection with the account that owns it: IPv4 in ``/proc/net/tcp``, IPv6 in ``/proc/net/tcp6``, where
 an IPv6 socket that talks IPv4 is listed too. An address is written as words of the machine's own byte order.
@@ -15,18 +15,18 @@ from pathlib import Path
 
 #: A host, an IP address without a name, and a port.
 Address = tuple[str, int]
-#: The account that holds the first end of a connection to the second; None where it cannot be known.
+#: The account that owns the first end of a connection to the second; None where it cannot be known.
 AccountOf = Callable[[Address, Address], int | None]
 
 #: Where the system lists its connections.
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOCAL, _REMOTE, _ACCOUNT, _INODE = 1, 2, 7, 9
-#: The inode of a connection that no program holds any more: its account is not to be believed.
+#: The inode of a connection whose program has ended: its account cannot be trusted.
 _NO_PROGRAM = "0"
 
 
 def account_of(near: Address, far: Address) -> int | None:
-    """The account that holds the end ``near`` of a connection to ``far``."""
+    """The account that owns the end ``near`` of a connection to ``far``."""
     for table in TABLES:
         try:
             with table.open(encoding="ascii", errors="replace") as lines:
@@ -38,16 +38,14 @@ def account_of(near: Address, far: Address) -> int | None:
     return None
 
 
-def listed_account(
-    lines: Iterable[str], near: Address, far: Address, order: str = sys.byteorder
-) -> int | None:
+def listed_account(lines: Iterable[str], near: Address, far: Address, order: str = sys.byteorder) -> int | None:
     """The account of a connection in such a table.
 
     >>> row = "0: 0100007F:9C40 0100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1000        0 54321 1"
     >>> listed_account([row], ("127.0.0.1", 40000), ("127.0.0.1", 8123), "little")
     1000
     """
-    wanted = set(zip(_written(near, order), _written(far, order), strict=True))
+    wanted = set(zip(_table_entries(near, order), _table_entries(far, order), strict=True))
     for line in lines:
         fields = line.split()
         if len(fields) > _INODE and (fields[_LOCAL], fields[_REMOTE]) in wanted:
@@ -68,16 +66,16 @@ def can_be_known(host: str) -> bool:
         return False
 
 
-def _written(address: Address, order: str) -> Iterator[str]:
-    """How the tables write an address: as IPv4 and as IPv6 that stands for it, or as IPv6 twice."""
+def _table_entries(address: Address, order: str) -> Iterator[str]:
+    """The entries of an address in the tables: IPv4 and IPv4-mapped IPv6, or IPv6 twice."""
     host, port = ipaddress.ip_address(address[0].partition("%")[0]), address[1]
     if isinstance(host, ipaddress.IPv6Address) and host.ipv4_mapped:
         host = host.ipv4_mapped
     mapped = host if host.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}")
     for packed in (host.packed, mapped.packed):
         words = (packed[at : at + 4] for at in range(0, len(packed), 4))
-        yield "".join(f"{_number(word, order):08X}" for word in words) + f":{port:04X}"
+        yield "".join(f"{_read_word(word, order):08X}" for word in words) + f":{port:04X}"
 
 
-def _number(word: bytes, order: str) -> int:
+def _read_word(word: bytes, order: str) -> int:
     return int.from_bytes(word, "little" if order == "little" else "big")

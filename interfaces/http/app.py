@@ -1,114 +1,151 @@
-"""The application: what stands before every request, then a router for each kind of client."""
+"""The application: guards and limits before every request, then a router for each API; and ``GET /health``."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Literal
 
-from anyio import create_task_group, sleep, to_thread
-from fastapi import APIRouter, Depends, FastAPI
+from anyio import CapacityLimiter, create_task_group, sleep, to_thread
+from fastapi import APIRouter, Depends, FastAPI, Response
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
-from domain.workers import Stop
-from interfaces.http import admin_api, chat_api, docs_page, health, memory_api, openai_api, page_api
+from domain import errors
+from domain.workers import CancelToken
+from interfaces.http import chat_api, docs_page, openai_api
 from interfaces.http.accounts import AccountOf, account_of
-from interfaces.http.error_answers import Detail, ErrorBody, Problems, detail, documented
+from interfaces.http.error_responses import Detail, ErrorBody, Problems, detail_body, documented_errors
 from interfaces.http.guards import Guards, HostNames
-from interfaces.http.limits import Limits
-from interfaces.http.page import router as page_files
+from interfaces.http.limits import Limits, Quota
+from interfaces.http.memory_routes import ErrorResponse, admin_router, error_body, memory_router
+from interfaces.http.page import assets, routes
 from interfaces.mcp.over_http import add_mcp, mcp_running
-from interfaces.messages import Words, choose
-from interfaces.service.bodies import ErrorResponse
+from interfaces.messages import Words, choose_language
 from interfaces.service.memory_service import MemoryService
-from people import People
+from people import Companion, People
 
-#: Path operations block while a model answers: so many may wait at the same time.
+#: Path operations that may block at the same time, most of them waiting for a model.
 _THREADS = 256
-#: Seconds between two looks at which sessions have ended.
+#: Seconds between two checks of which sessions have ended.
 _SWEEP = 60
 #: How a caller says who it is, for the description of the API; the guards look at it.
 _TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
 
 
-def make_app(
-    people: People, version: str, *, only_here: bool = True, account_of: AccountOf = account_of
-) -> FastAPI:
-    """All doors over HTTP, on these people's memories. ``people`` is closed by whoever opened it.
+class Checks(BaseModel):
+    """What was checked. ``outbox_pending``: texts of open memories that have no vector yet."""
 
-    ``only_here``: nobody but this machine can reach the server, so whoever has no token may be let in as long as there
-    are none, and ``account_of`` the connection is the account that the server runs in. ``app.state.stop`` is set when
-    the server ends and what is under way is no longer waited for.
+    database: Literal["ok", "failed"]
+    vector_index: Literal["ok", "degraded"]
+    outbox_pending: int
+
+
+class Health(BaseModel):
+    """Whether all is well. Degraded: requests are answered, but recall works in part, or a disk fails."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    checks: Checks
+
+
+def make_app(people: People, version: str, *, only_here: bool = True, account_of: AccountOf = account_of) -> FastAPI:
+    """Every API over HTTP, on these people's memories. ``people`` is closed by the caller.
+
+    ``only_here``: only this machine can reach the server, so a client without a token may be let in as long as there
+    are none, and ``account_of`` its connection is the account of the server. ``app.state.stop`` is set when the server
+    ends and no longer waits for what is under way.
     """
     settings = people.settings
-    problems = Problems(Words(choose(settings.language, {})), people.log)
+    problems = Problems(Words(choose_language(settings.language, {})), people.log)
     app = FastAPI(
         title="Old Friend",
         version=version,
         docs_url=None,
         redoc_url=None,
-        lifespan=_life,
-        responses=documented(),
+        lifespan=_run_app,
+        responses=documented_errors(),
     )
-    app.state.stop = Stop()
+    app.state.stop = CancelToken()
     app.state.problems = problems
     app.state.service = MemoryService(people)
-    app.include_router(health.router(people, version))
+    app.include_router(_health_router(people, version))
     app.include_router(docs_page.router(app))
-    app.include_router(page_files.router())
-    # The doors, a line each: add_door(app, x.router(people)), with the form of its errors where it has one of its own.
-    add_door(app, chat_api.router(people))
-    add_door(app, memory_api.router(app.state.service), memory_api.error_form, ErrorResponse)
-    add_door(app, openai_api.router(people), openai_api.refused, openai_api.Refused)
-    add_door(app, page_api.router(people))
-    add_door(app, admin_api.router(people, app.state.service))
+    app.include_router(assets.router())
+    add_api(app, chat_api.router(people))
+    add_api(app, memory_router(app.state.service), error_body, ErrorResponse)
+    add_api(app, openai_api.router(people), openai_api.error_body, openai_api.Refused)
+    add_api(app, routes.router(people))
+    add_api(app, admin_router(app.state.service))
     add_mcp(app, people, app.state.service, version)
-    app.add_middleware(
-        Limits,
-        problems=problems,
-        per_minute=settings.requests_per_minute,
-        at_once=settings.requests_at_once,
-        tokens_per_day=settings.tokens_per_day,
-        now=people.clock,
-    )
+    quota = Quota(settings.requests_per_minute, settings.requests_at_once, settings.tokens_per_day)
+    app.add_middleware(Limits, problems=problems, quota=quota, now=people.clock)
     names = HostNames(settings.server_names.split(","))
     app.add_middleware(
-        Guards,
-        problems=problems,
-        registry=people.registry,
-        names=names,
-        only_here=only_here,
-        account_of=account_of,
+        Guards, problems=problems, registry=people.registry, names=names, only_here=only_here, account_of=account_of
     )
-    problems.handle(app)
+    problems.add_handlers(app)
     return app
 
 
-def add_door(
-    app: FastAPI, router: APIRouter, form: ErrorBody = detail, model: type[BaseModel] = Detail
-) -> None:
-    """Open a door. Whatever goes wrong under its paths is told in its ``form``, which ``model`` describes."""
+def add_api(app: FastAPI, router: APIRouter, form: ErrorBody = detail_body, model: type[BaseModel] = Detail) -> None:
+    """Add an API. Errors on its paths are answered in its ``form``, which ``model`` describes."""
     problems: Problems = app.state.problems
-    problems.speak_as(router, form)
-    app.include_router(router, dependencies=[Depends(_TOKEN)], responses=documented(model))
+    problems.set_form(router, form)
+    app.include_router(router, dependencies=[Depends(_TOKEN)], responses=documented_errors(model))
 
 
 @asynccontextmanager
-async def _life(app: FastAPI) -> AsyncIterator[None]:
+async def _run_app(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     service: MemoryService = app.state.service
     async with mcp_running(app), create_task_group() as tasks:
-        tasks.start_soon(_sweep, service, app.state.problems)
+        tasks.start_soon(_sweep_sessions, service, app.state.problems)
         yield
         tasks.cancel_scope.cancel()
-    await to_thread.run_sync(service.close)
 
 
-async def _sweep(service: MemoryService, problems: Problems) -> None:
-    """Sessions end by the clock also when nobody asks for anything."""
+async def _sweep_sessions(service: MemoryService, problems: Problems) -> None:
+    """Sessions end on time also without requests."""
     while True:
         try:
             await to_thread.run_sync(service.sweep)
-        except Exception as fault:  # the next minute may bring what this one did not
-            problems.unexpected(fault)
+        except Exception as fault:  # the next minute tries again
+            problems.report_unexpected(fault)
         await sleep(_SWEEP)
+
+
+def _health_router(people: People, version: str) -> APIRouter:
+    """``GET /health``, without personal data; it waits for no thread in which a turn is under way."""
+    routes = APIRouter()
+    aside = CapacityLimiter(1)
+
+    @routes.get("/health", summary="Whether the server is well")
+    async def health(response: Response) -> Health:
+        checks = await to_thread.run_sync(_check_health, people, limiter=aside)
+        well = checks.database == "ok" and checks.vector_index == "ok"
+        response.headers["Cache-Control"] = "no-store"
+        return Health(status="ok" if well else "degraded", version=version, checks=checks)
+
+    return routes
+
+
+def _check_health(people: People) -> Checks:
+    pending, searching, reading = 0, True, True
+    try:
+        people.registry.persons()
+        for companion in people.open_now():
+            pending += companion.memory.index.status().waiting
+            searching = searching and _index_works(companion)
+    except errors.StorageError:
+        reading = False
+    return Checks(
+        database="ok" if reading else "failed", vector_index="ok" if searching else "degraded", outbox_pending=pending
+    )
+
+
+def _index_works(companion: Companion) -> bool:
+    """An index that is still being opened, or catches up, is well."""
+    progress = companion.memory.index.progress()
+    failed = progress is not None and progress.doing == "failed"
+    return not failed and "embeddings" not in companion.memory.index.degraded

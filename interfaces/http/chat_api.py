@@ -1,7 +1,7 @@
 """The chat API with memory: ``/api/v1/chat``, ``/api/v1/memory``, ``/api/v1/system-instructions``.
 
-Bodies and status codes are those of the API that its clients know; keys beyond those may be there, and are passed over
-by clients that know nothing of them. The words that it answers are Chinese, as its clients expect.
+Bodies and status codes are those that its clients know; additional keys may be present, which they ignore. Its
+sentences are Chinese, as its clients expect.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request
 from pydantic import BaseModel, Field, Strict
 
+from client_history import ClientMessage
 from domain import errors
 from domain.events import Reply
 from domain.records import Finish
-from domain.text import clean, in_zone
-from domain.workers import Stop
-from interfaces.http.callers import AsText, Calling, Naming
-from interfaces.http.limits import Affordable, spend
-from interfaces.service.chat_memory import ChatAsked, ChatMemory, ListedMemory
-from interfaces.service.held_history import Said
+from domain.text import clean_text
+from domain.workers import CancelToken
+from interfaces.http.guards import AsText, CurrentCaller, PersonHeader
+from interfaces.http.limits import Affordable, count_tokens
+from interfaces.service.client_chats import ChatMemory, ChatQuestion, ListedMemory
+from language.calendar import in_zone
 from people import Instruction, People
 
 _LARGEST = 2**63 - 1
@@ -68,7 +69,7 @@ class TokenUsage(BaseModel):
 
 
 class ChatReply(BaseModel):
-    """The reply; how many memories were shown for it, and how many stretches of fifty messages are full."""
+    """The reply; how many memories were shown for it, and how many windows of fifty messages are full."""
 
     message: str
     memories_used: int
@@ -144,9 +145,8 @@ def router(people: People) -> APIRouter:
     async def life(app: FastAPI) -> AsyncIterator[None]:
         service.resume()
         yield
-        service.close()
 
-    routes = APIRouter(prefix="/api/v1", lifespan=life, dependencies=[Naming])
+    routes = APIRouter(prefix="/api/v1", lifespan=life, dependencies=[PersonHeader])
     _add_chat(routes, service)
     _add_memories(routes, service, people)
     _add_instructions(routes, people)
@@ -157,30 +157,27 @@ def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
     @routes.post("/chat", tags=["chat"], dependencies=[Affordable])
     def chat(
         body: ChatBody,
-        caller: Calling,
+        caller: CurrentCaller,
         request: Request,
         x_session_id: Annotated[str | None, AsText, Header()] = None,
     ) -> ChatReply:
         """Answer the last message, with what is remembered of those before."""
-        messages = tuple(Said(one.role, one.content) for one in body.messages)
+        messages = tuple(ClientMessage(one.role, one.content) for one in body.messages)
         if not any(one.role == "user" for one in messages):
             raise HTTPException(422, "messages: nothing in them was said by the user")
-        asked = ChatAsked(messages, body.system_instruction_id, x_session_id, body.options())
+        asked = ChatQuestion(messages, body.system_instruction_id, x_session_id, body.options())
         person = caller.person()
-        with _told():
-            answered = service.chat(person, asked, _stop_of(request))
+        with _gateway_errors():
+            answered = service.answer_chat(person, asked, _server_token(request))
         reply = answered.reply
-        spend(
-            request,
-            reply.prompt_tokens,
-            reply.completion_tokens,
-            [*(one.text for one in messages), reply.text],
+        count_tokens(
+            request, reply.prompt_tokens, reply.completion_tokens, [*(one.text for one in messages), reply.text]
         )
         return ChatReply(
             message=answered.reply.text,
             memories_used=answered.memories_used,
             round=answered.round,
-            usage=_usage(answered.reply),
+            usage=_usage_of(answered.reply),
             finish_reason=answered.reply.finish,
         )
 
@@ -188,24 +185,22 @@ def _add_chat(routes: APIRouter, service: ChatMemory) -> None:
 def _add_memories(routes: APIRouter, service: ChatMemory, people: People) -> None:
     @routes.get("/memory/list", tags=["memory"])
     def memory_list(
-        caller: Calling,
+        caller: CurrentCaller,
         system_instruction_id: InstructionQuery = None,
         limit: Annotated[int | None, Query(ge=1, le=_LARGEST)] = None,
         offset: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
     ) -> list[MemoryItem]:
         """What is remembered, the newest first."""
-        found = service.memories(caller.person(), system_instruction_id)[offset:]
+        found = service.list_memories(caller.person(), system_instruction_id)[offset:]
         zone = people.clock().tzinfo
-        return [_item(one, zone) for one in (found if limit is None else found[:limit])]
+        return [_memory_item(one, zone) for one in (found if limit is None else found[:limit])]
 
     @routes.delete("/memory/{memory_id:int}", tags=["memory"], response_model_exclude_none=True)
-    def delete_memory(
-        memory_id: InPath, caller: Calling, request: Request, purge: bool = False
-    ) -> MemoryDeleted:
+    def delete_memory(memory_id: InPath, caller: CurrentCaller, request: Request, purge: bool = False) -> MemoryDeleted:
         """Remember something no more. With ``purge`` it is erased from every file, with what was said of it."""
         proof = None
         if purge:
-            erased = service.purge(caller.person(), memory_id, _stop_of(request))
+            erased = service.erase_memory(caller.person(), memory_id, _server_token(request))
             gone = erased is not None
             if erased:
                 found = erased.proof
@@ -213,14 +208,14 @@ def _add_memories(routes: APIRouter, service: ChatMemory, people: People) -> Non
                     files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces)
                 )  # fmt: skip
         else:
-            gone = service.delete(caller.person(), memory_id)
+            gone = service.delete_memory(caller.person(), memory_id)
         if not gone:
             raise HTTPException(404, "记忆不存在")
         return MemoryDeleted(message="记忆已删除", id=memory_id, proof=proof)
 
     @routes.post("/memory/clear-old", tags=["memory"])
     def clear_old(
-        caller: Calling,
+        caller: CurrentCaller,
         months: Annotated[int, Query(ge=1, le=1200)] = 3,
         system_instruction_id: InstructionQuery = None,
     ) -> MemoriesCleared:
@@ -233,38 +228,42 @@ def _add_instructions(routes: APIRouter, people: People) -> None:
     registry = people.registry
 
     @routes.post("/system-instructions", status_code=201, tags=["system instructions"])
-    def add_instruction(body: InstructionBody, caller: Calling) -> InstructionItem:
+    def add_instruction(body: InstructionBody, caller: CurrentCaller) -> InstructionItem:
         """Make a companion of its own, with a memory of its own."""
-        return _instruction(registry.add_instruction(caller.person(), clean(body.title), _written(body.text)))
+        return _instruction_item(
+            registry.add_instruction(caller.person(), clean_text(body.title), _instruction_text(body.text))
+        )
 
     @routes.get("/system-instructions", tags=["system instructions"])
-    def instructions(caller: Calling) -> list[InstructionItem]:
+    def instructions(caller: CurrentCaller) -> list[InstructionItem]:
         """All that there are, the oldest first."""
-        return [_instruction(one) for one in registry.instructions(caller.person())]
+        return [_instruction_item(one) for one in registry.instructions(caller.person())]
 
     @routes.get("/system-instructions/{number:int}", tags=["system instructions"])
-    def instruction(number: InPath, caller: Calling) -> InstructionItem:
+    def instruction(number: InPath, caller: CurrentCaller) -> InstructionItem:
         """One of them."""
-        return _instruction(_found(registry.instruction(caller.person(), number)))
+        return _instruction_item(_found_or_404(registry.instruction(caller.person(), number)))
 
     @routes.put("/system-instructions/{number:int}", tags=["system instructions"])
-    def replace_instruction(number: InPath, body: InstructionBody, caller: Calling) -> InstructionItem:
+    def replace_instruction(number: InPath, body: InstructionBody, caller: CurrentCaller) -> InstructionItem:
         """Put another title and text in its place; its memory stays."""
-        changed = registry.change_instruction(caller.person(), number, clean(body.title), _written(body.text))
-        return _instruction(_found(changed))
+        changed = registry.change_instruction(
+            caller.person(), number, clean_text(body.title), _instruction_text(body.text)
+        )
+        return _instruction_item(_found_or_404(changed))
 
     @routes.patch("/system-instructions/{number:int}", tags=["system instructions"])
-    def change_instruction(number: InPath, body: InstructionChange, caller: Calling) -> InstructionItem:
+    def change_instruction(number: InPath, body: InstructionChange, caller: CurrentCaller) -> InstructionItem:
         """Change its title or its text; its memory stays."""
-        known = _found(registry.instruction(caller.person(), number))
-        title = known.title if body.title is None else clean(body.title)
-        text = known.text if body.text is None else _written(body.text)
-        return _instruction(_found(registry.change_instruction(caller.person(), number, title, text)))
+        known = _found_or_404(registry.instruction(caller.person(), number))
+        title = known.title if body.title is None else clean_text(body.title)
+        text = known.text if body.text is None else _instruction_text(body.text)
+        return _instruction_item(_found_or_404(registry.change_instruction(caller.person(), number, title, text)))
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What a model server did wrong is told as a gateway tells it, and nothing of where it is."""
+def _gateway_errors() -> Iterator[None]:
+    """Errors of a model server as those of a gateway, without its address."""
     try:
         yield
     except errors.ModelError as fault:
@@ -276,20 +275,20 @@ def _told() -> Iterator[None]:
         raise HTTPException(status, fault.key) from fault
 
 
-def _stop_of(request: Request) -> Stop:
-    """The wish of the server to end, where it has one."""
+def _server_token(request: Request) -> CancelToken:
+    """The cancel token of the server."""
     stop = getattr(request.app.state, "stop", None)
-    return stop if isinstance(stop, Stop) else Stop()
+    return stop if isinstance(stop, CancelToken) else CancelToken()
 
 
-def _usage(reply: Reply) -> TokenUsage | None:
+def _usage_of(reply: Reply) -> TokenUsage | None:
     if reply.prompt_tokens is None or reply.completion_tokens is None:
         return None
     asked, said = reply.prompt_tokens, reply.completion_tokens
     return TokenUsage(prompt_tokens=asked, completion_tokens=said, total_tokens=asked + said)
 
 
-def _item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:
+def _memory_item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:
     made = in_zone(datetime.fromisoformat(one.memory.created_at), zone).replace(tzinfo=None)
     return MemoryItem(
         id=one.number,
@@ -301,20 +300,20 @@ def _item(one: ListedMemory, zone: tzinfo | None) -> MemoryItem:
     )
 
 
-def _found(instruction: Instruction | None) -> Instruction:
+def _found_or_404(instruction: Instruction | None) -> Instruction:
     if instruction is None:
         raise HTTPException(404, "Not Found")
     return instruction
 
 
-def _written(text: str) -> str:
+def _instruction_text(text: str) -> str:
     """The text of an instruction, which must say something."""
-    if not clean(text).strip():
+    if not clean_text(text).strip():
         raise HTTPException(422, "text: says nothing")
-    return clean(text)
+    return clean_text(text)
 
 
-def _instruction(one: Instruction) -> InstructionItem:
+def _instruction_item(one: Instruction) -> InstructionItem:
     return InstructionItem(
         id=one.number, title=one.title, text=one.text, created_at=one.created_at, updated_at=one.updated_at
     )

@@ -25,18 +25,18 @@ Described = Mapping[str, Any]
 
 
 def router(app: FastAPI) -> APIRouter:
-    """The page of this application, whatever doors it has."""
+    """The page of this application."""
     routes = APIRouter()
 
     @routes.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     def docs(request: Request) -> HTMLResponse:
         here = str(request.base_url).rstrip("/")
-        return HTMLResponse(page(app.openapi(), here), headers={"Content-Security-Policy": _POLICY})
+        return HTMLResponse(render_page(app.openapi(), here), headers={"Content-Security-Policy": _POLICY})
 
     return routes
 
 
-def page(api: Described, here: str) -> str:
+def render_page(api: Described, here: str) -> str:
     """The whole page, for the server at ``here``."""
     title = escape(f"{api['info']['title']} {api['info']['version']}")
     return (
@@ -44,35 +44,34 @@ def page(api: Described, here: str) -> str:
         f"<title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>. Where there are tokens, every request but '
         "<code>/health</code> needs <code>Authorization: Bearer TOKEN</code>.</p>"
-        f"{''.join(_operations(api, here))}</html>"
+        f"{''.join(_render_operations(api, here))}</html>"
     )
 
 
-def _operations(api: Described, here: str) -> Iterator[str]:
+def _render_operations(api: Described, here: str) -> Iterator[str]:
     for path, methods in api["paths"].items():
         for method in _METHODS:
             if method in methods:
-                yield _operation(api, here, path, method, methods[method])
+                yield _render_operation(api, here, path, method, methods[method])
 
 
-def _operation(api: Described, here: str, path: str, method: str, told: Described) -> str:
-    body = _example_of(api, told.get("requestBody", {}))
+def _render_operation(api: Described, here: str, path: str, method: str, found: Described) -> str:
+    body = _example_of(api, found.get("requestBody", {}))
     parts = [
         f"<h2><code>{method.upper()} {escape(path)}</code></h2>",
-        f"<p>{escape(told.get('description') or told.get('summary', ''))}</p>",
-        _parameters(told.get("parameters", ())),
-        f"<pre>{escape(_line(here, path, method, body, told))}</pre>",
+        f"<p>{escape(found.get('description') or found.get('summary', ''))}</p>",
+        _render_parameters(found.get("parameters", ())),
+        f"<pre>{escape(_curl_line(here, path, method, body, found))}</pre>",
     ]
     answer = next(
-        (_example_of(api, told["responses"][code]) for code in ("200", "201") if code in told["responses"]),
-        None,
+        (_example_of(api, found["responses"][code]) for code in ("200", "201") if code in found["responses"]), None
     )
     if answer is not None:
         parts.append(f"<pre>{escape(json.dumps(answer, ensure_ascii=False, indent=2))}</pre>")
     return "".join(parts)
 
 
-def _parameters(parameters: Any) -> str:
+def _render_parameters(parameters: Any) -> str:
     rows = "".join(
         f"<tr><td><code>{escape(one['name'])}</code><td>{escape(one['in'])}<td>{escape(one.get('description', ''))}"
         for one in parameters
@@ -80,10 +79,10 @@ def _parameters(parameters: Any) -> str:
     return rows and f"<table>{rows}</table>"
 
 
-def _line(here: str, path: str, method: str, body: Any, told: Described) -> str:
+def _curl_line(here: str, path: str, method: str, body: Any, found: Described) -> str:
     """A line for a shell that does it."""
     line = f"curl -X {method.upper()} '{here}{path}'"
-    if told.get("security"):
+    if found.get("security"):
         line += " \\\n  -H 'Authorization: Bearer TOKEN'"
     if body is not None:
         given = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
@@ -91,40 +90,36 @@ def _line(here: str, path: str, method: str, body: Any, told: Described) -> str:
     return line
 
 
-def _example_of(api: Described, told: Described) -> Any:
-    schema = told.get("content", {}).get("application/json", {}).get("schema")
-    return None if not schema else _example(api, schema, 0)
+def _example_of(api: Described, found: Described) -> Any:
+    schema = found.get("content", {}).get("application/json", {}).get("schema")
+    return None if not schema else _example_value(api, schema, 0)
 
 
-def _example(api: Described, schema: Described, depth: int) -> Any:
+def _example_value(api: Described, schema: Described, depth: int) -> Any:
     """A value of a schema: its own example or default, or its kind in a word."""
     if "$ref" in schema:
         schema = api["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
-    for given in (
-        schema.get("examples"),
-        [schema["default"]] if "default" in schema else None,
-        schema.get("enum"),
-    ):
+    for given in (schema.get("examples"), [schema["default"]] if "default" in schema else None, schema.get("enum")):
         if given:
             return given[0]
     for choice in ("anyOf", "oneOf", "allOf"):
         if choice in schema:
-            return _example(api, schema[choice][0], depth)
+            return _example_value(api, schema[choice][0], depth)
     make = _KINDS.get(schema.get("type", ""))
     return make(api, schema, depth) if make and depth < _DEEPEST else schema.get("type", "any")
 
 
-def _object(api: Described, schema: Described, depth: int) -> Any:
-    return {name: _example(api, one, depth + 1) for name, one in schema.get("properties", {}).items()}
+def _example_object(api: Described, schema: Described, depth: int) -> Any:
+    return {name: _example_value(api, one, depth + 1) for name, one in schema.get("properties", {}).items()}
 
 
-def _array(api: Described, schema: Described, depth: int) -> Any:
-    return [_example(api, schema.get("items", {}), depth + 1)]
+def _example_array(api: Described, schema: Described, depth: int) -> Any:
+    return [_example_value(api, schema.get("items", {}), depth + 1)]
 
 
 _KINDS: Mapping[str, Callable[[Described, Described, int], Any]] = {
-    "object": _object,
-    "array": _array,
+    "object": _example_object,
+    "array": _example_array,
     "string": lambda api, schema, depth: "text",
     "integer": lambda api, schema, depth: schema.get("minimum", 1),
     "number": lambda api, schema, depth: schema.get("minimum", 0.5),

@@ -1,44 +1,184 @@
-"""What stands before every request: the name it calls us by, the page it comes from, its form, and its token.
+"""Authentication: what is checked before every request, and whose memory its caller may use.
 
-Promises: a page of another site reaches nothing, also under a name that was bent to lead here (Host and Origin are
-checked); nothing but JSON is read; without any token only the account that runs the server is served, on this machine,
-and only the person ``me``; a secret is looked up by its digest and written nowhere; a request has one end. These are
-plain ASGI: a streamed answer passes as it comes.
+Promises: a page of another site reaches nothing, also under a name that resolves to this server (Host and Origin are
+checked); only JSON is read; without any token only the account that runs the server is served, on this machine, and
+only the person ``me``; a token is looked up by its digest and never logged; a request has one length. Another person's
+memory is not found, never forbidden. A token for many people needs a person: in the call, or in the header
+``X-User-Id``. The guards are plain ASGI, so streamed answers pass unchanged.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, replace
 from email.message import Message as Mail
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from anyio import CapacityLimiter, to_thread
+from fastapi import Depends, Header, HTTPException, Request
+from pydantic import BeforeValidator
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from domain import errors
+from domain.workers import CancelToken
 from interfaces.http.accounts import AccountOf
-from interfaces.http.callers import PERSON_HEADER, TEXT_HEADERS, Caller, text_of
-from interfaces.http.error_answers import Problem, Problems
-from interfaces.http.page import router as page_files
-from people import Registry
+from interfaces.http.error_responses import Problem, Problems
+from interfaces.http.page.assets import OPEN_PAGE_PATHS
+from interfaces.operations import LONGEST_ID
+from people import EVERYBODY, ME, Registry, Token
 
-#: Paths that anybody who reaches us may ask for: they tell nothing of anybody.
-OPEN_PATHS = ("/health", "/docs", "/openapi.json", *page_files.OPEN)
-#: Tokens are looked up in threads of their own: no turn that waits for a model stands in their way.
+#: The header that names the person.
+PERSON_HEADER = "x-user-id"
+#: Headers of ours that carry text. HTTP carries bytes: these are UTF-8, and refused where they are not.
+TEXT_HEADERS = (PERSON_HEADER, "x-session-id", "x-openwebui-user-id", "x-openwebui-chat-id")
+#: Paths without authentication: they contain no personal data.
+OPEN_PATHS = ("/health", "/docs", "/openapi.json", *OPEN_PAGE_PATHS)
+#: Threads that look up tokens, apart from those that wait for models.
 _LOOKING_UP = 4
 _BY_DEFAULT = {"http": 80, "https": 443}
 
 
+def decode_header(header: str) -> str:
+    """The text of a header that was read byte by byte. Raises UnicodeDecodeError where its bytes are not UTF-8.
+
+    >>> decode_header("张三".encode().decode("latin-1"))
+    '张三'
+    """
+    return header.encode("latin-1").decode("utf-8")
+
+
+def _decode_if_text(header: object) -> object:
+    return decode_header(header) if isinstance(header, str) else header
+
+
+#: Decodes the header of a path operation.
+AsText = BeforeValidator(_decode_if_text)
+
+
+def _count_nothing(person: str | None) -> None:
+    """Count nothing."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An authenticated program. Without a token it is on this machine, and there are no tokens at all.
+
+    ``named`` are the values of ``X-User-Id``. ``admit`` is called with the person whose memory is used, or None, and
+    raises where too many requests are active.
+    """
+
+    token: Token | None
+    named: tuple[str, ...] = ()
+    admit: Callable[[str | None], None] = _count_nothing
+
+    @property
+    def name(self) -> str:
+        """The name by which its requests are counted."""
+        return self.token.name if self.token else ""
+
+    @property
+    def only(self) -> str | None:
+        """The one person that this caller acts for; None where it acts for everyone."""
+        if self.token is None:
+            return ME
+        return None if self.token.person == EVERYBODY else self.token.person
+
+    def person(self, named: str | None = None) -> str:
+        """Whose memory is meant; ``named`` is the person in the call itself.
+
+        Raises 404 where this caller does not act for that person, UsageError where none or two are named.
+        """
+        names = {*self.named, *(() if named is None else (named,))}
+        wanted = self.only
+        if wanted is not None and names - {wanted}:
+            raise HTTPException(404, "Not Found")
+        if wanted is None:
+            wanted = _only_name(names - {""})
+        self.admit(wanted)
+        return wanted
+
+    def without_person(self) -> None:
+        """Count a request that uses no memory for the caller alone."""
+        self.admit(self.only)
+
+
+def _only_name(names: set[str]) -> str:
+    if len(names) != 1:
+        raise errors.UsageError("person.two" if names else "person.unnamed")
+    (name,) = names
+    if len(name) > LONGEST_ID:
+        raise errors.UsageError("usage.person")
+    return name
+
+
+async def _get_caller(request: Request) -> Caller:
+    """The authenticated caller of a request."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def _describe_person_header(
+    x_user_id: Annotated[
+        str | None,
+        Header(
+            description="Whose memory is meant, in UTF-8. Needed with a token for many people.",
+            json_schema_extra={"maxLength": LONGEST_ID},
+        ),
+    ] = None,
+) -> None:
+    """Describes the header that names the person, for APIs whose bodies name no one."""
+
+
+async def _get_server_token(request: Request) -> CancelToken:
+    """Set when the server ends and can no longer wait for requests under way."""
+    stop: CancelToken = request.app.state.stop
+    return stop
+
+
+async def _watch_client(request: Request) -> AsyncIterator[CancelToken]:
+    """Set when the client hangs up or the server ends, so that no unused result is computed."""
+    gone = CancelToken()
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    ending: CancelToken = request.app.state.stop
+    listening = asyncio.create_task(listen())
+    try:
+        with ending.calling(gone.set):
+            yield gone
+    finally:
+        listening.cancel()
+        gone.set()  # also for a client that left before the answer began
+
+
+#: A parameter of path operations: the caller.
+CurrentCaller = Annotated[Caller, Depends(_get_caller)]
+#: A dependency of APIs whose bodies do not name the person.
+PersonHeader = Depends(_describe_person_header)
+#: A parameter of path operations that call a model: set when the server ends.
+ServerToken = Annotated[CancelToken, Depends(_get_server_token)]
+#: The same, also set when the client hangs up.
+ClientToken = Annotated[CancelToken, Depends(_watch_client)]
+
+
+# -- guards
+
+
 class HostNames:
-    """What this server may be called: by any address, as this machine, and by the names that were given.
+    """The names of this server: any address, this machine's, and those that were given.
 
-    An address cannot be bent to lead elsewhere, a name can.
+    An address always leads here, a name can be made to lead elsewhere.
 
-    >>> HostNames(["memory.example.org"]).hold("memory.example.org:8123")
+    >>> HostNames(["memory.example.org"]).include("memory.example.org:8123")
     True
     """
 
@@ -46,7 +186,7 @@ class HostNames:
         own = ("localhost", socket.gethostname())
         self._names = {name.strip().lower() for name in (*own, *given)} - {""}
 
-    def hold(self, host: str) -> bool:
+    def include(self, host: str) -> bool:
         """Whether a Host header names this server."""
         try:
             parts = urlsplit(f"//{host}")
@@ -57,7 +197,7 @@ class HostNames:
 
 
 class Guards:
-    """Lets a request pass with its ``Caller``, or answers it with 400, 401, 403, 415 or 421."""
+    """Passes a request on with its ``Caller``, or answers it with 400, 401, 403, 415 or 421."""
 
     def __init__(
         self,
@@ -73,51 +213,51 @@ class Guards:
         self._problems = problems
         self._registry = registry
         self._names = names
-        #: Whether only this machine can reach us, so that somebody without a token may be let in.
+        #: Whether only this machine can reach the server, so that a caller without a token may be let in.
         self._only_here = only_here
         self._account_of = account_of
         self._lookups: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what no guard lets through; pass everything else on."""
+        """Check a request, then answer it or pass it on."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         problem = (
-            self._stranger(headers)
-            or self._two_lengths(headers)
-            or self._formless(headers)
-            or self._unreadable(headers)
+            self._check_names(headers)
+            or self._check_length(headers)
+            or self._check_type(headers)
+            or self._check_headers(headers)
         )
         if problem is None and scope["path"] not in OPEN_PATHS:
-            caller = await self._caller(headers, scope)
-            problem = None if caller else self._problems.of(401, "served.unauthenticated")
+            caller = await self._identify_caller(headers, scope)
+            problem = None if caller else self._problems.make_problem(401, "served.unauthenticated")
             scope.setdefault("state", {})["caller"] = caller
         if problem:
-            await self._problems.answer(scope["path"], problem)(scope, receive, send)
+            await self._problems.make_response(scope["path"], problem)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _stranger(self, headers: Headers) -> Problem | None:
-        """Whoever calls us by a name that is not ours, or comes from a page that is not ours."""
+    def _check_names(self, headers: Headers) -> Problem | None:
+        """A request to another name than ours, or from a page that is not ours."""
         host = headers.getlist("host")
-        if len(host) != 1 or not self._names.hold(host[0]):
-            return self._problems.of(421 if len(host) == 1 else 400, "served.foreign_host")
-        if any(not _same_place(origin, host[0]) for origin in headers.getlist("origin")):
-            return self._problems.of(403, "served.foreign_origin")
+        if len(host) != 1 or not self._names.include(host[0]):
+            return self._problems.make_problem(421 if len(host) == 1 else 400, "served.foreign_host")
+        if any(not _is_same_origin(origin, host[0]) for origin in headers.getlist("origin")):
+            return self._problems.make_problem(403, "served.foreign_origin")
         return None
 
-    def _two_lengths(self, headers: Headers) -> Problem | None:
-        """A body of two lengths: a proxy may see the end of the request elsewhere than we do."""
+    def _check_length(self, headers: Headers) -> Problem | None:
+        """A body of two lengths: a proxy may see the end of the request elsewhere than this server."""
         if "content-length" not in headers or "transfer-encoding" not in headers:
             return None
-        problem = self._problems.of(400, "served.two_lengths")
+        problem = self._problems.make_problem(400, "served.two_lengths")
         return replace(problem, headers={**problem.headers, "Connection": "close"})
 
-    def _formless(self, headers: Headers) -> Problem | None:
-        """A body that is not said to be JSON: a page of another site can send those without asking first."""
+    def _check_type(self, headers: Headers) -> Problem | None:
+        """A body that is not declared as JSON: a page of another site can send it without a preflight request."""
         if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
             return None
         mail = Mail()
@@ -125,25 +265,25 @@ class Guards:
         kind = mail.get_content_type()
         if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
             return None
-        return self._problems.of(415, "served.not_json")
+        return self._problems.make_problem(415, "served.not_json")
 
-    def _unreadable(self, headers: Headers) -> Problem | None:
-        """A header that carries text and is not UTF-8: read otherwise, it would name somebody else."""
+    def _check_headers(self, headers: Headers) -> Problem | None:
+        """A header that carries text and is not UTF-8: read otherwise, it would name another person."""
         for name in TEXT_HEADERS:
             try:
-                list(map(text_of, headers.getlist(name)))
+                list(map(decode_header, headers.getlist(name)))
             except UnicodeDecodeError:
-                return self._problems.of(400, "served.not_utf8", header=name)
+                return self._problems.make_problem(400, "served.not_utf8", header=name)
         return None
 
-    async def _caller(self, headers: Headers, scope: Scope) -> Caller | None:
+    async def _identify_caller(self, headers: Headers, scope: Scope) -> Caller | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         shown = secret.strip() if scheme.lower() == "bearer" else ""
         self._lookups = self._lookups or CapacityLimiter(_LOOKING_UP)
-        named = tuple(filter(None, map(text_of, headers.getlist(PERSON_HEADER))))
-        return await to_thread.run_sync(self._known, shown, scope, named, limiter=self._lookups)
+        named = tuple(filter(None, map(decode_header, headers.getlist(PERSON_HEADER))))
+        return await to_thread.run_sync(self._find_caller, shown, scope, named, limiter=self._lookups)
 
-    def _known(self, secret: str, scope: Scope, named: tuple[str, ...]) -> Caller | None:
+    def _find_caller(self, secret: str, scope: Scope, named: tuple[str, ...]) -> Caller | None:
         if secret and (token := self._registry.token_of(secret)):
             return Caller(token, named)
         if self._only_here and not self._registry.tokens() and self._is_ours(scope):
@@ -170,8 +310,8 @@ def _is_here(address: str) -> bool:
     return _is_address(address) and ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
-def _same_place(origin: str, host: str) -> bool:
-    """Whether a page comes from the very place that it calls. ``null`` is nowhere."""
+def _is_same_origin(origin: str, host: str) -> bool:
+    """Whether a page comes from the very origin that it calls. ``null`` is none."""
     try:
         page, ours = urlsplit(origin), urlsplit(f"//{host}")
         default = _BY_DEFAULT.get(page.scheme)

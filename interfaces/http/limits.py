@@ -1,11 +1,14 @@
-"""How much one caller may ask of a server: the size of a body, requests in a minute and at once, tokens in a day.
+"""Limits for each caller: connections, the size of a body, requests in a minute and at once, tokens
+in a day.
 
-Promises: a request counts until the last byte of its answer is out, also a streamed one; a body is read whole before
-anything is done with it, so that neither a slow nor an endless one holds a memory; who asks too much is told when to
-come again, and costs nobody else anything. Requests at once are counted for each person, also those of a token for many
-people, from when they name whom they are for. What the model read and wrote for a reply is counted before the reply is
-out, by the day of the person's clock, for as long as the server runs; who has used up a day gets no further reply, and
-all else as before.
+Promises: a connection that sends no complete request head in time is closed, however slowly the bytes come; while the
+server is full, the connection that has been idle longest is closed for the next one; where all are busy, a request is
+answered with 503 in the form of its API. A body is read completely before anything is done with it, so that neither a
+slow nor an endless one keeps a memory open. A request counts until the last byte of its answer is sent, also a streamed
+one; a caller above its limits gets a ``Retry-After``, and does not slow down others. Requests at once are counted for
+each person, also those of a token for many people. The tokens of a reply are counted before its end is sent, by the day
+of the person's clock, as long as the server runs; a caller who has used up a day gets no further reply, and everything
+else as before.
 """
 
 from __future__ import annotations
@@ -23,15 +26,17 @@ from datetime import date, datetime, timedelta
 from threading import Lock
 from typing import Annotated, Any
 
+import h11
 from fastapi import Depends
 from pydantic import StringConstraints
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from domain.languages import estimate_all
-from interfaces.http.callers import Caller
-from interfaces.http.error_answers import Problem, Problems
+from interfaces.http.error_responses import Problem, Problems
+from interfaces.http.guards import Caller
+from language.scripts import estimate_all
 
 #: Bytes of a body, and characters of one text, at most.
 LARGEST_BODY = 8 * 1024 * 1024
@@ -39,8 +44,12 @@ LONGEST_TEXT = 1_000_000
 #: Seconds in which a body has to come.
 BODY_TIMEOUT = 30.0
 _MINUTE = 60.0
-#: Under which a door finds, in the state of its request, whether a reply may be had and where to tell what it took.
-_SPENT = "tokens_spent"
+#: Seconds in which the head of a request has to come, from its first byte or from the opening of the connection.
+HEAD_TIMEOUT = 10.0
+#: Seconds after which it is worth trying again where the server is full.
+_RETRY_AFTER = 2
+#: Where the state of a request holds the count of its tokens.
+_TOKEN_COUNT = "tokens_spent"
 #: Where a body may hold what is no finite number.
 _PERHAPS_NONE = re.compile(rb"NaN|Infinity|\d[eE]\+?\d{3}|\d{309}")
 
@@ -48,18 +57,96 @@ _PERHAPS_NONE = re.compile(rb"NaN|Infinity|\d[eE]\+?\d{3}|\d{309}")
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 
 
+class Connection(H11Protocol):
+    """One connection, as uvicorn serves it, with a deadline for each head. At most ``limit_concurrency`` of them."""
+
+    def __init__(self, *args: Any, head_timeout: float = HEAD_TIMEOUT, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_timeout = head_timeout
+        self._deadline: asyncio.TimerHandle | None = None
+        self._idle_since = 0.0
+        #: Counted here: uvicorn's own answer has no API's form, and counts idle connections as busy.
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connects."""
+        super().connection_made(transport)
+        self._await_head()
+        if self._most is not None and len(self.connections) > self._most and not self._make_room():
+            self.app = self._refuse
+
+    def data_received(self, data: bytes) -> None:
+        """A part of a head or of a body came."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._await_head()
+
+    def on_response_complete(self) -> None:
+        """A request was answered; the keep-alive time begins, or the next request that came meanwhile."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_head(self) -> None:
+        self._idle_since = self.loop.time()
+        self._deadline = self.loop.call_later(self._head_timeout, self._close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _close(self) -> None:
+        self._stop_waiting()
+        self.timeout_keep_alive_handler()
+
+    def _make_room(self) -> bool:
+        """Close the connection that has been idle longest; False where all others are busy."""
+        idle = [one for one in self.connections if isinstance(one, Connection) and one._is_idle and one is not self]
+        if not idle:
+            return False
+        longest = min(idle, key=lambda one: one._idle_since)
+        longest._close()
+        self.connections.discard(longest)
+        return True
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problems: Problems = self.config.app.state.problems  # type: ignore[union-attr]
+        problem = problems.make_problem(503, "served.full", wait=_RETRY_AFTER)
+        self.cycle.keep_alive = False
+        await problems.make_response(scope["path"], problem)(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The limits of one caller: requests in a minute and at once, and tokens in a day; 0 for no limit of tokens."""
+
+    per_minute: int
+    at_once: int
+    tokens_per_day: int = 0
+
+
 @dataclass
 class _Use:
-    """What one caller asks of us: when each request of the last minute came, and how many tokens the model read and
-    wrote on the day that is named."""
+    """The use of one caller: when each request of the last minute came, and the tokens of ``day``."""
 
-    came: deque[float] = field(default_factory=deque)
+    arrivals: deque[float] = field(default_factory=deque)
     day: date | None = None
     tokens: int = 0
 
 
-class _Spent:
-    """How many tokens one request took; what is told last holds. ``check`` raises where none is left."""
+class _TokenCount:
+    """The tokens of one request; the last count is valid. ``check`` raises where none is left."""
 
     def __init__(self, use: _Use, check: Callable[[_Use], None]) -> None:
         self._use = use
@@ -70,21 +157,21 @@ class _Spent:
         """Raises what answers a request for a reply where the day is used up."""
         self._check(self._use)
 
-    def tell(self, tokens: int) -> None:
-        """So many, all in all."""
+    def set_tokens(self, tokens: int) -> None:
+        """Set the total."""
         self._use.tokens += tokens - self._tokens
         self._tokens = tokens
 
 
 class OverLimit(Exception):
-    """A request that is not answered otherwise."""
+    """A request above a limit, with its response."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
 
-class _UnderWay:
-    """How many requests are under way for each person, and for each caller that uses nobody's memory."""
+class _ActiveRequests:
+    """How many requests are under way for each person, and for each caller that uses no memory."""
 
     def __init__(self, most: int, full: Callable[[], Problem]) -> None:
         """``full`` is what answers one more than ``most``."""
@@ -97,30 +184,30 @@ class _UnderWay:
     @contextmanager
     def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
         """While one request is under way: what to call with whose memory it uses, which raises OverLimit."""
-        held: set[tuple[str | None, str]] = set()
+        counted: set[tuple[str | None, str]] = set()
 
         def admit(person: str | None) -> None:
             key = (person, "" if person is not None else caller.name)
             with self._lock:
-                if key in held:
+                if key in counted:
                     return
                 if self._counts.get(key, 0) >= self._most:
                     raise OverLimit(self._full())
                 self._counts[key] = self._counts.get(key, 0) + 1
-                held.add(key)
+                counted.add(key)
 
         try:
             yield admit
         finally:
             with self._lock:
-                for key in held:
+                for key in counted:
                     self._counts[key] -= 1
                     if not self._counts[key]:
                         del self._counts[key]
 
 
 class _Gone(Exception):
-    """Whoever asked has hung up."""
+    """The client has hung up."""
 
 
 class Limits:
@@ -130,155 +217,153 @@ class Limits:
         self,
         app: ASGIApp,
         problems: Problems,
+        quota: Quota,
         *,
-        per_minute: int,
-        at_once: int,
-        tokens_per_day: int = 0,
         now: Callable[[], datetime] = datetime.now,
-        largest_body: int = LARGEST_BODY,
-        body_timeout: float = BODY_TIMEOUT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``now`` is the person's clock, by which days are counted."""
         self._app = app
         self._problems = problems
-        self._per_minute = per_minute
-        self._under_way = _UnderWay(
-            at_once, lambda: problems.of(429, "served.too_many", wait=1, most=at_once)
+        self._quota = quota
+        most = quota.at_once
+        self._under_way = _ActiveRequests(
+            most, lambda: problems.make_problem(429, "served.too_many", wait=1, most=most)
         )
-        self._tokens_per_day = tokens_per_day
         self._now = now
-        self._largest = largest_body
-        self._timeout = body_timeout
         self._clock = clock
         self._uses: dict[str, _Use] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer who asks for more than their share; pass everything else on."""
+        """Answer a caller above its limits; pass everything else on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:
-            with self._counted(scope.setdefault("state", {})):
-                body = await self._body(scope, receive)
-                if not _has_numbers_alone(body):
+            with self._count_request(scope.setdefault("state", {})):
+                body = await self._receive_body(scope, receive)
+                if not _has_finite_numbers(body):
                     raise OverLimit(self._no_number())
-                await self._app(scope, _again(body, receive), send)
+                await self._app(scope, _with_body(body, receive), send)
         except OverLimit as refused:
-            await self._problems.answer(scope["path"], refused.problem)(scope, receive, send)
+            await self._problems.make_response(scope["path"], refused.problem)(scope, receive, send)
         except _Gone:
             return
 
     @contextmanager
-    def _counted(self, state: dict[str, Any]) -> Iterator[None]:
-        """Count a request while it is under way. What anybody may ask for is not counted."""
+    def _count_request(self, state: dict[str, Any]) -> Iterator[None]:
+        """Count a request while it is under way. Paths without authentication are not counted."""
         caller: Caller | None = state.get("caller")
         if caller is None:
             yield
             return
         use = self._uses.setdefault(caller.name, _Use())
-        self._admit(use)
+        self._check_rate(use)
         with self._under_way.request(caller) as admit:
             if caller.only is not None:
                 admit(caller.only)
-            use.came.append(self._clock())
-            state[_SPENT] = _Spent(use, self._check_day)
+            use.arrivals.append(self._clock())
+            state[_TOKEN_COUNT] = _TokenCount(use, self._check_day)
             state["caller"] = replace(caller, admit=admit)
             yield
 
-    def _admit(self, use: _Use) -> None:
+    def _check_rate(self, use: _Use) -> None:
         now = self._clock()
-        while use.came and now - use.came[0] >= _MINUTE:
-            use.came.popleft()
-        if len(use.came) >= self._per_minute:
-            wait = use.came[0] + _MINUTE - now
-            raise OverLimit(self._problems.of(429, "served.too_often", wait=wait, most=self._per_minute))
+        while use.arrivals and now - use.arrivals[0] >= _MINUTE:
+            use.arrivals.popleft()
+        if len(use.arrivals) >= self._quota.per_minute:
+            wait = use.arrivals[0] + _MINUTE - now
+            raise OverLimit(
+                self._problems.make_problem(429, "served.too_often", wait=wait, most=self._quota.per_minute)
+            )
 
     def _check_day(self, use: _Use) -> None:
         now = self._now()
         if use.day != now.date():
             use.day, use.tokens = now.date(), 0
-        if 0 < self._tokens_per_day <= use.tokens:
+        if 0 < self._quota.tokens_per_day <= use.tokens:
             midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
             wait = (midnight - now).total_seconds()
-            raise OverLimit(self._problems.of(429, "served.too_much", wait=wait, most=self._tokens_per_day))
+            raise OverLimit(
+                self._problems.make_problem(429, "served.too_much", wait=wait, most=self._quota.tokens_per_day)
+            )
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        told = Headers(scope=scope).get("content-length", "")
-        if told.isdecimal() and len(told) < 20 and int(told) > self._largest:
+    async def _receive_body(self, scope: Scope, receive: Receive) -> bytes:
+        stated = Headers(scope=scope).get("content-length", "")
+        if stated.isdecimal() and len(stated) < 20 and int(stated) > LARGEST_BODY:
             raise OverLimit(self._too_large())
         try:
-            async with asyncio.timeout(self._timeout):
-                return await self._read(receive)
+            async with asyncio.timeout(BODY_TIMEOUT):
+                return await self._read_body(receive)
         except TimeoutError:
-            problem = self._problems.of(408, "served.too_slow", seconds=round(self._timeout))
+            problem = self._problems.make_problem(408, "served.too_slow", seconds=round(BODY_TIMEOUT))
             raise OverLimit(problem) from None
 
-    async def _read(self, receive: Receive) -> bytes:
+    async def _read_body(self, receive: Receive) -> bytes:
         body = bytearray()
         while True:
             message = await receive()
             if message["type"] != "http.request":
                 raise _Gone
             body += message.get("body", b"")
-            if len(body) > self._largest:
+            if len(body) > LARGEST_BODY:
                 raise OverLimit(self._too_large())
             if not message.get("more_body", False):
                 return bytes(body)
 
     def _no_number(self) -> Problem:
-        problem = self._problems.of(422, "served.no_number")
+        problem = self._problems.make_problem(422, "served.no_number")
         return replace(problem, invalid=({"type": "finite_number", "loc": ["body"], "msg": problem.message},))
 
     def _too_large(self) -> Problem:
-        return self._problems.of(413, "served.too_large", most=self._largest)
+        return self._problems.make_problem(413, "served.too_large", most=LARGEST_BODY)
 
 
-async def affordable(request: Request) -> None:
+async def _check_day(request: Request) -> None:
     """Refuses a reply where the tokens of the caller's day are used up."""
-    spent: _Spent = request.scope["state"][_SPENT]
+    spent: _TokenCount = request.scope["state"][_TOKEN_COUNT]
     spent.check()
 
 
 #: Of a path operation that has a model reply: it is refused where the caller's day is used up.
-Affordable = Depends(affordable)
+Affordable = Depends(_check_day)
 
 
-def spend(request: Request, asked: int | None, said: int | None, texts: Iterable[str]) -> None:
-    """Count what a reply took against its caller's day: as the model's server counted, else about as many as the
-    ``texts`` that were sent and came back have."""
+def count_tokens(request: Request, asked: int | None, said: int | None, texts: Iterable[str]) -> None:
+    """Count the tokens of a reply: those that the model server reported, else an estimate for ``texts``."""
     counted = None if asked is None or said is None else asked + said
-    spent: _Spent = request.scope["state"][_SPENT]
-    spent.tell(estimate_all(texts) if counted is None else counted)
+    spent: _TokenCount = request.scope["state"][_TOKEN_COUNT]
+    spent.set_tokens(estimate_all(texts) if counted is None else counted)
 
 
-def _has_numbers_alone(body: bytes) -> bool:
-    """Whether every number in a body of JSON is one; Python also reads NaN and what is larger than any number."""
+def _has_finite_numbers(body: bytes) -> bool:
+    """Whether every number in a JSON body is finite; Python also reads NaN and infinities."""
     if not _PERHAPS_NONE.search(body):
         return True
     try:
-        json.loads(body, parse_constant=_finite, parse_float=_finite)
+        json.loads(body, parse_constant=_parse_finite, parse_float=_parse_finite)
     except OverflowError:
         return False
     except (ValueError, RecursionError):
-        return True  # no JSON at all, which is told elsewhere
+        return True  # no JSON at all, which is refused elsewhere
     return True
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
         raise OverflowError
     return number
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Hands a body over that was read already; then tells what else comes, which is that somebody hangs up."""
-    handed = False
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Pass on a body that was read already, then the next message, which says that the client hung up."""
+    passed = False
 
     async def from_here() -> Message:
-        nonlocal handed
-        if handed:
+        nonlocal passed
+        if passed:
             return await receive()
-        handed = True
+        passed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return from_here

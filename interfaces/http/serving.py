@@ -1,15 +1,15 @@
 """``main.py --serve``: everything from the first line of its start to the last of its end.
 
-Promises: whoever cannot listen, would stand open to other machines without a token (also behind a proxy), or comes
-second to another server of the same people, says so in one line before anything heavy is loaded. Where it cannot be
-known which account of this machine a caller belongs to, the first start makes a token and shows it. Asked to end, the
-server takes no new request, finishes what is under way within ``GRACE`` seconds, then hangs up on the models; every
-memory is closed whole. A second Ctrl-C waits for nothing; a second SIGTERM, which `make` passes on, changes nothing.
+Promises: a server that cannot listen, would be open to other machines without a token (also behind a proxy), or is the
+second one of the same data folder, reports it in one line before anything heavy is loaded. Where the account behind a
+local connection cannot be determined, the first start creates a token and shows it. On shutdown the server accepts no
+new request, finishes active ones within ``GRACE`` seconds, then cancels model calls, and closes every memory. A second
+Ctrl-C ends it at once; a second SIGTERM, which `make` passes on, changes nothing.
 
-Exit codes: 0 all was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a setting, a
-package or a token is missing; 4 another server is there; 130 a second Ctrl-C.
+Exit codes: 0 everything was finished; 1 it cannot listen, or something had to be given up; 2 the command line, a
+setting, a package or a token is missing; 4 another server is running; 130 a second Ctrl-C.
 
-FastAPI and uvicorn are imported where they are needed, so that their absence can be told in words.
+FastAPI and uvicorn are imported where they are needed, so that a missing package is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from domain import errors
 from domain.errors import Exit
 from domain.files import replace_file
 from domain.settings import Settings
-from domain.workers import Stop
+from domain.workers import CancelToken
+from interfaces.debug_log import Forwarding
 from interfaces.http import accounts
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
@@ -44,21 +45,21 @@ from people import ME, People, Registry, Scrub, registry_in
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from interfaces.socket.offering import Offering
+    from interfaces.socket.memory_server import BackgroundMemoryServer
 
-#: Makes the application of these people; True where nobody but this machine reaches it.
+#: Makes the application of these people; True where only this machine reaches it.
 MakeApp = Callable[[People, bool], "FastAPI"]
 
 #: Seconds that what is under way has to be finished when the server ends.
 GRACE = 30.0
-#: Seconds that are left afterwards for hanging up, and then for closing memories.
+#: Seconds afterwards for hanging up, and then for closing memories.
 _HANGING_UP, _CLOSING = 5.0, 10.0
 #: The name of the token that the first start makes, and where its secret is stored.
 _FIRST_TOKEN, _TOKEN_FILE = "this-machine", "server-token"
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
 #: Seconds of a thread's turn.
 _TURN = 0.0005
-#: Connections at the same time, and seconds that one may stay silent between two requests.
+#: Connections at the same time, and seconds that one may be idle between two requests.
 _CONNECTIONS, _KEEP_ALIVE = 1000, 15
 _BACKLOG = 256
 _CANNOT = {
@@ -69,14 +70,15 @@ _CANNOT = {
 
 
 @dataclass(frozen=True)
-class Served:
-    """What serving needs of the program around it. ``tell`` shows a line to whoever started it; ``scrubbers_of``
-    the folder of a memory clean what lies beside the memories of what is erased."""
+class ServerSetup:
+    """What a server needs of the program. ``show`` prints a line; ``scrubbers_of`` the folder of a memory remove what
+    is erased from the files beside it.
+    """
 
     settings: Settings
     log: logging.Logger
     words: Words
-    tell: Callable[[str], None]
+    show: Callable[[str], None]
     wishes: Wishes
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -84,33 +86,36 @@ class Served:
 
     def say(self, key: str, **details: object) -> None:
         """Show a message."""
-        self.tell(self.words.say(key, **details))
+        self.show(self.words.say(key, **details))
 
 
-def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
-    """Serve until somebody asks to end. Raises OldFriendError where it cannot begin."""
-    needed(*_PACKAGES)
-    settings = served.settings
-    registry = Registry(registry_in(settings.data_dir), served.clock)
+def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float = GRACE) -> Exit:
+    """Serve until asked to end. Raises OldFriendError where it cannot begin."""
+    check_installed(*_PACKAGES)
+    settings = setup.settings
+    registry = Registry(registry_in(settings.data_dir), setup.clock)
     try:
-        take_short_turns()
-        with _alone(registry), listening(host, port) as bound:
-            only_here = _is_here(bound)
+        shorten_thread_turns()
+        with _only_server(registry), listening_on(host, port) as bound:
+            only_here = _is_local(bound)
             names = [token.name for token in registry.tokens() if token.revoked_at is None]
             if not names and not only_here:
                 raise errors.UsageError("serve.needs_token", host=host)
             if not names and settings.server_names.strip():
                 raise errors.UsageError("serve.names_need_token")
             if not registry.tokens() and not accounts.can_be_known(bound.getsockname()[0]):
-                names = [_make_token(served, registry, _url(bound))]
-            with _people(served, registry) as people:
+                names = [_make_token(setup, registry, _url_of(bound))]
+            with _open_people(setup, registry) as people:
                 app = make(people, only_here)
-                running = Running(app, bound, grace, served.log)
-                offering = _offered(people, app, served.words)
-                served.say(
-                    "serve.ready", url=_url(bound), path=settings.data_dir, who=_who(served, names, registry)
+                running = ServerThread(app, bound, grace, setup.log)
+                memory_server = _serve_memory(people, app, setup.words)
+                setup.say(
+                    "serve.ready",
+                    url=_url_of(bound),
+                    path=settings.data_dir,
+                    who=_describe_access(setup, names, registry),
                 )
-                return _until_the_end(served, running, partial(_closed, people, offering), grace)
+                return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
     finally:
         registry.close()
 
@@ -118,36 +123,36 @@ def serve(served: Served, host: str, port: int, make: MakeApp, grace: float = GR
 # -- beginning
 
 
-def take_short_turns() -> None:
-    """Let the threads of this process take shorter turns than Python lets them by itself.
+def shorten_thread_turns() -> None:
+    """Shorten the switch interval of Python's threads.
 
-    A round comes back from the disk, the network or SQLite some hundred times, and each time waits until whoever
-    computes has had their turn: with many people at once that is most of what the slowest rounds take.
+    A turn waits for the disk, the network or SQLite about a hundred times, and each time for the running thread to
+    yield: with many people at once this takes most of the time of the slowest turns.
     """
     sys.setswitchinterval(_TURN)
 
 
-def needed(*packages: str) -> None:
+def check_installed(*packages: str) -> None:
     """Raises UsageError where one of these packages is not installed."""
     if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
         raise errors.UsageError("serve.packages_missing", package=missing[0])
 
 
 @contextmanager
-def _alone(registry: Registry) -> Iterator[None]:
+def _only_server(registry: Registry) -> Iterator[None]:
     """Raises DataInUse where another server serves the same people."""
     try:
-        held = registry.served_alone()
-        held.acquire()
+        lock = registry.served_alone()
+        lock.acquire()
     except errors.DataInUse as fault:
         raise errors.DataInUse("serve.already", **fault.details) from fault
-    with held:
+    with lock:
         yield
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that hears whoever calls; they wait until all is loaded. Raises OldFriendError."""
+def listening_on(host: str, port: int) -> Iterator[socket.socket]:
+    """A listening socket; clients wait until everything is loaded. Raises OldFriendError."""
     bound: socket.socket | None = None
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -159,75 +164,75 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     except (OSError, UnicodeError) as fault:
         if bound:
             bound.close()
-        raise _cannot(fault, host, port) from fault
+        raise _listen_error(fault, host, port) from fault
     with bound:
         yield bound
 
 
-def _cannot(fault: OSError | UnicodeError, host: str, port: int) -> errors.OldFriendError:
+def _listen_error(fault: OSError | UnicodeError, host: str, port: int) -> errors.OldFriendError:
     if isinstance(fault, (socket.gaierror, UnicodeError)):
         return errors.OldFriendError("serve.no_such_host", host=host)
     key = _CANNOT.get(fault.errno or 0, "serve.cannot_listen")
     return errors.OldFriendError(key, host=host, port=port, reason=fault.strerror or fault)
 
 
-def _is_here(bound: socket.socket) -> bool:
+def _is_local(bound: socket.socket) -> bool:
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def _make_token(served: Served, registry: Registry, url: str) -> str:
-    """The first token, shown once and stored for this account alone; its name."""
-    secret, path = registry.add_token(_FIRST_TOKEN, ME), served.settings.data_dir / _TOKEN_FILE
+def _make_token(setup: ServerSetup, registry: Registry, url: str) -> str:
+    """Create the first token, show it once, and store it for this account alone. Returns its name."""
+    secret, path = registry.add_token(_FIRST_TOKEN, ME), setup.settings.data_dir / _TOKEN_FILE
     replace_file(path, f"{secret}\n".encode())
-    served.say("serve.first_token", url=url, path=path)
-    served.tell(secret)
+    setup.say("serve.first_token", url=url, path=path)
+    setup.show(secret)
     return _FIRST_TOKEN
 
 
-def _url(bound: socket.socket) -> str:
+def _url_of(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     if ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _offered(people: People, app: FastAPI, words: Words) -> Offering:
-    from interfaces.socket.offering import Offering
+def _serve_memory(people: People, app: FastAPI, words: Words) -> BackgroundMemoryServer:
+    from interfaces.socket.memory_server import BackgroundMemoryServer
 
-    return Offering(people, app.state.service, words)
+    return BackgroundMemoryServer(people, app.state.service, words)
 
 
-def _who(served: Served, names: list[str], registry: Registry) -> str:
+def _describe_access(setup: ServerSetup, names: list[str], registry: Registry) -> str:
     if names:
-        return served.words.say("serve.to_tokens", names=", ".join(names))
-    return served.words.say("serve.to_nobody" if registry.tokens() else "serve.alone", person=ME)
+        return setup.words.say("serve.to_tokens", names=", ".join(names))
+    return setup.words.say("serve.to_nobody" if registry.tokens() else "serve.alone", person=ME)
 
 
 @contextmanager
-def _people(served: Served, registry: Registry) -> Iterator[People]:
-    served.say("serve.loading")
-    settings = served.settings
-    llm = Llm(settings, served.log, clock=served.clock)
+def _open_people(setup: ServerSetup, registry: Registry) -> Iterator[People]:
+    setup.say("serve.loading")
+    settings = setup.settings
+    llm = Llm(settings, setup.log, clock=setup.clock)
     try:
         people = People(
-            settings, llm, registry, served.log,
-            clock=served.clock, new_id=served.new_id, most_open=settings.open_memories,
-            scrubbers_of=served.scrubbers_of,
+            settings, llm, registry, setup.log,
+            clock=setup.clock, new_id=setup.new_id, most_open=settings.open_memories,
+            scrubbers_of=setup.scrubbers_of,
         )  # fmt: skip
         people.prepare()
-        served.say("serve.opening", path=settings.data_dir)
-        if llm.describe().standin:
-            served.say("serve.standin")
+        setup.say("serve.opening", path=settings.data_dir)
+        if llm.describe().demo:
+            setup.say("serve.demo")
         yield people
     finally:
         llm.close()
 
 
-# -- being there
+# -- running
 
 
-class Running:
-    """The server in a thread of its own, so that the signals stay with the program and no end waits for ever."""
+class ServerThread:
+    """The server in its own thread, so that the program handles signals and shutdown is bounded."""
 
     def __init__(
         self,
@@ -242,10 +247,10 @@ class Running:
         """At most so many ``connections``, and so many seconds for the head of each request."""
         import uvicorn
 
-        from interfaces.http.connections import HEAD_TIMEOUT, Connection
+        from interfaces.http.limits import HEAD_TIMEOUT, Connection
 
-        self._stop: Stop = app.state.stop
-        #: Whether something was under way for longer than the time of grace.
+        self._stop: CancelToken = app.state.stop
+        #: Whether a request took longer than the time of grace.
         self.gave_up = False
         self._patience = threading.Timer(grace, self._give_up)
         self._patience.daemon = True
@@ -258,7 +263,7 @@ class Running:
         self._server = uvicorn.Server(config)
         self._bound = bound
         self._log = log
-        self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+        self._thread = threading.Thread(target=self._run_server, name="server", daemon=True)
         self._thread.start()
         while not self._server.started and self.alive:
             time.sleep(0.01)
@@ -267,17 +272,17 @@ class Running:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still there."""
+        """Whether it still runs."""
         return self._thread.is_alive()
 
-    def leave(self) -> None:
-        """Take no new request, finish what is under way, and hang up on the models when the time of grace is over."""
+    def stop(self) -> None:
+        """Accept no new request, finish active ones, and cancel model calls when the grace time is over."""
         if not self._server.should_exit:
             self._server.should_exit = True
             self._patience.start()
 
-    def ended(self, seconds: float) -> bool:
-        """Wait for its end, so long at the most; whether it came."""
+    def wait_for_end(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` for its end. Returns whether it ended."""
         self._thread.join(seconds)
         if not self.alive:
             self._patience.cancel()
@@ -287,15 +292,15 @@ class Running:
         self.gave_up = True
         self._stop.set()
 
-    def _run(self) -> None:
-        with _logged(self._log):
+    def _run_server(self) -> None:
+        with _library_logs(self._log):
             self._server.run(sockets=[self._bound])
 
 
 @contextmanager
-def _logged(log: logging.Logger) -> Iterator[None]:
-    """What the libraries have to say goes into our log, masked and private, and not to the screen."""
-    forward = _Forward(log)
+def _library_logs(log: logging.Logger) -> Iterator[None]:
+    """Send the logs of libraries to our log, masked and private, not to the screen."""
+    forward = Forwarding(log)
     loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio", "mcp")]
     before = [(one, one.propagate) for one in loggers]
     for one in loggers:
@@ -309,52 +314,41 @@ def _logged(log: logging.Logger) -> Iterator[None]:
             one.propagate = propagate
 
 
-class _Forward(logging.Handler):
-    def __init__(self, log: logging.Logger) -> None:
-        super().__init__()
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Hand a record over."""
-        if self._log.isEnabledFor(record.levelno):
-            self._log.handle(record)
-
-
 # -- ending
 
 
-def _until_the_end(served: Served, running: Running, closed: Callable[[], bool], grace: float) -> Exit:
-    asked = served.wishes.stop
+def _run_until_stopped(setup: ServerSetup, running: ServerThread, closed: Callable[[], bool], grace: float) -> Exit:
+    asked = setup.wishes.stop
     while running.alive and not asked.wait(0.5):
         pass
     if not asked.is_set:
-        return Exit.FAILED  # it broke down by itself; the log says why
-    served.say("serve.leaving")
-    again = _next_wish(served.wishes)
-    running.leave()
+        return Exit.FAILED  # it failed; the log says why
+    setup.say("serve.leaving")
+    again = _next_wish(setup.wishes)
+    running.stop()
     late = time.monotonic() + grace + _HANGING_UP + _CLOSING
-    while not running.ended(0.05) and time.monotonic() < late:
-        if again.is_set and not served.wishes.leaving:
+    while not running.wait_for_end(0.05) and time.monotonic() < late:
+        if again.is_set and not setup.wishes.leaving:
             return Exit.INTERRUPTED
-        if again.is_set:  # whoever started us may pass on what we heard ourselves
-            again = _next_wish(served.wishes)
-    if running.ended(0) and closed() and not running.gave_up:
-        served.say("serve.left")
+        if again.is_set:  # the parent process may pass on the signal that we received ourselves
+            again = _next_wish(setup.wishes)
+    if running.wait_for_end(0) and closed() and not running.gave_up:
+        setup.say("serve.left")
         return Exit.OK
-    served.say("serve.cut_off", seconds=round(grace))
+    setup.say("serve.cut_off", seconds=round(grace))
     return Exit.FAILED
 
 
-def _next_wish(wishes: Wishes) -> Stop:
+def _next_wish(wishes: Wishes) -> CancelToken:
     wishes.leaving = False
     return wishes.begin()
 
 
-def _closed(people: People, offering: Offering) -> bool:
+def _close_all(people: People, memory_server: BackgroundMemoryServer) -> bool:
     """Close every memory; False where that takes too long."""
 
     def close() -> None:
-        offering.close()
+        memory_server.close()
         people.close()
 
     closing = threading.Thread(target=close, name="closing", daemon=True)

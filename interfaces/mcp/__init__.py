@@ -1,1 +1,1 @@
-"""The door for models that call tools."""
+"""The memory for models that call tools."""

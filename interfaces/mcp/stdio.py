@@ -1,8 +1,8 @@
-"""``main.py --mcp``: the tools for one program, which started this one, over standard input and output.
+"""``main.py --mcp``: the tools over standard input and output, for the program that started this one.
 
-Promises: standard output carries the protocol and nothing else; it ends when its input does, or when it is asked to,
-and everything that was answered is stored. The memory is opened when it is first needed, or used where it is held.
-A host is bound to one person: no argument of a tool reaches the memory of another.
+Promises: standard output carries the protocol only; the program ends with its input or on a signal, and everything that
+was answered is stored. The memory is opened on first use, or used through the program that has it open. A host is bound
+to one person: no argument of a tool reaches another person's memory.
 """
 
 from __future__ import annotations
@@ -11,35 +11,29 @@ import logging
 import threading
 
 from domain.errors import Exit
-from domain.workers import Stop
+from domain.workers import CancelToken
+from interfaces.debug_log import Forwarding
 from interfaces.interrupting import Wishes
 from interfaces.mcp.server import Ctx, make_server
 from interfaces.messages import Words
-from interfaces.socket.verbs import Memories
+from interfaces.operations import Memories
 
 
-def speak(
-    memory: Memories,
-    person: str,
-    words: Words,
-    log: logging.Logger,
-    wishes: Wishes,
-    *,
-    full: bool,
-    version: str,
+def run_stdio(
+    memories: Memories, person: str, words: Words, log: logging.Logger, wishes: Wishes, *, full: bool, version: str
 ) -> Exit:
-    """Serve this person until the input ends or somebody asks to end. The thread that reads it may stay behind."""
+    """Serve this person until the input ends or a signal comes. The reading thread may outlive this call."""
 
-    def bound(_: Ctx, named: str) -> str:
-        """A model fills in the name: it opens nothing."""
+    def person_of(_: Ctx, named: str) -> str:
+        """Accepts only this person: a model fills in the name."""
         if named not in ("", person):
             raise LookupError(named)
         return person
 
-    server = make_server(memory, words, log, version=version, full=full, person_of=bound)
-    logging.getLogger("mcp").addHandler(_Forward(log))
+    server = make_server(memories, words, log, version=version, full=full, person_of=person_of)
+    logging.getLogger("mcp").addHandler(Forwarding(log, logging.WARNING))
     logging.getLogger("mcp").propagate = False
-    ended, failed = Stop(), list[BaseException]()
+    ended, failed = CancelToken(), list[BaseException]()
 
     def run() -> None:
         try:
@@ -56,13 +50,3 @@ def speak(
     if wishes.stop.is_set:
         return Exit.OK if wishes.leaving else Exit.INTERRUPTED
     return Exit.FAILED if failed else Exit.OK
-
-
-class _Forward(logging.Handler):
-    def __init__(self, log: logging.Logger) -> None:
-        super().__init__(logging.WARNING)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Hand a record over to our log, which is masked and private."""
-        self._log.handle(record)

@@ -10,25 +10,23 @@ from collections.abc import Mapping
 
 from domain import errors
 from domain.events import Notice
-from domain.languages import Language
 from domain.settings import BUILT_IN, DEFAULT_OPENAI_MODEL, OPENAI_BASE, Setting
 from domain.text import one_line
+from language.scripts import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _LONGEST_DETAIL = 400
 
 
-def choose(setting: str, environment: Mapping[str, str]) -> Language:
+def choose_language(setting: str, environment: Mapping[str, str]) -> Language:
     """The language of the program's messages: the setting, else the locale, else English.
 
-    >>> choose("auto", {"LANG": "zh_CN.UTF-8"})
+    >>> choose_language("auto", {"LANG": "zh_CN.UTF-8"})
     'zh'
     """
     if setting[:2] in ("en", "zh"):
         return "zh" if setting.startswith("zh") else "en"
-    locale = next(
-        (environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), ""
-    )
+    locale = next((environment[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(name)), "")
     return "zh" if locale.lower().startswith("zh") else "en"
 
 
@@ -41,15 +39,15 @@ class Words:
 
     def __init__(self, language: Language) -> None:
         self.language = language
-        self._table = table(language)
+        self._table = load_table(language)
 
     def say(self, key: str, /, **details: object) -> str:
         """One message, filled in. An unknown key falls back to its family, never to nothing."""
-        found = next((name for name in _families(key) if name in self._table), "error.unknown")
-        shown = {name: self._shown(value) for name, value in details.items()}
+        found = next((name for name in _fallback_keys(key) if name in self._table), "error.unknown")
+        shown = {name: self._format_detail(value) for name, value in details.items()}
         return self._table[found].format_map(_Lenient(shown, key=key))
 
-    def has(self, key: str) -> bool:
+    def has_message(self, key: str) -> bool:
         """Whether there is a message of this very key."""
         return key in self._table
 
@@ -61,32 +59,32 @@ class Words:
         """
         return self.say(f"count.{thing}" if count == 1 else f"count.{thing}s", count=count)
 
-    def setting(self, setting: Setting) -> str:
+    def describe_setting(self, setting: Setting) -> str:
         """What a person gets from a setting."""
         details = {"base": OPENAI_BASE, "model": DEFAULT_OPENAI_MODEL, "built_in": BUILT_IN}
-        return self.say(f"setting.{setting.field}", **details)
+        return self.say(f"setting.{setting.field_name}", **details)
 
-    def notice(self, notice: Notice) -> str:
+    def describe_notice(self, notice: Notice) -> str:
         """Something worth saying, in words."""
         return self.say(notice.key, **dict(notice.details))
 
-    def _shown(self, value: object) -> str:
+    def _format_detail(self, value: object) -> str:
         """A detail on one line. A space in front of it is kept, since hints begin with one."""
         if isinstance(value, errors.OldFriendError):
-            return self.error(value)
+            return self.describe_error(value)
         if isinstance(value, tuple):
             return ", ".join(self._table.get(f"part.{part}", one_line(str(part))) for part in value)
         text = str(value)
         return " " * text.startswith(" ") + one_line(text, _LONGEST_DETAIL)
 
-    def error(self, error: errors.OldFriendError) -> str:
+    def describe_error(self, error: errors.OldFriendError) -> str:
         """An error in words; the problems of several settings take a line each."""
         if isinstance(error, errors.SettingsError):
             return "\n".join(self.say(key, **details) for key, details in error.problems)
         return self.say(error.key, **error.details)
 
 
-def table(language: Language) -> Mapping[str, str]:
+def load_table(language: Language) -> Mapping[str, str]:
     """All messages of a language."""
     if language == "zh":
         from interfaces.messages.zh import MESSAGES
@@ -95,8 +93,8 @@ def table(language: Language) -> Mapping[str, str]:
     return MESSAGES
 
 
-def _families(key: str) -> list[str]:
-    """The key, then what is left when its last words go: a.b.c, a.b, a."""
+def _fallback_keys(key: str) -> list[str]:
+    """The key, then its shorter prefixes: a.b.c, a.b, a."""
     parts = key.split(".")
     return [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
 

@@ -1,4 +1,4 @@
-"""The door for other Python programs: ``Friend``; for those written against MemForest: ``memforest``."""
+"""The memory for other Python programs: ``Friend``; for those written against MemForest: ``memforest``."""
 
 from interfaces.python.friend import Friend
 

@@ -1,12 +1,12 @@
-"""A friend in a Python program: talk to it, let it remember, ask what it knows.
+"""The Python interface: chat, store and search memories from a program.
 
     from interfaces.python import Friend
 
     with Friend("data") as friend:
         print(friend.chat("My cat is called Douban."))
 
-Promises: the same memory as the terminal's, under the same lock and the same promises; nothing is loaded that is not
-used; a call returns when what it stored is stored. Raises the errors of ``domain.errors``.
+Promises: it is the same memory as the terminal's, under the same lock; nothing is loaded that is not used; a call
+returns when everything is stored. Raises the errors of ``domain.errors``.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from typing import Self
 import config
 from domain.events import MemoryAnswer, Replied
 from domain.records import Session
-from domain.text import admitted
-from domain.workers import Stop
+from domain.text import check_input
+from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from interfaces.service.bodies import EndSessionResponse, ProcessResponse, Remembered, SessionStatusResponse
+from interfaces.service.memory_schemas import Remembered
 from interfaces.service.memory_service import MemoryService
-from interfaces.socket.opening import opened_people
-from jobs.consolidating import consolidate
-from jobs.keeping import session_to_open
+from interfaces.service.schemas import EndSessionResponse, ProcessResponse, SessionStatusResponse
+from interfaces.socket.memory_client import open_people
+from jobs.client_memories import consolidate
+from jobs.maintenance import session_to_open
 from people import ME
 
-#: The door of dialogues that are brought to it.
+#: The client of added dialogues.
 _DIALOGUES = "dialogue"
 _HOME = Path(__file__).resolve().parents[2]
 
@@ -57,10 +58,10 @@ class Friend:
     ) -> None:
         """``settings`` are those of ``.env``, by their names, and count before it and before the environment.
 
-        Raises SettingsError, DataInUse where another program holds the memory, other StorageErrors.
+        Raises SettingsError, DataInUse where another program has the memory open, other StorageErrors.
         """
         given = {**(settings or {}), **({"DATA_DIR": str(data_dir)} if data_dir else {})}
-        self.settings = config.load(config.home_of(_HOME), os.environ, given)
+        self.settings = config.load_settings(config.home_of(_HOME), os.environ, given)
         self.person = person
         self._clock = clock
         self._new_id = new_id
@@ -68,13 +69,12 @@ class Friend:
             debug = DebugLog(self.settings.log_dir, self.settings.secrets, on=self.settings.debug)
             opened.callback(debug.close)
             self._people = opened.enter_context(
-                opened_people(
+                open_people(
                     self.settings, debug.log, clock=clock, new_id=new_id,
-                    scrubbers_of=lambda folder: [lambda gone: debug.scrub(gone.held_by)],
+                    scrubbers_of=lambda folder: [lambda gone: debug.remove_files(gone.held_by)],
                 )
             )  # fmt: skip
             self._service = MemoryService(self._people)
-            opened.callback(self._service.close)
             self._companion = opened.enter_context(self._people.companion(person))
             self._opened = opened.pop_all()
 
@@ -87,32 +87,32 @@ class Friend:
         self.close()
 
     def close(self) -> None:
-        """Let go of the memory; safe to call twice. What is done in the background goes on at the next opening."""
+        """Close the memory; safe to call twice. Background work continues when it is opened again."""
         self._opened.close()
 
     # -- talking -------------------------------------------------------------------------------------------------
 
     def chat(self, text: str) -> str:
-        """Say something, in the session that goes on, and get the reply; both are stored.
+        """Send a message in the current session and return the reply; both are stored.
 
-        Raises UsageError where there is nothing to say, ModelError where no reply came: nothing is stored then.
+        Raises UsageError for an empty message, ModelError without a reply: nothing is stored then.
         """
         companion = self._companion
         with companion.turns:
             session, _ = session_to_open(companion.memory, companion.settings, self._clock())
-            conversation = companion.conversation(session)
-            events = conversation.turn(text, Stop(), stream=False)
+            conversation = companion.open_conversation(session)
+            events = conversation.turn(text, CancelToken(), stream=False)
             replied = next(event for event in events if isinstance(event, Replied))
-            conversation.fold_ahead()
+            conversation.compact_ahead()
         return replied.reply.text
 
     def ask(self, question: str) -> str:
-        """The answer to a question from memory alone, with dated quotations; "" where the memory holds none."""
+        """The answer to a question from memory alone, with dated quotations; "" where there is none."""
         companion = self._companion
         with companion.turns:
             session, _ = session_to_open(companion.memory, companion.settings, self._clock())
-            asking = companion.conversation(session).asking
-            events = asking.answer(question, session.session_id, Stop())
+            asking = companion.open_conversation(session).asking
+            events = asking.answer_question(question, session.session_id, CancelToken())
             answer = next(event for event in events if isinstance(event, MemoryAnswer))
         return answer.text if answer.known else ""
 
@@ -120,42 +120,42 @@ class Friend:
 
     def process_memory(self, text: str, user_id: str | None = None) -> ProcessResponse:
         """Store what a person said, and get what is remembered for it."""
-        return self._service.process(text, self._whom(user_id))
+        return self._service.process(text, self._person_or_own(user_id))
 
     def end_session(self, user_id: str | None = None) -> EndSessionResponse:
-        """End the open session of the memory service; what it came to is drawn from it in the background."""
-        return self._service.end_session(self._whom(user_id))
+        """End the open session of the memory service; it is consolidated in the background."""
+        return self._service.end_session(self._person_or_own(user_id))
 
     def get_session_status(self, user_id: str | None = None) -> SessionStatusResponse:
         """Whether such a session is open."""
-        return self._service.session_status(self._whom(user_id))
+        return self._service.session_status(self._person_or_own(user_id))
 
     def search(self, query: str, limit: int = 10) -> tuple[Remembered, ...]:
         """What is remembered for a query, best first, each with its id and its date."""
         return self._service.recall(query, self.person, limit).memories
 
-    # -- dialogues of others -----------------------------------------------------------------------------------------
+    # -- dialogues -----------------------------------------------------------------------------------------
 
     def add_dialogue(self, speaker: str, content: str, timestamp: datetime | str | None = None) -> None:
-        """Remember what somebody said, and when; ``finalize`` draws from all of it what it comes to.
+        """Store what a speaker said, and when; ``finalize`` extracts facts from it.
 
-        A time without a zone is one of this place. Raises ValueError where a text is no time.
+        A time without a zone is local. Raises ValueError where a text is no time.
         """
-        words = admitted(content)
-        said = _with_zone(timestamp) if timestamp else None
-        told = words if self._is_person(speaker) else f"{speaker.strip()}: {words}"
+        words = check_input(content)
+        said = _add_zone(timestamp) if timestamp else None
+        stored = words if self._is_person(speaker) else f"{speaker.strip()}: {words}"
         memory = self._companion.memory
         with self._companion.turns:
             session = self._open_dialogue()
-            memory.rounds.store_alone(session.session_id, told, self._new_id(), said=said)
+            memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
 
     def finalize(self) -> None:
-        """Draw facts from all dialogues that were added, and archive them. Raises ModelError; it can be done again."""
+        """Extract facts from all added dialogues, and archive them. Raises ModelError; may be called again."""
         companion = self._companion
-        with companion.turns, companion.background.paused():
+        with companion.turns, companion.maintenance.paused():
             for session in companion.memory.sessions.active(_DIALOGUES):
                 companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
-            for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, Stop()):
+            for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, CancelToken()):
                 pass
 
     def _open_dialogue(self) -> Session:
@@ -166,10 +166,10 @@ class Friend:
     def _is_person(self, speaker: str) -> bool:
         return speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
 
-    def _whom(self, user_id: str | None) -> str:
+    def _person_or_own(self, user_id: str | None) -> str:
         return self.person if user_id is None else user_id
 
 
-def _with_zone(moment: datetime | str) -> str:
+def _add_zone(moment: datetime | str) -> str:
     when = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
     return (when if when.tzinfo else when.astimezone()).isoformat(timespec="seconds")

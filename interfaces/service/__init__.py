@@ -1,1 +1,1 @@
-"""What every door for programs uses: the verbs of the memory service and their bodies. Knows no HTTP and no MCP."""
+"""What every interface for programs uses: the memory service and its schemas. Knows no HTTP and no MCP."""

@@ -1,58 +1,69 @@
-"""A memory as a service: what a person says goes in, what is remembered for it comes out. The same for every door.
+"""The memory of many people as a service: one method for each operation of ``interfaces.operations``.
 
-Promises: only the person's words are stored, as they came; one session a person is open, and ends by itself; ending
-returns at once, and what the session came to is drawn from it afterwards, once; nothing of one person is ever answered
-to another; who was never heard of leaves no trace by being asked for. Raises UsageError, StorageError.
+Promises: only the person's words are stored, word for word; each person has one open session, which ends on its own;
+ending returns at once, and the session is consolidated in the background, once; no one's memories are returned to
+anyone else; asking about a person who is not known creates nothing. Raises UsageError, StorageError.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 import time
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
 
 from domain.errors import UsageError
 from domain.facts import Relation
-from domain.recollection import RecallLimits, Recollection
-from domain.text import admitted
-from domain.workers import Stop
-from interfaces.service import memories_told
-from interfaces.service.bodies import (
+from domain.recollection import Recollection
+from domain.text import check_input
+from interfaces.service import memory_texts
+from interfaces.service.memory_schemas import (
+    DayResponse,
+    ErasedPerson,
+    ErasureProof,
+    ForgetResponse,
+    KnownPerson,
+    ProfileFact,
+    ProfileResponse,
+    RecallResponse,
+    Remembered,
+    RememberResponse,
+    StoredMemories,
+    StoredMemory,
+)
+from interfaces.service.memory_texts import safe_text, utc_time
+from interfaces.service.schemas import (
     ActiveSession,
     Candidate,
-    DayResponse,
     DebugFindings,
     DebugResponse,
     EndedSession,
     EndSessionResponse,
-    ErasureProof,
-    ForgetResponse,
     GraphNode,
     GraphRelation,
     GraphResponse,
+    MemoryFound,
     ProcessMetadata,
     ProcessResponse,
-    ProfileFact,
-    ProfileResponse,
-    RecallResponse,
-    RememberResponse,
     SessionStatusResponse,
 )
-from interfaces.service.memories_told import ToldMemory, moment, shown
-from interfaces.service.service_sessions import DOOR, ServiceSessions
-from interfaces.service.watch import Watch
-from jobs.background_queue import BackgroundQueue
-from jobs.consolidating import consolidated
-from memory import Memory, pronouns, resolve
-from people import ME, Companion, People, Proof
+from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from memory import Memory, find_pronouns, resolve_references, write_portable
+from people import ME, Companion, People
 
-#: So many memories, and so many characters of them, are told at the most; and so many relations.
+#: Most memories, characters of them, and relations that are returned.
 _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
-#: So many people's sessions are consolidated at once.
-_AT_ONCE = 2
-#: The longest that the image of a person is told.
-_IMAGE = 4_000
-#: So much of an input is searched for, in characters: a search takes longer with every word.
+#: Most characters of a persona that are returned.
+_PERSONA_LENGTH = 4_000
+#: Most characters of an input that are searched for.
 _LONGEST_QUERY = 2_000
+#: Sessions that are read at once.
+_SESSIONS = 50
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ class _Answer:
 
     resolved: str
     found: Recollection
-    told: list[ToldMemory]
+    memories: list[Remembered]
     relations: list[Relation]
     context_events: int
     read_ms: float
@@ -69,7 +80,7 @@ class _Answer:
 
 
 class MemoryService:
-    """The verbs, over the memories of many people. One for each ``People``: it knows what is under way.
+    """The operations, over the memories of many people. One for each ``People``.
 
     >>> service = MemoryService(people)
     >>> service.process("She moved to Lyon.", "me").resolved_query
@@ -78,84 +89,79 @@ class MemoryService:
 
     def __init__(self, people: People) -> None:
         self._people = people
-        self._consolidating = BackgroundQueue(
-            people.known_companion, self._consolidate, people.log, at_once=_AT_ONCE
-        )
-        self._watch = Watch(people, self._consolidating)
+        self._watch = SessionWatch(people)
 
-    # -- the five --------------------------------------------------------------------------------------------------
-
-    def process(self, said: str, user_id: str, request_id: str | None = None) -> ProcessResponse:
-        """Store what a person said in their open session, and answer what is remembered for it."""
-        text = admitted(said)
+    def process(self, input: str, user_id: str, request_id: str | None = None) -> ProcessResponse:
+        """Store what a person said in their open session, and return what is remembered for it."""
+        text = check_input(input)
         with self._people.companion(user_id) as companion:
-            sessions = self._sessions(companion)
-            answer = self._answered(companion, sessions, text, request_id)
-            self._watch.listen(user_id)
+            sessions = self._sessions_of(companion)
+            answer = self._find_answer(companion, sessions, text, request_id)
+            self._watch.expect_end(user_id)
             sessions.store(text, request_id)
-            self._watch.heard(user_id, sessions)
-        return _processed(answer)
+            self._watch.check_soon(companion, sessions)
+        return _process_response(answer)
 
     def end_session(self, user_id: str) -> EndSessionResponse:
-        """End the open session; what it came to is drawn from it in the background."""
+        """End the open session; it is consolidated in the background."""
         ended = None
-        if self._knows(user_id):
+        if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                sessions = self._sessions(companion)
+                sessions = self._sessions_of(companion)
                 ended = sessions.end()
-                self._watch.heard(user_id, sessions)
+                self._watch.check_soon(companion, sessions)
         if ended is None:
             return EndSessionResponse(message="No active session", session_info=None)
         found, when = ended
         info = EndedSession(
             event_count=len(found.events),
-            duration_seconds=max(0, int((when - found.began).total_seconds())),
-            created_at=moment(found.began),
-            ended_at=moment(when),
+            duration_seconds=max(0, int((when - found.started_at).total_seconds())),
+            created_at=utc_time(found.started_at),
+            ended_at=utc_time(when),
         )
         return EndSessionResponse(message="Session ending, consolidation started", session_info=info)
 
     def session_status(self, user_id: str) -> SessionStatusResponse:
         """Whether a session is open; nothing is changed."""
         found, left = None, 0.0
-        if self._knows(user_id):
+        if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                sessions = self._sessions(companion)
-                found = sessions.open()
-                left = (sessions.ends(found) - self._people.clock()).total_seconds() if found else 0.0
+                sessions = self._sessions_of(companion)
+                found = sessions.find_open()
+                left = (sessions.end_time(found) - self._people.clock()).total_seconds() if found else 0.0
         if found is None:
             return SessionStatusResponse(has_active_session=False, session_info=None)
         info = ActiveSession(
             event_count=len(found.events),
-            created_at=moment(found.began),
-            last_active_at=moment(found.last_active),
+            created_at=utc_time(found.started_at),
+            last_active_at=utc_time(found.last_active),
             time_until_timeout_seconds=max(0, int(left)),
         )
         return SessionStatusResponse(has_active_session=True, session_info=info)
 
-    def debug(self, said: str, user_id: str) -> DebugResponse:
-        """What ``process`` would answer, and how; nothing is changed."""
-        text = admitted(said)
-        if not self._knows(user_id):
-            return _debugged(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, would_store=True)
+    def debug(self, input: str, user_id: str) -> DebugResponse:
+        """What ``process`` would return, and how it is found; nothing is changed."""
+        text = check_input(input)
+        if not self._people.has_person(user_id):
+            return _debug_response(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, would_store=True)
         with self._people.companion(user_id) as companion:
-            sessions = self._sessions(companion)
-            answer = self._answered(companion, sessions, text, None)
-            again = sessions.sent_before(text, None, sessions.open())
-            return _debugged(answer, text, would_store=again is None)
+            sessions = self._sessions_of(companion)
+            answer = self._find_answer(companion, sessions, text, None)
+            again = sessions.find_repeated(text, None, sessions.find_open())
+            return _debug_response(answer, text, would_store=again is None)
 
     def graph(self, user_id: str, limit: int = 100) -> GraphResponse:
-        """What is known to stand to each other, at most ``limit`` relations, the newest first."""
+        """At most ``limit`` known relations, the newest first."""
         found: list[Relation] = []
-        if self._knows(user_id):
+        if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                found = sorted(companion.memory.facts.relations(), key=lambda one: -one.fact.number)[:limit]
+                found = sorted(companion.memory.relations.all(), key=lambda one: -one.fact.number)[:limit]
         relations = tuple(
             GraphRelation(
-                source=shown(one.source),
-                relation=memories_told.related(one),
-                target=shown(one.target),
-                created_at=moment(one.fact.said),
+                source=safe_text(one.source),
+                relation=memory_texts.relation_text(one),
+                target=safe_text(one.target),
+                created_at=utc_time(one.fact.said),
             )
             for one in found
         )
@@ -163,52 +169,46 @@ class MemoryService:
         nodes = tuple(GraphNode(id=name, name=name) for name in names)
         return GraphResponse(user_id=user_id, nodes=nodes, relations=relations)
 
-    # -- beyond the five -------------------------------------------------------------------------------------------
-
     def recall(self, query: str, user_id: str, limit: int = 10) -> RecallResponse:
         """What is remembered for a query, also of the open session, inside a hard budget."""
-        text = admitted(query)
-        if not self._knows(user_id):
+        text = check_input(query)
+        if not self._people.has_person(user_id):
             return RecallResponse(memories=(), relations=(), truncated=False)
         with self._people.companion(user_id) as companion:
             memory = companion.memory
-            found = memory.recall([_sought(text)], "", self._people.clock(), self._limits(companion))
-            told = memories_told.told(found)
-            relations = memories_told.relations(_related(memory, found, text), _MOST_RELATIONS)
-        kept = memories_told.within(told, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
-        return RecallResponse(
-            memories=tuple(one.remembered for one in kept),
-            relations=tuple(relations),
-            truncated=len(kept) < len(told),
-        )
+            found = memory.recall([_search_text(text)], "", self._people.clock(), companion.settings.recall_limits)
+            memories = memory_texts.recalled_memories(found)
+            relations = memory_texts.distinct_relations(_find_relations(memory, found, text), _MOST_RELATIONS)
+        kept = memory_texts.within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
+        return RecallResponse(memories=tuple(kept), relations=tuple(relations), truncated=len(kept) < len(memories))
 
     def remember(self, text: str, user_id: str, request_id: str | None = None) -> RememberResponse:
         """Store something in the open session, word for word."""
-        words = admitted(text)
+        words = check_input(text)
         with self._people.companion(user_id) as companion:
-            sessions = self._sessions(companion)
-            self._watch.listen(user_id)
+            sessions = self._sessions_of(companion)
+            self._watch.expect_end(user_id)
             stored = sessions.store(words, request_id)
-            self._watch.heard(user_id, sessions)
+            self._watch.check_soon(companion, sessions)
         turn = stored.turn
-        return RememberResponse(id=turn.text_id, text=turn.words, date=moment(turn.timestamp), new=stored.new)
+        return RememberResponse(id=turn.text_id, text=turn.words, date=utc_time(turn.timestamp), new=stored.new)
 
     def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
         """Erase a memory and what was drawn from it out of every file, and prove it.
 
         Raises UsageError where there is no such memory.
         """
-        if not self._knows(user_id):
+        if not self._people.has_person(user_id):
             raise UsageError("memory.unknown", given=memory_id)
         with self._people.companion(user_id) as companion:
-            with companion.turns, companion.background.paused():
-                chosen = companion.memory.erasure.memory(memory_id)
+            with companion.turns, companion.maintenance.paused():
+                chosen = companion.memory.erasure.scope_of_memory(memory_id)
                 proof = companion.memory.erasure.erase(chosen) if chosen else None
             if proof is None:
                 raise UsageError("memory.unknown", given=memory_id)
-            if companion.memory.rebuilds.due():
-                self._watch.listen(user_id)
-            self._watch.heard(user_id, self._sessions(companion))
+            if companion.memory.rebuilds.due_requests():
+                self._watch.expect_end(user_id)
+            self._watch.check_soon(companion, self._sessions_of(companion))
         return ForgetResponse(
             id=memory_id,
             turns=len(chosen.turns),
@@ -220,152 +220,198 @@ class MemoryService:
 
     def profile(self, user_id: str) -> ProfileResponse:
         """Who the person is, inside a hard budget."""
-        if not self._knows(user_id):
+        if not self._people.has_person(user_id):
             return ProfileResponse(user_id=user_id, image="", facts=(), truncated=False)
         with self._people.companion(user_id) as companion:
-            image = companion.image("user")
+            persona = companion.read_persona("user")
             known = companion.memory.facts.all(current=True, about="person")[::-1]
-        told = [*map(memories_told.known, known)]
-        kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS - _IMAGE)
+        facts = [ProfileFact(id=one.text_id, text=memory_texts.fact_text(one), since=one.since[:10]) for one in known]
+        kept = memory_texts.within_budget(facts, _MOST_MEMORIES, _MOST_CHARACTERS - _PERSONA_LENGTH)
         return ProfileResponse(
             user_id=user_id,
-            image=image[:_IMAGE],
-            facts=tuple(ProfileFact(id=one.text_id, text=one.text, since=one.timestamp[:10]) for one in kept),
-            truncated=len(kept) < len(told) or len(image) > _IMAGE,
+            image=persona[:_PERSONA_LENGTH],
+            facts=tuple(kept),
+            truncated=len(kept) < len(facts) or len(persona) > _PERSONA_LENGTH,
         )
 
     def day(self, date: str, user_id: str) -> DayResponse:
         """What was said on a day, as ``2026-11-22``, and what is known since then, inside a hard budget."""
-        told: list[ToldMemory] = []
-        if self._knows(user_id):
+        memories: list[Remembered] = []
+        if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                told = memories_told.of_day(companion.memory, date)
-        kept = memories_told.within(told, _MOST_MEMORIES, _MOST_CHARACTERS)
-        memories = tuple(one.remembered for one in kept)
-        return DayResponse(user_id=user_id, date=date, memories=memories, truncated=len(kept) < len(told))
+                memories = memory_texts.memories_of_day(companion.memory, date)
+        kept = memory_texts.within_budget(memories, _MOST_MEMORIES, _MOST_CHARACTERS)
+        return DayResponse(user_id=user_id, date=date, memories=tuple(kept), truncated=len(kept) < len(memories))
 
-    def erase_person(self, user_id: str) -> list[Proof]:
-        """Erase a person whole. Raises UsageError for the one at the terminal, StorageError."""
+    # -- administration --------------------------------------------------------------------------------------------
+
+    def known_people(self) -> list[KnownPerson]:
+        """Everyone who was ever served, the earliest first."""
+        served = self._people.registry.first_served()
+        return [KnownPerson(user_id=one, since=utc_time(when)) for one, when in served.items()]
+
+    def stored_memories(self, user_id: str, limit: int = 100, offset: int = 0) -> StoredMemories:
+        """What is stored of a person: facts, the last learned first, then what was said, the last session first."""
+        self._check_known(user_id)
+        with self._people.companion(user_id) as companion:
+            found = list(islice(_list_stored(companion.memory), offset, offset + limit + 1))
+        return StoredMemories(memories=tuple(found[:limit]), more=len(found) > limit)
+
+    def export_person(self, user_id: str) -> IO[bytes]:
+        """A ZIP file of everything stored of a person, without a name on disk; the caller closes it.
+
+        ``about-person.json`` says who it is; each memory is a document of its own, which ``--import`` takes.
+        """
+        self._check_known(user_id)
+        registry = self._people.registry
+        known = {
+            "user_id": user_id,
+            "since": registry.first_served().get(user_id),
+            "system_instructions": [asdict(one) for one in registry.instructions(user_id)],
+        }
+        whole = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller
+        try:
+            with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
+                file.writestr("about-person.json", json.dumps(known, ensure_ascii=False, indent=2))
+                for number, memory in self._people.memory_folders(user_id):
+                    name = "own-memory.json" if number is None else f"memory-of-instruction-{number}.json"
+                    # In the memory's own folder: what a crash leaves behind is erased with the memory.
+                    with tempfile.TemporaryDirectory(prefix=".export-", dir=memory) as folder:
+                        write_portable(memory, Path(folder) / name, self._people.clock)
+                        file.write(Path(folder) / name, name)
+            whole.seek(0)
+        except BaseException:
+            whole.close()
+            raise
+        return whole
+
+    def erase_person(self, user_id: str) -> ErasedPerson:
+        """Erase a person completely, out of every file, and prove it.
+
+        Raises UsageError for a person who was never served, and for the owner of the server.
+        """
+        self._check_known(user_id)
         if user_id == ME:
             raise UsageError("person.owner")
-        proofs = self._people.erase(user_id)
-        self._watch.forget(user_id)
-        return proofs
+        proofs = self._people.erase_person(user_id)
+        self._watch.remove_person(user_id)
+        return ErasedPerson(
+            user_id=user_id,
+            memories=len(proofs),
+            proof=ErasureProof(
+                files_searched=sum(one.files for one in proofs), traces_left=sum(len(one.traces) for one in proofs)
+            ),
+        )
 
-    # -- what goes on by itself ------------------------------------------------------------------------------------
+    # -- in the background -----------------------------------------------------------------------------------------
 
     def sweep(self) -> int:
-        """End the sessions whose time is over, and go on with what is to be drawn from ended ones.
+        """End the sessions whose time is over, and start to consolidate those that have ended.
 
         Called at the start and every minute. Returns how many sessions ended.
         """
-        return self._watch.sweep(self._sessions)
+        return self._watch.sweep(self._sessions_of)
 
     def settle(self, user_id: str, timeout: float) -> bool:
-        """Wait until what is to be drawn from a person's ended sessions is, or was tried. False when not."""
-        return self._consolidating.wait(user_id, timeout)
-
-    def close(self, timeout: float = 5.0) -> None:
-        """Let go of what is under way; it goes on at the next start."""
-        self._consolidating.close(timeout)
+        """Wait until a person's ended sessions are consolidated, or that failed. False after ``timeout``."""
+        if not self._people.has_person(user_id):
+            return True
+        with self._people.companion(user_id) as companion:
+            return companion.maintenance.queue.settle("consolidate", timeout)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _knows(self, person: str) -> bool:
-        """Whether there is a memory of this person at all; reading makes none."""
-        return self._people.knows(person)
+    def _check_known(self, person: str) -> None:
+        if not self._people.has_person(person):
+            raise UsageError("person.unknown")
 
-    def _consolidate(self, companion: Companion, stop: Stop) -> bool:
-        return consolidated(companion.memory, companion.llm, DOOR, stop, self._people.log)
-
-    def _sessions(self, companion: Companion) -> ServiceSessions:
+    def _sessions_of(self, companion: Companion) -> ServiceSessions:
         people = self._people
         return ServiceSessions(companion.memory, companion.settings, people.clock, people.new_id)
 
-    def _limits(self, companion: Companion) -> RecallLimits:
-        return companion.settings.recall_limits
-
-    def _answered(
+    def _find_answer(
         self, companion: Companion, sessions: ServiceSessions, text: str, request_id: str | None
     ) -> _Answer:
-        """What is remembered for an input from other sessions than the one that goes on."""
+        """What is remembered for an input, from all sessions but the open one."""
         memory, began = companion.memory, time.perf_counter()
-        going_on = sessions.open()
-        again = sessions.sent_before(text, request_id, going_on)
+        going_on = sessions.find_open()
+        again = sessions.find_repeated(text, request_id, going_on)
         events = going_on.events if going_on else ()
-        before = [turn for turn in events if not turn.withheld and not (again and turn.seq >= again.seq)]
+        before = [turn for turn in events if not turn.hidden and not (again and turn.seq >= again.seq)]
         size = companion.settings.coreference_context_size
-        resolved = _resolved(text, [turn.words for turn in before], size)
+        resolved = _resolve_pronouns(text, [turn.words for turn in before], size)
         searched = time.perf_counter()
         found = memory.recall(
-            [_sought(resolved)],
+            [_search_text(resolved)],
             going_on.session.session_id if going_on else "",
             self._people.clock(),
-            self._limits(companion),
+            companion.settings.recall_limits,
             besides_session=True,
         )
         ended = time.perf_counter()
-        related = _related(memory, found, resolved)
-        told = memories_told.within(memories_told.told(found), _MOST_MEMORIES, _MOST_CHARACTERS)
+        related = _find_relations(memory, found, resolved)
+        memories = memory_texts.within_budget(memory_texts.recalled_memories(found), _MOST_MEMORIES, _MOST_CHARACTERS)
         read_ms = 1000 * (searched - began + time.perf_counter() - ended)
-        used = min(size, len(before)) if pronouns(text) else 0
-        return _Answer(resolved, found, told, related, used, read_ms, 1000 * (ended - searched))
+        used = min(size, len(before)) if find_pronouns(text) else 0
+        return _Answer(resolved, found, memories, related, used, read_ms, 1000 * (ended - searched))
 
 
-def _resolved(text: str, recent: list[str], size: int) -> str:
-    """What is asked with what its pronouns mean; as it came where nothing is meant or nothing fits."""
+def _resolve_pronouns(text: str, recent: list[str], size: int) -> str:
+    """A text with its pronouns resolved; unchanged where it has none or nothing fits."""
     said = text.strip()
-    meant = resolve(said, recent, size)
-    return text if meant == said else meant
+    resolved = resolve_references(said, recent, size)
+    return text if resolved == said else resolved
 
 
-def _sought(text: str) -> str:
-    """What is searched for: of a very long input how it begins and how it ends."""
-    return (
-        text
-        if len(text) <= _LONGEST_QUERY
-        else f"{text[: _LONGEST_QUERY // 2]}\n{text[-_LONGEST_QUERY // 2 :]}"
-    )
+def _search_text(text: str) -> str:
+    """What is searched for: of a very long input its beginning and its end."""
+    return text if len(text) <= _LONGEST_QUERY else f"{text[: _LONGEST_QUERY // 2]}\n{text[-_LONGEST_QUERY // 2 :]}"
 
 
-def _related(memory: Memory, found: Recollection, text: str) -> list[Relation]:
-    """What stands to each other of what was found, and of what a text names."""
+def _find_relations(memory: Memory, found: Recollection, text: str) -> list[Relation]:
+    """The relations of what was found, and of what a text names."""
     hits = [turn.text_id for turn in found.turns if turn.hit]
-    drawn = [fact.text_id for facts in memory.facts.of_turns(hits).values() for fact in facts]
-    return memory.facts.relations_about([*(fact.text_id for fact in found.facts), *drawn], text)
+    learned = [fact.text_id for facts in memory.facts.of_turns(hits).values() for fact in facts]
+    return memory.relations.about([*(fact.text_id for fact in found.facts), *learned], text)
 
 
-def _processed(answer: _Answer) -> ProcessResponse:
-    relations = tuple(memories_told.relations(answer.relations, _MOST_RELATIONS))
+def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
+    for fact in reversed(memory.facts.all()):
+        yield StoredMemory(id=fact.text_id, kind="fact", date=utc_time(fact.said), text=fact.restatement)
+    offset = 0
+    while sessions := memory.sessions.recent(_SESSIONS, offset):
+        offset += len(sessions)
+        for session in sessions:
+            for turn in reversed(memory.messages.of_session(session.session_id)):
+                yield StoredMemory(id=turn.text_id, kind=turn.role, date=utc_time(turn.timestamp), text=turn.words)
+
+
+def _process_response(answer: _Answer) -> ProcessResponse:
+    relations = tuple(memory_texts.distinct_relations(answer.relations, _MOST_RELATIONS))
     return ProcessResponse(
         resolved_query=answer.resolved,
-        memories=tuple(one.found for one in answer.told),
+        memories=tuple(MemoryFound(content=one.text, score=one.score) for one in answer.memories),
         relations=relations,
         metadata=ProcessMetadata(
-            retrieval_time_ms=round(answer.read_ms + answer.search_ms),
-            has_memory=bool(answer.told or relations),
+            retrieval_time_ms=round(answer.read_ms + answer.search_ms), has_memory=bool(answer.memories or relations)
         ),
     )
 
 
-def _debugged(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
-    candidates = tuple(
-        Candidate(text_id=one.text_id, score=one.score, source=one.kind) for one in answer.told
-    )
-    findings = DebugFindings(
-        pronouns=pronouns(text),
-        context_events_used=answer.context_events,
-        candidates=candidates,
-        sql_ms=round(answer.read_ms),
-        vector_ms=round(answer.search_ms),
-        degraded=answer.found.degraded,
-        would_store=would_store,
-    )
-    plain = _processed(answer)
+def _debug_response(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
+    plain = _process_response(answer)
     return DebugResponse(
         resolved_query=plain.resolved_query,
         memories=plain.memories,
         relations=plain.relations,
         metadata=plain.metadata,
-        debug=findings,
+        debug=DebugFindings(
+            pronouns=find_pronouns(text),
+            context_events_used=answer.context_events,
+            candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
+            sql_ms=round(answer.read_ms),
+            vector_ms=round(answer.search_ms),
+            degraded=answer.found.degraded,
+            would_store=would_store,
+        ),
     )

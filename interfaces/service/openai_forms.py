@@ -1,11 +1,11 @@
 """Other forms of OpenAI's API, as chat completions and back: Responses (``/v1/responses``), Completions.
 
     chat                the request as one of chat completions
-    whole               the answer in the form that was asked for
-    begin, take, end    the events of a stream, as they come; ``end`` once all is stored
+    make_answer         a whole answer in the requested form
+    begin_events, piece_events, end_events    the events of a stream; ``end_events`` once all is stored
 
-Pure: no memory and no model is asked here. Raises UsageError where a request holds what is not served: tools that a
-server runs itself, images and files, several prompts in one stream.
+Pure: uses no memory and no model. Raises UsageError for what is not served: tools that a server runs itself, images and
+files, several prompts in one stream.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ class Form(Protocol):
         """The request as one for a chat."""
         ...
 
-    def whole(self, answer: Body) -> Event:
+    def make_answer(self, answer: Body) -> Event:
         """The whole answer."""
         ...
 
-    def begin(self) -> Iterator[Event]:
+    def begin_events(self) -> Iterator[Event]:
         """The events before the first word."""
         ...
 
-    def take(self, event: Body) -> Iterator[Event]:
+    def piece_events(self, event: Body) -> Iterator[Event]:
         """The events for a piece of the chat's stream."""
         ...
 
-    def end(self) -> Iterator[Event]:
+    def end_events(self) -> Iterator[Event]:
         """The events after the last word."""
         ...
 
-    def broken(self, message: str, code: str) -> Iterator[Event]:
+    def error_events(self, message: str, code: str) -> Iterator[Event]:
         """The events of a stream that broke off."""
         ...
 
@@ -83,37 +83,37 @@ class CompletionForm:
         same = {name: self.body[name] for name in _SAME_COMPLETION if self.body.get(name) is not None}
         return {**same, "messages": [{"role": "user", "content": self.prompt}]}
 
-    def whole(self, answer: Body) -> Event:
+    def make_answer(self, answer: Body) -> Event:
         """A completion."""
-        choices = [self._choice(one, one.get("message")) for one in _objects(answer.get("choices"))]
-        return {**self._head(answer), "choices": choices, "usage": answer.get("usage")}
+        choices = [self._completion_choice(one, one.get("message")) for one in _as_objects(answer.get("choices"))]
+        return {**self._completion_head(answer), "choices": choices, "usage": answer.get("usage")}
 
-    def begin(self) -> Iterator[Event]:
+    def begin_events(self) -> Iterator[Event]:
         """Nothing comes before the first words."""
         return iter(())
 
-    def take(self, event: Body) -> Iterator[Event]:
+    def piece_events(self, event: Body) -> Iterator[Event]:
         """The same piece as a piece of a completion."""
-        choices = [self._choice(one, one.get("delta")) for one in _objects(event.get("choices"))]
+        choices = [self._completion_choice(one, one.get("delta")) for one in _as_objects(event.get("choices"))]
         usage = {"usage": event["usage"]} if event.get("usage") else {}
-        yield {**self._head(event), "choices": choices, **usage}
+        yield {**self._completion_head(event), "choices": choices, **usage}
 
-    def end(self) -> Iterator[Event]:
+    def end_events(self) -> Iterator[Event]:
         """Nothing comes after the last words."""
         return iter(())
 
-    def broken(self, message: str, code: str) -> Iterator[Event]:
+    def error_events(self, message: str, code: str) -> Iterator[Event]:
         """What went wrong."""
         yield {"error": {"message": message, "type": "server_error", "param": None, "code": code}}
 
-    def _head(self, answer: Body) -> Event:
+    def _completion_head(self, answer: Body) -> Event:
         model = answer.get("model") or self.body.get("model")
         return {"id": self.id, "object": "text_completion", "created": self.created, "model": model}
 
-    def _choice(self, choice: Body, said: object) -> Event:
+    def _completion_choice(self, choice: Body, said: object) -> Event:
         return {
             "index": choice.get("index") or 0,
-            "text": _content(said),
+            "text": _message_content(said),
             "logprobs": None,
             "finish_reason": choice.get("finish_reason"),
         }
@@ -122,7 +122,7 @@ class CompletionForm:
 def completion_forms(body: Any, id: str, created: int) -> list[CompletionForm]:
     """A form for each prompt of a request."""
     asked: Body = body if isinstance(body, Mapping) else {}
-    _refuse(asked, _UNSERVED_COMPLETION)
+    _refuse_unserved(asked, _UNSERVED_COMPLETION)
     prompt = asked.get("prompt")
     prompts = [prompt] if isinstance(prompt, str) else prompt
     if not isinstance(prompts, list) or not prompts or not all(isinstance(one, str) for one in prompts):
@@ -132,13 +132,10 @@ def completion_forms(body: Any, id: str, created: int) -> list[CompletionForm]:
     return [CompletionForm(asked, one, id, created) for one in prompts]
 
 
-def joined(answers: Sequence[Event]) -> Event:
+def join_completions(answers: Sequence[Event]) -> Event:
     """The completions of several prompts as one."""
-    choices = [
-        {**choice, "index": at}
-        for at, choice in enumerate(one for each in answers for one in each["choices"])
-    ]
-    counted = [_object(one.get("usage")) for one in answers]
+    choices = [{**choice, "index": at} for at, choice in enumerate(one for each in answers for one in each["choices"])]
+    counted = [_as_object(one.get("usage")) for one in answers]
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
     return {
         **answers[0],
@@ -157,14 +154,14 @@ class _Item:
     place: int
     id: str
     call: Event = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
 
-    def shown(self, status: str = "completed") -> Event:
-        """As it stands in ``output``; while it is in progress it holds nothing yet."""
-        text = "".join(self.said) if status == "completed" else ""
+    def output_object(self, status: str = "completed") -> Event:
+        """The item in ``output``; empty while it is in progress."""
+        text = "".join(self.parts) if status == "completed" else ""
         if self.call:
             return {"type": "function_call", "id": self.id, **self.call, "arguments": text, "status": status}
-        content = [_part(text)] if status == "completed" else []
+        content = [_output_part(text)] if status == "completed" else []
         return {"type": "message", "id": self.id, "role": "assistant", "status": status, "content": content}
 
 
@@ -174,18 +171,16 @@ class ResponsesForm:
     ``past`` are the messages of the response that it names; ``reply_of`` gives the words of a response by its id.
     """
 
-    def __init__(
-        self, body: Any, id: str, created: int, past: Sequence[Body], reply_of: Callable[[str], str]
-    ) -> None:
+    def __init__(self, body: Any, id: str, created: int, past: Sequence[Body], reply_of: Callable[[str], str]) -> None:
         if not isinstance(body, Mapping):
             raise UsageError("chat.input_needed")
-        _refuse(body, _UNSERVED)
+        _refuse_unserved(body, _UNSERVED)
         self.id = id
         self.last = b""
         self._asked = body
         self._created = created
         self._reply_of = reply_of
-        self.messages = [*past, *self._input(body.get("input"))]
+        self.messages = [*past, *self._read_input(body.get("input"))]
         self._items: list[_Item] = []
         self._calls: dict[int, _Item] = {}
         self._text: _Item | None = None
@@ -199,20 +194,22 @@ class ResponsesForm:
         """The request as one of chat completions."""
         asked = self._asked
         body = {name: asked[name] for name in _SAME if asked.get(name) is not None}
-        told = asked.get("instructions")
-        leading = [{"role": "system", "content": told}] if isinstance(told, str) and told else []
+        instructions = asked.get("instructions")
+        leading = (
+            [{"role": "system", "content": instructions}] if isinstance(instructions, str) and instructions else []
+        )
         body["messages"] = [*leading, *self.messages]
         if asked.get("max_output_tokens") is not None:
             body["max_tokens"] = asked["max_output_tokens"]
-        if effort := _object(asked.get("reasoning")).get("effort"):
+        if effort := _as_object(asked.get("reasoning")).get("effort"):
             body["reasoning_effort"] = effort
-        if shape := _shape_of(_object(_object(asked.get("text")).get("format"))):
+        if shape := _response_format(_as_object(_as_object(asked.get("text")).get("format"))):
             body["response_format"] = shape
-        if tools := [_tool(one) for one in _objects(asked.get("tools"))]:
+        if tools := [_chat_tool(one) for one in _as_objects(asked.get("tools"))]:
             body["tools"] = tools
             choice = asked.get("tool_choice")
             if isinstance(choice, Mapping):
-                choice = {"type": "function", "function": {"name": _named(choice, "function")}}
+                choice = {"type": "function", "function": {"name": _tool_name(choice, "function")}}
             body |= {} if choice is None else {"tool_choice": choice}
         if asked.get("stream"):
             body["stream_options"] = {"include_usage": True}
@@ -223,76 +220,72 @@ class ResponsesForm:
         """The reply as a message of a chat."""
         calls = [
             {"id": one.call["call_id"], "type": "function",
-             "function": {"name": one.call["name"], "arguments": "".join(one.said)}}
+             "function": {"name": one.call["name"], "arguments": "".join(one.parts)}}
             for one in self._items if one.call
         ]  # fmt: skip
-        text = "".join(self._text.said) if self._text else None
+        text = "".join(self._text.parts) if self._text else None
         return {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
 
-    def whole(self, answer: Body) -> Event:
+    def make_answer(self, answer: Body) -> Event:
         """A response."""
-        for choice in _objects(answer.get("choices"))[:1]:
-            said = _object(choice.get("message"))
-            calls = [{**call, "index": at} for at, call in enumerate(_objects(said.get("tool_calls")))]
-            deque(self.take({"choices": [{**choice, "delta": {**said, "tool_calls": calls}}]}), maxlen=0)
-        self._note(answer)
-        return self._shown()
+        for choice in _as_objects(answer.get("choices"))[:1]:
+            said = _as_object(choice.get("message"))
+            calls = [{**call, "index": at} for at, call in enumerate(_as_objects(said.get("tool_calls")))]
+            deque(self.piece_events({"choices": [{**choice, "delta": {**said, "tool_calls": calls}}]}), maxlen=0)
+        self._note_usage(answer)
+        return self._response_object()
 
-    def begin(self) -> Iterator[Event]:
+    def begin_events(self) -> Iterator[Event]:
         """The response exists."""
         for kind in ("response.created", "response.in_progress"):
-            yield self._event(kind, response=self._shown("in_progress"))
+            yield self._make_event(kind, response=self._response_object("in_progress"))
 
-    def take(self, event: Body) -> Iterator[Event]:
+    def piece_events(self, event: Body) -> Iterator[Event]:
         """A piece of the reply."""
-        self._note(event)
-        for choice in _objects(event.get("choices")):
+        self._note_usage(event)
+        for choice in _as_objects(event.get("choices")):
             if choice.get("index"):
                 continue
             self._finish = choice.get("finish_reason") or self._finish
-            delta = _object(choice.get("delta"))
-            if text := _content(delta):
-                yield from self._say(text)
-            for call in _objects(delta.get("tool_calls")):
-                yield from self._call(call)
+            delta = _as_object(choice.get("delta"))
+            if text := _message_content(delta):
+                yield from self._text_events(text)
+            for call in _as_objects(delta.get("tool_calls")):
+                yield from self._call_events(call)
 
-    def end(self) -> Iterator[Event]:
+    def end_events(self) -> Iterator[Event]:
         """The response is whole."""
         for item in self._items:
-            yield from self._ended(item)
-        whole = self._shown()
-        yield self._event(f"response.{whole['status']}", response=whole)
+            yield from self._item_done_events(item)
+        whole = self._response_object()
+        yield self._make_event(f"response.{whole['status']}", response=whole)
 
-    def broken(self, message: str, code: str) -> Iterator[Event]:
+    def error_events(self, message: str, code: str) -> Iterator[Event]:
         """What went wrong."""
-        yield self._event("error", code=code, message=message, param=None)
+        yield self._make_event("error", code=code, message=message, param=None)
         error = {"code": "server_error", "message": message}
-        yield self._event("response.failed", response={**self._shown("failed"), "error": error})
+        yield self._make_event("response.failed", response={**self._response_object("failed"), "error": error})
 
     # -- reading
 
-    def _input(self, given: object) -> list[Event]:
+    def _read_input(self, given: object) -> list[Event]:
         if isinstance(given, str):
             return [{"role": "user", "content": given}]
         if not isinstance(given, list) or not given:
             raise UsageError("chat.input_needed")
-        return [message for item in given for message in self._messages(item)]
+        return [message for item in given for message in self._item_messages(item)]
 
-    def _messages(self, item: object) -> Iterator[Event]:
-        one = _object(item)
+    def _item_messages(self, item: object) -> Iterator[Event]:
+        one = _as_object(item)
         match one.get("type", "message"):
             case "message" if isinstance(one.get("role"), str):
-                yield {"role": one["role"], "content": _words(one.get("content"))}
+                yield {"role": one["role"], "content": _content_text(one.get("content"))}
             case "function_call":
                 called = {"name": one.get("name"), "arguments": one.get("arguments")}
                 call = {"id": one.get("call_id"), "type": "function", "function": called}
                 yield {"role": "assistant", "content": None, "tool_calls": [call]}
             case "function_call_output":
-                yield {
-                    "role": "tool",
-                    "tool_call_id": one.get("call_id"),
-                    "content": _words(one.get("output")),
-                }
+                yield {"role": "tool", "tool_call_id": one.get("call_id"), "content": _content_text(one.get("output"))}
             case "item_reference" if str(one.get("id")).startswith("msg_"):
                 reply = self._reply_of("resp_" + str(one["id"]).removeprefix("msg_"))
                 yield {"role": "assistant", "content": reply}
@@ -303,57 +296,57 @@ class ResponsesForm:
 
     # -- answering
 
-    def _say(self, text: str) -> Iterator[Event]:
+    def _text_events(self, text: str) -> Iterator[Event]:
         if self._text is None:
             self._text = item = _Item(len(self._items), "msg_" + self.id.removeprefix("resp_"))
             self._items.append(item)
-            yield self._event(
-                "response.output_item.added", output_index=item.place, item=item.shown("in_progress")
+            yield self._make_event(
+                "response.output_item.added", output_index=item.place, item=item.output_object("in_progress")
             )
-            yield self._of(item, "response.content_part.added", part=_part(""))
-        self._text.said.append(text)
-        yield self._of(self._text, "response.output_text.delta", delta=text, logprobs=[])
+            yield self._content_event(item, "response.content_part.added", part=_output_part(""))
+        self._text.parts.append(text)
+        yield self._content_event(self._text, "response.output_text.delta", delta=text, logprobs=[])
 
-    def _call(self, call: Body) -> Iterator[Event]:
-        function, at = _object(call.get("function")), int(call.get("index") or 0)
+    def _call_events(self, call: Body) -> Iterator[Event]:
+        function, at = _as_object(call.get("function")), int(call.get("index") or 0)
         if at not in self._calls:
             place = len(self._items)
             named = {"call_id": call.get("id") or f"call_{place}", "name": function.get("name")}
             item = _Item(place, f"fc_{place}_{self.id.removeprefix('resp_')}", named)
             self._calls[at] = item
             self._items.append(item)
-            yield self._event(
-                "response.output_item.added", output_index=place, item=item.shown("in_progress")
+            yield self._make_event(
+                "response.output_item.added", output_index=place, item=item.output_object("in_progress")
             )
         if arguments := function.get("arguments"):
             item = self._calls[at]
-            item.said.append(str(arguments))
+            item.parts.append(str(arguments))
             kind = "response.function_call_arguments.delta"
-            yield self._event(kind, item_id=item.id, output_index=item.place, delta=arguments)
+            yield self._make_event(kind, item_id=item.id, output_index=item.place, delta=arguments)
 
-    def _ended(self, item: _Item) -> Iterator[Event]:
-        text = "".join(item.said)
+    def _item_done_events(self, item: _Item) -> Iterator[Event]:
+        text = "".join(item.parts)
         if item.call:
             kind = "response.function_call_arguments.done"
             named = {"item_id": item.id, "output_index": item.place, "name": item.call["name"]}
-            yield self._event(kind, **named, arguments=text)
+            yield self._make_event(kind, **named, arguments=text)
         else:
-            yield self._of(item, "response.output_text.done", text=text, logprobs=[])
-            yield self._of(item, "response.content_part.done", part=_part(text))
-        yield self._event("response.output_item.done", output_index=item.place, item=item.shown())
+            yield self._content_event(item, "response.output_text.done", text=text, logprobs=[])
+            yield self._content_event(item, "response.content_part.done", part=_output_part(text))
+        yield self._make_event("response.output_item.done", output_index=item.place, item=item.output_object())
 
-    def _event(self, kind: str, **fields: Any) -> Event:
+    def _make_event(self, kind: str, **fields: Any) -> Event:
         self._number += 1
         return {"type": kind, "sequence_number": self._number - 1, **fields}
 
-    def _of(self, item: _Item, kind: str, **fields: Any) -> Event:
-        return self._event(kind, item_id=item.id, output_index=item.place, content_index=0, **fields)
+    def _content_event(self, item: _Item, kind: str, **fields: Any) -> Event:
+        return self._make_event(kind, item_id=item.id, output_index=item.place, content_index=0, **fields)
 
-    def _note(self, answer: Body) -> None:
-        self._usage = _object(answer.get("usage")) or self._usage
+    def _note_usage(self, answer: Body) -> None:
+        self._usage = _as_object(answer.get("usage")) or self._usage
         self._model = answer.get("model") or self._model
 
-    def _shown(self, status: str = "") -> Event:
+    def _response_object(self, status: str = "") -> Event:
         asked, cut = self._asked, self._finish == "length"
         status = status or ("incomplete" if cut else "completed")
         over = status in ("completed", "incomplete")
@@ -361,21 +354,21 @@ class ResponsesForm:
             "id": self.id, "object": "response", "created_at": self._created, "status": status, "error": None,
             "incomplete_details": {"reason": "max_output_tokens"} if cut and over else None,
             "instructions": asked.get("instructions"), "max_output_tokens": asked.get("max_output_tokens"),
-            "model": self._model, "output": [one.shown() for one in self._items] if over else [],
+            "model": self._model, "output": [one.output_object() for one in self._items] if over else [],
             "parallel_tool_calls": asked.get("parallel_tool_calls", True),
             "previous_response_id": asked.get("previous_response_id"),
             "reasoning": asked.get("reasoning") or {"effort": None, "summary": None},
             "store": asked.get("store", True), "temperature": asked.get("temperature"), "top_p": asked.get("top_p"),
             "text": asked.get("text") or {"format": {"type": "text"}}, "tool_choice": asked.get("tool_choice", "auto"),
             "tools": asked.get("tools") or [], "truncation": "disabled", "metadata": asked.get("metadata") or {},
-            "usage": _usage(self._usage) if over and self._usage else None,
+            "usage": _usage_object(self._usage) if over and self._usage else None,
         }  # fmt: skip
 
 
-def _usage(counted: Body) -> Event:
+def _usage_object(counted: Body) -> Event:
     asked, said = (int(counted.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
-    cached = _object(counted.get("prompt_tokens_details")).get("cached_tokens")
-    thought = _object(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    cached = _as_object(counted.get("prompt_tokens_details")).get("cached_tokens")
+    thought = _as_object(counted.get("completion_tokens_details")).get("reasoning_tokens")
     return {
         "input_tokens": asked, "input_tokens_details": {"cached_tokens": cached or 0},
         "output_tokens": said, "output_tokens_details": {"reasoning_tokens": thought or 0},
@@ -383,56 +376,53 @@ def _usage(counted: Body) -> Event:
     }  # fmt: skip
 
 
-def _part(text: str) -> Event:
+def _output_part(text: str) -> Event:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _words(content: object) -> str:
+def _content_text(content: object) -> str:
     """The text of a content. Raises UsageError for a part that is none."""
     if isinstance(content, str):
         return content
-    parts = _objects(content)
+    parts = _as_objects(content)
     for part in parts:
         if part.get("type") not in _TEXTS:
             raise UsageError("chat.not_served", given=f"input: {part.get('type')}")
     return "\n".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
 
 
-def _tool(tool: Body) -> Event:
-    name = _named(tool, "function")
+def _chat_tool(tool: Body) -> Event:
+    name = _tool_name(tool, "function")
     fields = {one: tool[one] for one in ("description", "parameters", "strict") if tool.get(one) is not None}
     return {"type": "function", "function": {"name": name, **fields}}
 
 
-def _named(tool: Body, kind: str) -> object:
+def _tool_name(tool: Body, kind: str) -> object:
     if tool.get("type") != kind:
         raise UsageError("chat.not_served", given=f"tools: {tool.get('type')}")
     return tool.get("name")
 
 
-def _shape_of(wanted: Body) -> Event | None:
+def _response_format(wanted: Body) -> Event | None:
     """The form of the reply that is wanted, where it is not plain text."""
     if wanted.get("type") == "json_schema":
-        return {
-            "type": "json_schema",
-            "json_schema": {name: wanted[name] for name in wanted if name != "type"},
-        }
+        return {"type": "json_schema", "json_schema": {name: wanted[name] for name in wanted if name != "type"}}
     return dict(wanted) if wanted.get("type") not in (None, "text") else None
 
 
-def _refuse(body: Body, names: Sequence[str]) -> None:
+def _refuse_unserved(body: Body, names: Sequence[str]) -> None:
     if unserved := [name for name in names if body.get(name)]:
         raise UsageError("chat.not_served", given=unserved[0])
 
 
-def _content(said: object) -> str:
-    content = _object(said).get("content")
+def _message_content(said: object) -> str:
+    content = _as_object(said).get("content")
     return content if isinstance(content, str) else ""
 
 
-def _object(value: object) -> Body:
+def _as_object(value: object) -> Body:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> list[Body]:
+def _as_objects(value: object) -> list[Body]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

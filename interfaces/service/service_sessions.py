@@ -1,56 +1,60 @@
-"""The sessions of one memory that this service holds: they open by themselves, and end by themselves.
+"""The sessions of the memory service, which open and end automatically.
 
-    nothing -> (something is said) -> active -> (asked to, by the clock, when full) -> ending -> archived
+    nothing -> (something is said) -> active -> (asked to, timed out, or full) -> ended -> archived
 
-Promises: at most one is active; it ends after ``SESSION_TIMEOUT`` of silence, ``SESSION_MAX_DURATION`` of life, or when
-one more event than ``SESSION_MAX_EVENTS`` comes, which opens the next; only what the person said is stored, as it came,
-and once however often a client sends it again.
+Promises: at most one per person is active; it ends after ``SESSION_TIMEOUT`` without a message, after
+``SESSION_MAX_DURATION``, or when it is full and another message comes, which opens the next; only what the person said
+is stored, word for word, and once however often a client sends it. Open sessions are listed in the registry before
+their first message is stored, so a start after a crash looks at those people and opens no other memory.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from domain.pleas import heard
-from domain.records import EVENT_DOOR, Session, Turn
+from domain import errors
+from domain.records import SERVICE_CLIENT, Message, Session
 from domain.settings import Settings
-from jobs.consolidating import ended_sessions
+from jobs.client_memories import ended_sessions
+from language.forget_requests import detect_forget_request
 from memory import Memory
+from people import Companion, People
 
-#: The door that holds these sessions.
-DOOR = EVENT_DOOR
-#: How the name of a request begins that a door gave it, not its client: what a client sends twice is still heard once.
-OF_A_DOOR = "door\0"
-#: What is said twice within so short a time, word for word, was sent twice.
+#: The prefix of ids that an interface gives to requests without one, so that retries are stored once.
+OF_INTERFACE = "interface\0"
+#: An identical message within this time was sent twice.
 _SENT_AGAIN = timedelta(seconds=5)
+#: A failed consolidation is tried again after one minute, then two, four, and so on, up to an hour.
+_FIRST_RETRY, _LAST_RETRY = timedelta(minutes=1), timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A session that goes on, with what was said in it, oldest first."""
+    """An open session with its messages, oldest first."""
 
     session: Session
-    events: tuple[Turn, ...]
+    events: tuple[Message, ...]
 
     @property
-    def began(self) -> datetime:
+    def started_at(self) -> datetime:
         """When it was opened."""
         return datetime.fromisoformat(self.session.start_timestamp)
 
     @property
     def last_active(self) -> datetime:
         """When something was said in it last."""
-        return datetime.fromisoformat(self.events[-1].timestamp) if self.events else self.began
+        return datetime.fromisoformat(self.events[-1].timestamp) if self.events else self.started_at
 
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """What was said, as it is stored; ``new`` is false where it was stored before."""
+    """A stored message; ``new`` is false where it was stored before."""
 
-    turn: Turn
+    turn: Message
     new: bool
 
 
@@ -58,11 +62,7 @@ class ServiceSessions:
     """The sessions of one memory."""
 
     def __init__(
-        self,
-        memory: Memory,
-        settings: Settings,
-        clock: Callable[[], datetime],
-        new_id: Callable[[], str],
+        self, memory: Memory, settings: Settings, clock: Callable[[], datetime], new_id: Callable[[], str]
     ) -> None:
         self._memory = memory
         self._clock = clock
@@ -71,39 +71,39 @@ class ServiceSessions:
         self._longest = timedelta(seconds=settings.session_max_duration)
         self._most = settings.session_max_events
 
-    def open(self) -> OpenSession | None:
-        """The session that goes on now; nothing is changed where the time of one is over."""
-        found = self._active()
-        return found if found and self._clock() < self.ends(found) else None
+    def find_open(self) -> OpenSession | None:
+        """The open session, None where its time is over; changes nothing."""
+        found = self._find_active()
+        return found if found and self._clock() < self.end_time(found) else None
 
-    def ends(self, found: OpenSession) -> datetime:
-        """When a session ends if nothing more is said in it."""
-        return min(found.last_active + self._timeout, found.began + self._longest)
+    def end_time(self, found: OpenSession) -> datetime:
+        """When a session ends without another message."""
+        return min(found.last_active + self._timeout, found.started_at + self._longest)
 
-    def waits(self) -> bool:
-        """Whether something is to be drawn from sessions that have ended, or to be made anew."""
-        return bool(ended_sessions(self._memory, DOOR) or self._memory.rebuilds.due())
+    def has_work(self) -> bool:
+        """Whether ended sessions are to be consolidated, or something is to be rebuilt."""
+        return bool(ended_sessions(self._memory, SERVICE_CLIENT) or self._memory.rebuilds.due_requests())
 
-    def end_over(self) -> bool:
+    def end_if_over(self) -> bool:
         """End the session whose time is over. Returns whether there was one."""
         with self._memory.in_one_commit():
-            found, now = self._active(), self._clock()
-            return found is not None and self._ended_by_clock(found, now)
+            found, now = self._find_active(), self._clock()
+            return found is not None and self._end_by_clock(found, now)
 
     def end(self) -> tuple[OpenSession, datetime] | None:
         """End the session that goes on. Returns it and when it ended."""
         with self._memory.in_one_commit():
-            found, now = self._active(), self._clock()
-            if found is None or self._ended_by_clock(found, now):
+            found, now = self._find_active(), self._clock()
+            if found is None or self._end_by_clock(found, now):
                 return None
-            self._end(found, now)
+            self._end_session(found, now)
             return found, now
 
-    def sent_before(self, text: str, request_id: str | None, going_on: OpenSession | None) -> Turn | None:
-        """What is stored already of a request that is sent again."""
+    def find_repeated(self, text: str, request_id: str | None, going_on: OpenSession | None) -> Message | None:
+        """The message that an earlier copy of this request stored."""
         if request_id is not None:
             found = next(iter(self._memory.messages.with_ids([_id_of(request_id)])), None)
-            if found or not request_id.startswith(OF_A_DOOR):
+            if found or not request_id.startswith(OF_INTERFACE):
                 return found
         last = going_on.events[-1] if going_on and going_on.events else None
         if last is None or last.words != text:
@@ -112,45 +112,110 @@ class ServiceSessions:
         return last if abs(since) <= _SENT_AGAIN else None
 
     def store(self, text: str, request_id: str | None = None) -> StoredEvent:
-        """Store what was said in the session that goes on, in a new one where none does or it is full."""
+        """Store a message in the open session, or in a new one where none is open or it is full."""
         with self._memory.in_one_commit():
-            found, now = self._active(), self._clock()
-            if found and self._ended_by_clock(found, now):
+            found, now = self._find_active(), self._clock()
+            if found and self._end_by_clock(found, now):
                 found = None
-            if before := self.sent_before(text, request_id, found):
+            if before := self.find_repeated(text, request_id, found):
                 return StoredEvent(before, new=False)
             if found and len(found.events) >= self._most:
-                self._end(found, now)
+                self._end_session(found, now)
                 found = None
-            session = found.session if found else self._memory.sessions.start_for(DOOR, "")
+            session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             text_id = self._new_id() if request_id is None else _id_of(request_id)
             turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
-            self._hear_plea(turn, found.events if found else ())
+            self._hide_if_asked(turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
-    def _hear_plea(self, said: Turn, before: Sequence[Turn]) -> None:
-        """Whoever asks to have something forgotten is heard: it is told nobody any more."""
-        if plea := heard(said.words):
-            meant = [*before[-1:], said] if plea.alone else [said]
+    def _hide_if_asked(self, said: Message, before: Sequence[Message]) -> None:
+        """Hide what a forget request refers to."""
+        if forget_request := detect_forget_request(said.words):
+            meant = [*before[-1:], said] if forget_request.alone else [said]
             self._memory.rounds.hide([turn.text_id for turn in meant])
 
-    def _active(self) -> OpenSession | None:
-        found = self._memory.sessions.active(DOOR)
+    def _find_active(self) -> OpenSession | None:
+        found = self._memory.sessions.active(SERVICE_CLIENT)
         going_on = [session for session in found if session.end_timestamp is None]
         if not going_on:
             return None
         return OpenSession(going_on[-1], tuple(self._memory.messages.of_session(going_on[-1].session_id)))
 
-    def _ended_by_clock(self, found: OpenSession, now: datetime) -> bool:
+    def _end_by_clock(self, found: OpenSession, now: datetime) -> bool:
         """End a session whose time is over; it ended when that was."""
-        over = self.ends(found)
+        over = self.end_time(found)
         if now < over:
             return False
-        self._end(found, over)
+        self._end_session(found, over)
         return True
 
-    def _end(self, found: OpenSession, moment: datetime) -> None:
+    def _end_session(self, found: OpenSession, moment: datetime) -> None:
         self._memory.sessions.end(found.session.session_id, moment.isoformat(timespec="seconds"))
+
+
+class SessionWatch:
+    """When each person's sessions are checked next: whether they have ended, and are to be consolidated."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+        self._lock = threading.Lock()
+        #: When to check whom; those only in the registry at once.
+        self._checks: dict[str, datetime] = {}
+
+    def expect_end(self, person: str) -> None:
+        """Record that this person has, or is about to have, a session that will have to end."""
+        with self._lock:
+            if person not in self._checks:
+                self._people.registry.mark_open(person)
+                self._checks[person] = self._people.clock() + _FIRST_RETRY
+
+    def check_soon(self, companion: Companion, sessions: ServiceSessions, *, retry: bool = False) -> None:
+        """Check a person's sessions: consolidation of those that ended begins at once."""
+        person, when = companion.person, self._next_check(companion, sessions, retry=retry)
+        with self._lock:
+            if when is not None:
+                self._checks[person] = when
+            elif self._checks.pop(person, None) is not None:
+                self._people.registry.unmark_open(person)
+
+    def remove_person(self, person: str) -> None:
+        """Check this person no more."""
+        with self._lock:
+            self._checks.pop(person, None)
+
+    def sweep(self, sessions_of: Callable[[Companion], ServiceSessions]) -> int:
+        """Check everyone whose time has come. Returns how many sessions ended."""
+        now = self._people.clock()
+        with self._lock:
+            for person in self._people.registry.open_persons():
+                self._checks.setdefault(person, now)
+            due = [person for person, when in self._checks.items() if when <= now]
+        return sum(self._check_person(person, sessions_of) for person in due)
+
+    def _check_person(self, person: str, sessions_of: Callable[[Companion], ServiceSessions]) -> bool:
+        """Check one person; an error of their memory is logged, and the others are checked."""
+        if not self._people.has_person(person):
+            return False
+        try:
+            with self._people.companion(person) as companion:
+                sessions = sessions_of(companion)
+                ended = sessions.end_if_over()
+                self.check_soon(companion, sessions, retry=True)
+                return ended
+        except errors.StorageError as fault:
+            self._people.log.error("a session could not be checked", exc_info=fault)
+            return False
+
+    def _next_check(self, companion: Companion, sessions: ServiceSessions, *, retry: bool) -> datetime | None:
+        """When to check again; never where nothing is open and there is nothing to do."""
+        going_on = sessions.find_open()
+        checks = [sessions.end_time(going_on)] if going_on else []
+        if sessions.has_work():
+            companion.maintenance.queue.request("consolidate", SERVICE_CLIENT, at_once=retry)
+            job = companion.memory.jobs.find("consolidate", SERVICE_CLIENT)
+            delay = _FIRST_RETRY * 2 ** min(job.attempts if job else 0, 10)
+            checks.append(self._people.clock() + min(_LAST_RETRY, delay))
+        return min(checks, default=None)
 
 
 def _id_of(request_id: str) -> str:

@@ -1,1 +1,1 @@
-"""A door for programs of this machine: whoever holds a memory serves it to the others over a socket beside it."""
+"""One memory for several programs of a machine: the one that has it open serves the others over a Unix socket."""

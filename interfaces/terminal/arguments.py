@@ -1,4 +1,4 @@
-"""The command line: what may be asked of the program when it is started."""
+"""The command line of the program."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
-from domain.text import pattern_of
+from domain.patterns import pattern_of
 from interfaces.messages import Words
 from people import EVERYBODY, ME
 
-#: Where a server listens while nobody says otherwise: this machine alone.
+#: Where a server listens by default: this machine alone.
 HOST, PORT = "127.0.0.1", 8123
 
 
@@ -29,7 +29,7 @@ class TokenOrder:
 
 @dataclass(frozen=True)
 class ImportOrder:
-    """What is to be brought along: files and folders, who the person is in them, and whether it is only looked at.
+    """What to import: files and folders, who the person is in them, and whether only to look.
 
     ``dates`` is what dates name first, "day" or "month", where a file leaves that open.
     """
@@ -76,33 +76,40 @@ class Options:
     version: bool = False
 
     @property
-    def flags(self) -> Mapping[str, str]:
+    def settings_flags(self) -> Mapping[str, str]:
         """The settings that the command line gives."""
         given = {"DATA_DIR": self.data_dir, "DEBUG": "1" if self.debug else None}
         return {name: value for name, value in given.items() if value}
 
-    def again(self, *, incognito: bool) -> Options:
-        """What is asked for when everything is opened anew: ``--new`` was done already."""
+    @property
+    def runs_without_chat(self) -> bool:
+        """Whether something other than a conversation is asked for."""
+        orders = (self.backup, self.restore, self.export, self.bring, self.token)
+        return any(orders) or self.serve or self.mcp or self.check
+
+    @property
+    def says_one_thing(self) -> bool:
+        """Whether there is one message or question, from ``-p`` or ``--ask``."""
+        return self.say is not None or self.ask is not None
+
+    def restart_options(self, *, incognito: bool) -> Options:
+        """The options for a restart: ``--new`` was done already."""
         return replace(self, new=False, incognito=incognito)
 
 
-def parse(arguments: Sequence[str], words: Words) -> Options:
+def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     """Read the command line; its help is in the language of ``words``. Raises UsageError."""
-    parser = _parser(words)
+    parser = _make_parser(words)
     found = vars(parser.parse_args(list(arguments)))
     if found.pop("help"):
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
-    _check_person(
-        person, adding=words_of_token is not None and words_of_token[:1] == ["add"], mcp=found["mcp"]
-    )
+    _check_person(person, adding=words_of_token is not None and words_of_token[:1] == ["add"], mcp=found["mcp"])
     bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"), found.pop("dates"))
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
     person = person or ME
-    options = Options(
-        **found, **where, person=person, token=_token_order(words_of_token, person), bring=bring
-    )
+    options = Options(**found, **where, person=person, token=_token_order(words_of_token, person), bring=bring)
     _check_serving(options, given_where=bool(where))
     if options.json and options.say is None:
         raise errors.UsageError("usage.json_needs_p")
@@ -160,18 +167,18 @@ def _check_serving(options: Options, *, given_where: bool) -> None:
         raise errors.UsageError("usage.serve_alone")
 
 
-def _named(value: str) -> str:
+def _parse_name(value: str) -> str:
     """What a flag names; an empty name is none, and would be the folder of the program."""
     if not value.strip():
         raise argparse.ArgumentTypeError("expected one argument")
     return value
 
 
-def _path(value: str) -> Path:
-    return Path(_named(value))
+def _parse_path(value: str) -> Path:
+    return Path(_parse_name(value))
 
 
-def _port(value: str) -> int:
+def _parse_port(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
         raise argparse.ArgumentTypeError(value)
     return int(value)
@@ -199,7 +206,7 @@ _WRONG = {
 }
 
 
-def _parser(words: Words) -> argparse.ArgumentParser:
+def _make_parser(words: Words) -> argparse.ArgumentParser:
     class Formatter(argparse.HelpFormatter):
         def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
             super().add_usage(usage, actions, groups, words.say("flag.usage"))
@@ -220,23 +227,23 @@ def _parser(words: Words) -> argparse.ArgumentParser:
     add("-p", dest="say", metavar="TEXT")
     add("--here", action="store_true")
     add("--ask", metavar="QUESTION")
-    add("--batch", metavar="FILE", type=_named)
+    add("--batch", metavar="FILE", type=_parse_name)
     add("--json", action="store_true")
     add("--new", action="store_true")
     add("--incognito", action="store_true")
     add("--plain", action="store_true")
     add("--no-stream", dest="stream", action="store_false")
     add("--check", action="store_true")
-    add("--backup", metavar="FILE", type=_path)
-    add("--restore", metavar="FILE", type=_path)
-    add("--export", metavar="FILE", type=_named)
-    add("--import", nargs="+", metavar="FILE", type=_path)
+    add("--backup", metavar="FILE", type=_parse_path)
+    add("--restore", metavar="FILE", type=_parse_path)
+    add("--export", metavar="FILE", type=_parse_name)
+    add("--import", nargs="+", metavar="FILE", type=_parse_path)
     add("--me", action="append", metavar="NAME")
     add("--dates", choices=("day", "month"))
     add("--dry-run", action="store_true")
     add("--serve", action="store_true")
     add("--host", metavar="HOST")
-    add("--port", metavar="PORT", type=_port)
+    add("--port", metavar="PORT", type=_parse_port)
     add("--mcp", action="store_true")
     add("--tools", choices=("five", "full"), default="five")
     add("--token", nargs="*", metavar="WHAT")

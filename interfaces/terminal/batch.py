@@ -8,48 +8,62 @@ from __future__ import annotations
 import json
 import os
 import select
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Literal, TextIO
+from dataclasses import dataclass
+from typing import Any, TextIO
 
+from conversation import TurnEvent
 from domain import errors
 from domain.errors import Exit
-from domain.events import Notice, Reply
-from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection
-from domain.records import Kind
-from domain.text import clean, is_blank, one_line
+from domain.events import MemoryAnswer, Notice, Reply
+from domain.recollection import Recollection
+from domain.settings import Settings
+from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
+from interfaces.socket import protocol
 from interfaces.terminal.arguments import Options
-from interfaces.terminal.command_context import CommandContext, explain
-from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse
+from interfaces.terminal.command_context import CommandContext, explain_error
+from interfaces.terminal.commands.command_table import BY_NAME
+from interfaces.terminal.parsing import (
+    Farewell,
+    Typed,
+    TypedCommand,
+    TypedMessage,
+    is_block_mark,
+    parse_input,
+    with_files,
+)
 from interfaces.terminal.repl import Repl
-from interfaces.terminal.wiring import Streams
-from jobs.renewing import renew_some
+from interfaces.terminal.reply import ReplyView, counted_line, recalled_values
+from interfaces.terminal.wiring import Program, Streams
+from jobs.rebuild import rebuild_some
 
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.1
-_AT_ONCE = 65_536
-#: How much of what was said stands in the summary of a session that holds nothing else.
+_READ_SIZE = 65_536
+#: Characters of the message in the summary of a session that holds nothing else.
 _SUMMARY = 300
-#: So many steps of what was left earlier are made up behind one run: a window takes two calls, an image one.
+#: Steps of rebuilding after one run: a window takes two calls, a persona one.
 _MOST_STEPS = 4
 
 
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
-    _say_what_is_there(repl.context)
-    left = repl.context.memory.rebuilds.due()
-    code = _run(repl, options, streams, repl.context.wishes)
+    _show_notices(repl.context)
+    left = repl.context.memory.rebuilds.due_requests()
+    code = _run_input(repl, options, streams, repl.context.wishes)
     if left and code == Exit.OK:
-        _make_up(repl.context)
+        _rebuild_some(repl.context)
     return code
 
 
-def _run(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -> Exit:
+def _run_input(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -> Exit:
     if options.say is not None:
-        return _say_alone(repl, said(options, streams, wishes), options)
+        return _say_alone(repl, read_message(options, streams, wishes), options)
     if options.ask is not None:
-        return _ask(repl, clean(options.ask).strip())
+        return _ask_memory(repl, clean_text(options.ask).strip())
     if options.batch in (None, "-"):
         return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
@@ -59,12 +73,12 @@ def _run(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -> Exit
         raise errors.UsageError("batch.no_file", path=options.batch, reason=fault.strerror) from fault
 
 
-def said(options: Options, streams: Streams, wishes: Wishes) -> str:
+def read_message(options: Options, streams: Streams, wishes: Wishes) -> str:
     """What ``-p`` says: text that is piped in beside it comes first."""
     text = options.say or ""
-    before = whole_of(streams.stdin, wishes) if streams.alone or text == "-" else ""
+    before = whole_of(streams.stdin, wishes) if streams.is_unattended or text == "-" else ""
     parts = [before] if text == "-" else [before, text]
-    return "\n\n".join(clean(part).strip() for part in parts if part.strip())
+    return "\n\n".join(clean_text(part).strip() for part in parts if part.strip())
 
 
 def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
@@ -72,32 +86,32 @@ def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
 
     A command is always about the present session, and ``--new`` has just begun one.
     """
-    entered = parse(Typed(text, pasted="\n" in text), repl.context.commands)
-    by_hand = text == clean(options.say or "").strip()
+    entered = parse_input(Typed(text, pasted="\n" in text), repl.context.commands)
+    by_hand = text == clean_text(options.say or "").strip()
     message = options.json or isinstance(entered, TypedMessage | Farewell)
-    with nullcontext() if options.here or options.new or not message else _apart(repl.context):
+    with nullcontext() if options.here or options.new or not message else _own_session(repl.context):
         if options.json:
             return _say_as_json(repl, text, attaching=by_hand)
         if not text:
             raise errors.UsageError("input.empty")
-        repl.do(TypedMessage(text, attaching=by_hand) if message else entered)
+        repl.run_input(TypedMessage(text, attaching=by_hand) if message else entered)
     return repl.exit
 
 
-def _ask(repl: Repl, question: str) -> Exit:
+def _ask_memory(repl: Repl, question: str) -> Exit:
     """Answer what ``--ask`` asks; no session is touched."""
     if not question:
         raise errors.UsageError("input.empty")
-    repl.do(TypedCommand("ask", question))
+    repl.run_input(TypedCommand("ask", question))
     return repl.exit
 
 
 @contextmanager
-def _apart(context: CommandContext) -> Iterator[None]:
-    """A session of its own; afterwards it is archived under what was said, and the one before is present again.
+def _own_session(context: CommandContext) -> Iterator[None]:
+    """A session of its own, archived afterwards under its first message; then the earlier one is present again.
 
-    Nothing is left of it when nothing was stored. It stands before the present one, so that what a killed program
-    leaves of it is not what the next start goes on with.
+    It disappears when nothing was stored. It is ordered before the present one, so that the next start never goes on
+    with what a killed program left of it.
     """
     memory, present = context.memory, context.conversation.session
     own = memory.sessions.start(before=present.session_id)
@@ -117,12 +131,12 @@ def _apart(context: CommandContext) -> Iterator[None]:
 
 def _run_lines(repl: Repl, lines: Iterable[str], *, attaching: bool = False) -> Exit:
     for typed in inputs_of(lines):
-        entered = parse(typed, repl.context.commands)
+        entered = parse_input(typed, repl.context.commands)
         if isinstance(entered, TypedMessage):
             entered = TypedMessage(entered.text, attaching)
         if isinstance(entered, TypedMessage) and is_blank(entered.text):
             continue
-        if isinstance(entered, Farewell) or not repl.do(entered):
+        if isinstance(entered, Farewell) or not repl.run_input(entered):
             break
         if repl.context.stop.is_set:
             raise errors.Interrupted
@@ -135,7 +149,7 @@ def inputs_of(lines: Iterable[str]) -> Iterator[Typed]:
     Raises UsageError for a block that never ends: what was to be in it cannot be known.
     """
     block: list[str] | None = None
-    for line in (clean(line).rstrip("\n") for line in lines):
+    for line in (clean_text(line).rstrip("\n") for line in lines):
         if block is None and not is_block_mark(line):
             yield Typed(line)
         elif block is None:
@@ -149,16 +163,16 @@ def inputs_of(lines: Iterable[str]) -> Iterator[Typed]:
         raise errors.UsageError("batch.open_block", lines=len(block))
 
 
-def _say_what_is_there(context: CommandContext) -> None:
-    """The stand-in says that it is one, and settings that look wrong are pointed out."""
-    if context.conversation.llm.describe().standin:
-        context.tell("open.standin", "quiet")
+def _show_notices(context: CommandContext) -> None:
+    """The demo model says that it is one, and settings that look wrong are pointed out."""
+    if context.conversation.llm.describe().demo:
+        context.tell("open.demo", "quiet")
     for notice in context.settings.notices:
-        context.aside.line(context.words.notice(notice), "warning")
+        context.aside.line(context.words.describe_notice(notice), "warning")
 
 
-def _make_up(context: CommandContext) -> None:
-    """Behind the last answer: a little of what earlier runs left to be noted or made anew; the rest waits for the next.
+def _rebuild_some(context: CommandContext) -> None:
+    """After the last answer: a little of what earlier runs left to extract or rebuild; the rest waits for the next.
 
     Not where nothing is to be written; Ctrl-C ends it at once.
     """
@@ -167,22 +181,20 @@ def _make_up(context: CommandContext) -> None:
         return
     context.screen.file.flush()
     with suppress(errors.Interrupted):
-        for event in context.pumped(
-            renew_some(conversation.memory, conversation.llm, context.stop, _MOST_STEPS)
-        ):
+        for event in context.run_work(rebuild_some(conversation.memory, conversation.llm, context.stop, _MOST_STEPS)):
             if isinstance(event, Notice):
-                context.aside.line(context.words.notice(event), "warning")
+                context.aside.line(context.words.describe_notice(event), "warning")
 
 
 def _say_as_json(repl: Repl, text: str, *, attaching: bool) -> Exit:
     context = repl.context
     try:
-        replied = repl.silently(text, attaching=attaching)
+        replied = repl.reply_silently(text, attaching=attaching)
     except errors.OldFriendError as error:
-        told: dict[str, object] = {"key": error.key, "message": explain(context, error)}
-        write_reply(context.screen.file, None, context.session_id, [], told)
+        payload: dict[str, object] = {"key": error.key, "message": explain_error(context, error)}
+        write_reply(context.screen.file, None, context.session_id, [], payload)
         return error.exit_code
-    write_reply(context.screen.file, replied.reply, context.session_id, recalled(replied.recollection))
+    write_reply(context.screen.file, replied.reply, context.session_id, recalled_values(replied.recollection))
     return Exit.OK
 
 
@@ -194,7 +206,7 @@ def write_reply(
     error: dict[str, object] | None = None,
 ) -> None:
     """The one object that ``--json`` writes."""
-    told = {
+    payload = {
         "reply": reply.text if reply else None,
         "session": session,
         "finish": reply.finish if reply else None,
@@ -206,46 +218,14 @@ def write_reply(
         },
         "error": error,
     }
-    stream.write(json.dumps(told, ensure_ascii=False, indent=2, default=float) + "\n")
+    stream.write(json.dumps(payload, ensure_ascii=False, indent=2, default=float) + "\n")
     stream.flush()
-
-
-def recalled(recollection: Recollection) -> list[dict[str, object]]:
-    """What was recalled, as plain values."""
-    told: list[dict[str, object]] = [
-        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
-        for one in recollection.chapters
-    ]
-    told += [_memory(memory, "summary") for memory in recollection.summaries]
-    told += [
-        {**_memory(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
-    ]
-    told += [
-        {**_memory(other, "other"), "source": other.source, "place": other.place}
-        for other in recollection.others
-    ]
-    return told + [
-        {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
-        for fact in recollection.facts
-    ]
-
-
-def _memory(
-    memory: RecalledTurn | RecalledSummary | RecalledOther, kind: Kind | Literal["other"]
-) -> dict[str, object]:
-    return {
-        "id": memory.text_id,
-        "type": kind,
-        "session": None if isinstance(memory, RecalledOther) else memory.session_id,
-        "score": memory.why.score,
-        "text": memory.text,
-    }
 
 
 def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
     """The lines without their ends. Raises Interrupted when Ctrl-C was pressed while one was awaited."""
     begun: list[bytes] = []
-    for part in _parts(stream.fileno(), wishes):
+    for part in _read_parts(stream.fileno(), wishes):
         *ended, rest = part.split(b"\n")
         for line in ended:
             yield b"".join([*begun, line]).decode("utf-8", "replace").rstrip("\r")
@@ -257,15 +237,112 @@ def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
 
 def whole_of(stream: TextIO, wishes: Wishes) -> str:
     """Everything to the end. Raises Interrupted when Ctrl-C was pressed meanwhile."""
-    return b"".join(_parts(stream.fileno(), wishes)).decode("utf-8", "replace")
+    return b"".join(_read_parts(stream.fileno(), wishes)).decode("utf-8", "replace")
 
 
-def _parts(descriptor: int, wishes: Wishes) -> Iterator[bytes]:
+def _read_parts(descriptor: int, wishes: Wishes) -> Iterator[bytes]:
     while True:
         while not select.select([descriptor], [], [], _LOOK)[0]:
             if wishes.stop.is_set:
                 raise errors.Interrupted
-        part = os.read(descriptor, _AT_ONCE)
+        part = os.read(descriptor, _READ_SIZE)
         if not part:
             return
         yield part
+
+
+def say_through_server(program: Program) -> Exit | None:
+    """Say what ``-p`` says, or ask what ``--ask`` asks, through the memory server.
+
+    None where there is none, or where the request is about the present session.
+
+    Raises what went wrong there, and Unreachable where it went away.
+    """
+    if not may_use_server(program.options) or not server_is_running(program.settings):
+        return None
+    server = _ServerCall(program)
+    try:
+        return server.say_as_json() if program.options.json else server.show_reply()
+    except protocol.ServerGone as fault:
+        raise errors.Unreachable("socket.lost") from fault
+
+
+def may_use_server(options: Options) -> bool:
+    """Whether it is not about the present session, so that the memory server can take it."""
+    if options.here or options.new:
+        return False
+    if options.ask is not None:
+        return True
+    entered = parse_input(Typed(clean_text(options.say or "").strip()), BY_NAME)
+    return options.json or isinstance(entered, TypedMessage | Farewell)
+
+
+def server_is_running(settings: Settings) -> bool:
+    """Whether a memory server can be asked."""
+    try:
+        protocol.connect_to(settings.data_dir).close()
+    except protocol.ServerGone:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _ServerCall:
+    """One message or question to the memory server, over its socket."""
+
+    program: Program
+
+    def show_reply(self) -> Exit:
+        """Show the reply as it comes, or whole where a program reads it."""
+        program = self.program
+        screen, aside = program.make_screen(program.streams.stdout), program.make_screen(program.streams.stderr)
+        view = ReplyView(screen, aside, program.words, time.monotonic, whole=not screen.file.isatty())
+        answer: dict[str, Any] = {}
+        view.show_events(self._stream_events(self._read_text(), answer))
+        if any(answer.get("counts", {}).values()):
+            aside.line(counted_line(self.program.words, answer["counts"]), "quiet")
+        return Exit.OK
+
+    def say_as_json(self) -> Exit:
+        """Write the reply, or what went wrong, as ``--json`` does."""
+        answer: dict[str, Any] = {}
+        try:
+            for _ in self._stream_events(self._read_text(), answer):
+                pass
+        except errors.OldFriendError as error:
+            payload: dict[str, object] = {"key": error.key, "message": self.program.words.describe_error(error)}
+            write_reply(self.program.streams.stdout, None, None, [], payload)
+            return error.exit_code
+        write_reply(self.program.streams.stdout, _reply_of(answer), answer["session"], answer["recalled"])
+        return Exit.OK
+
+    def _read_text(self) -> str:
+        if self.program.options.ask is not None:
+            return self._require_text(clean_text(self.program.options.ask).strip())
+        text = self._require_text(read_message(self.program.options, self.program.streams, self.program.wishes))
+        by_hand = text == clean_text(self.program.options.say or "").strip()
+        return with_files(text).text if by_hand else text
+
+    @staticmethod
+    def _require_text(text: str) -> str:
+        if not text:
+            raise errors.UsageError("input.empty")
+        return text
+
+    def _stream_events(self, text: str, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
+        """The events that the server sends; the final answer goes into ``answer``."""
+        from interfaces.socket.remote_turns import read_event
+
+        call = "say" if self.program.options.ask is None else "ask"
+        given = {"text": text, "incognito": self.program.options.incognito}
+        for one in protocol.send_request(self.program.settings.data_dir, call, given, stop=self.program.wishes.stop):
+            if "answer" in one:
+                answer.update(one["answer"])
+                reply = _reply_of(answer) if answer["reply"] else None
+                yield MemoryAnswer(text, Recollection(), reply, known=answer.get("known", True))
+            elif event := read_event(one):
+                yield event
+
+
+def _reply_of(answer: dict[str, Any]) -> Reply:
+    return Reply(**answer["reply"])

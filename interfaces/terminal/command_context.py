@@ -1,4 +1,4 @@
-"""What a command is given to work with, and what it can hand back."""
+"""What a command gets to work with, and what it can return."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from typing import TypeVar
 from conversation import Conversation
 from domain import errors
 from domain.settings import Settings
-from domain.workers import Stop
+from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.pump import BEAT, PATIENCE, Beat, Pump, waited
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import Meaning
+from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.work_runner import PATIENCE, TICK, Tick, WorkRunner, wait_for
+from language.scripts import estimate
 from llm import Llm
 from memory import Memory
 
 T = TypeVar("T")
 _SHOWN_OF_KEY = 4
-#: The beat at which a plain screen is told what is waited for.
+#: The beat at which a plain screen shows what is waited for.
 _PLAIN_NOTE_AT = 20
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that may stand at the cursor, and what it means."""
+    """One completion, and what it means."""
 
     text: str
     help: str = ""
 
 
-#: What may stand at the cursor; called with the words before the present one.
+#: Completions at the cursor; called with the words before the present one.
 Choices = Callable[[tuple[str, ...]], Iterable[Choice]]
 
 
@@ -49,7 +50,7 @@ class Leave:
 
 @dataclass(frozen=True)
 class Say:
-    """This is to be said to the companion, in place of the last round if ``again``."""
+    """Say this to the companion, in place of the last round if ``again``."""
 
     text: str
     again: bool = False
@@ -57,7 +58,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Offer:
-    """This text is to stand at the prompt; when it is sent, in place of the last round if ``again``."""
+    """Put this text at the prompt; when sent, it replaces the last round if ``again``."""
 
     text: str
     again: bool = False
@@ -65,11 +66,11 @@ class Offer:
 
 @dataclass(frozen=True)
 class Restart:
-    """Settings have changed: everything is to be opened anew."""
+    """Settings have changed: start again."""
 
 
 Next = Leave | Say | Offer | Restart | None
-#: What may follow a command; called with the words behind it that stand there already.
+#: What may follow a command; called with the words already typed behind it.
 ChoicesOf = Callable[["CommandContext", tuple[str, ...]], Iterable[str | Choice]]
 
 
@@ -92,7 +93,7 @@ class CommandContext:
     connect: Callable[[Settings], Llm]
     #: How many tokens the model reads, once its server has said so.
     context_limit: int | None = None
-    pump: Pump = field(default_factory=Pump)
+    pump: WorkRunner = field(default_factory=WorkRunner)
     interactive: bool = True
     #: Takes a text that is erased out of what was typed at the prompt.
     forget_typed: Callable[[str], None] = lambda text: None
@@ -115,11 +116,11 @@ class CommandContext:
         return self.conversation.session.session_id
 
     @property
-    def stop(self) -> Stop:
+    def stop(self) -> CancelToken:
         """What Ctrl-C sets for the work that was begun last."""
         return self.wishes.stop
 
-    def begin(self) -> None:
+    def begin_work(self) -> None:
         """A piece of work begins, and can be stopped."""
         self.wishes.begin()
 
@@ -127,26 +128,26 @@ class CommandContext:
         """Say one message."""
         self.aside.line(self.words.say(key, **details), meaning)
 
-    def sure(self, key: str, /, **details: object) -> bool:
-        """Ask before something that cannot be taken back lightly; no is the default. Nobody there: go on."""
+    def confirm(self, key: str, /, **details: object) -> bool:
+        """Ask before something that cannot be taken back lightly; no is the default. No one there: go on."""
         if not self.interactive:
             return True
-        answer = self.reader.ask(self.words.say(key, **details) + " ")
+        answer = self.reader.ask_question(self.words.say(key, **details) + " ")
         return is_yes(answer or "")
 
-    def pumped(
+    def run_work(
         self,
         work: Iterator[T],
         *,
         patience: float | None = PATIENCE,
         last_step: Callable[[T], bool] = lambda event: False,
-    ) -> Iterator[T | Beat]:
+    ) -> Iterator[T | Tick]:
         """The events of the conversation's work, and beats, while the keys that are typed meanwhile are taken in."""
-        for event in self.pump.run(work, self.stop, patience=patience, last_step=last_step):
-            self.reader.watch()
+        for event in self.pump.run_work(work, self.stop, patience=patience, last_step=last_step):
+            self.reader.watch_typing()
             yield event
 
-    def waited(self, work: Callable[[], T], note: str) -> T:
+    def wait_for(self, work: Callable[[], T], note: str) -> T:
         """The result of slow work that changes nothing, with a note while it goes on. Raises Interrupted at once.
 
         The note counts the seconds. A plain screen, where nothing is redrawn, gets it once as a line.
@@ -154,13 +155,13 @@ class CommandContext:
         beats = count(1)
 
         def show_note() -> None:
-            seconds = int((beat := next(beats)) * BEAT)
+            seconds = int((beat := next(beats)) * TICK)
             if self.aside.plain and beat == _PLAIN_NOTE_AT:
                 self.aside.line(note, "quiet")
-            self.aside.status(self.words.say("wait.seconds", note=note, seconds=seconds) if seconds else note)
+            self.aside.show_status(self.words.say("wait.seconds", note=note, seconds=seconds) if seconds else note)
 
         try:
-            return waited(work, self.stop, show_note)
+            return wait_for(work, self.stop, show_note)
         finally:
             self.aside.clear_status()
 
@@ -198,19 +199,19 @@ def is_no(answer: str) -> bool:
     return answer.strip().lower() in ("n", "no", "ｎ", "不", "否", "别")
 
 
-def explain(context: CommandContext, error: errors.OldFriendError) -> str:
+def explain_error(context: CommandContext, error: errors.OldFriendError) -> str:
     """What happened and what to do, on one line (a line each for settings)."""
     if isinstance(error, errors.Unauthorized):
         error.details["key_hint"] = _key_hint(context)
     if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
         error.details["nearest_hint"] = _nearest_hint(context, error)
-    return context.words.error(error)
+    return context.words.describe_error(error)
 
 
-def masked(key: str) -> str:
+def mask_key(key: str) -> str:
     """A key as it may be shown: its last four letters.
 
-    >>> masked("sk-0123456789abcd")
+    >>> mask_key("sk-0123456789abcd")
     '…abcd'
     """
     return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
@@ -221,7 +222,7 @@ def _key_hint(context: CommandContext) -> str:
     if not key:
         return ""
     source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
-    return context.words.say("error.key_hint", key=masked(key), source=source)
+    return context.words.say("error.key_hint", key=mask_key(key), source=source)
 
 
 def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
@@ -234,3 +235,85 @@ def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
         return ""
     near = difflib.get_close_matches(str(error.details.get("model", "")), names, 3, 0.3) or names[:3]
     return context.words.say("error.nearest_hint", names=", ".join(near)) if near else ""
+
+
+def read_count(context: CommandContext, argument: str, default: int) -> int | None:
+    """A whole number above 0 as an argument; None after saying that it is none."""
+    if not argument:
+        return default
+    if argument.isdecimal() and int(argument[:9]) > 0:
+        return int(argument[:9])
+    context.tell("number.wrong", "warning", value=argument)
+    return None
+
+
+def read_switch(context: CommandContext, command: str, argument: str, is_on: bool) -> bool | None:
+    """On or off as asked for; None after telling how it is, or what it takes."""
+    word = argument.strip().lower()
+    if word in ("on", "off"):
+        return word == "on"
+    if word:
+        context.tell("switch.wrong", "warning", command=command)
+    else:
+        context.tell("switch.is_on" if is_on else "switch.is_off", command=command)
+    return None
+
+
+# -- how full the context is
+
+#: The assumed context of a model while it is unknown: a small one reports it when it refuses or cuts a prompt.
+UNKNOWN_LIMIT = 128_000
+#: From this share on a line under the reply says so.
+_MUCH = 0.8
+
+
+@dataclass(frozen=True)
+class ContextUse:
+    """Tokens of the last prompt, and of how many; ``known``: whether a server named the limit."""
+
+    tokens: int
+    limit: int
+    known: bool
+
+    @property
+    def used_share(self) -> float:
+        """How full the context is.
+
+        >>> ContextUse(80, 100, True).used_share
+        0.8
+        """
+        return self.tokens / self.limit
+
+    @property
+    def is_much(self) -> bool:
+        """Whether that is worth a line."""
+        return self.used_share >= _MUCH
+
+
+def context_use(context: CommandContext) -> ContextUse | None:
+    """How full the context was at the last turn; None while nothing was sent."""
+    last = context.conversation.last
+    if last is None:
+        return None
+    reply = last.answered.reply
+    guessed = sum(estimate(message.content) for message in last.answered.messages)
+    if reply.truncated and reply.prompt_tokens:
+        return ContextUse(guessed, reply.prompt_tokens, True)
+    limit = context.context_limit
+    return ContextUse(reply.prompt_tokens or guessed, limit or UNKNOWN_LIMIT, limit is not None)
+
+
+def note_limit(context: CommandContext, error: errors.OldFriendError) -> None:
+    """A server that refuses a prompt often says how much it reads."""
+    limit = error.details.get("limit")
+    if isinstance(error, errors.ContextTooLong) and isinstance(limit, int) and limit > 0:
+        context.context_limit = limit
+
+
+def warn_if_full(context: CommandContext) -> None:
+    """One dim line under a reply whose prompt filled most of the context."""
+    use = context_use(context)
+    if use is not None and use.is_much:
+        share, limit = round(use.used_share * 100), f"{use.limit:,}"
+        key = "context.much" if use.known else "context.much_guessed"
+        context.tell(key, "quiet", share=share, tokens=f"{use.tokens:,}", limit=limit)

@@ -14,25 +14,25 @@ from pathlib import Path
 
 from domain.errors import StorageError
 from domain.files import replace_file
-from domain.text import clean
+from domain.text import clean_text
 
 #: How many entries are kept when the file is next opened.
 _KEPT = 5_000
 
 
-def load(path: Path) -> list[str]:
+def load_entries(path: Path) -> list[str]:
     """The entries, oldest first; a file that has grown long is shortened."""
-    entries = _read(path)
+    entries = _read_lines(path)
     if len(entries) > 2 * _KEPT:
         entries = entries[-_KEPT:]
         with suppress(StorageError):
-            _write(path, entries)
+            _write_entries(path, entries)
     return entries
 
 
-def add(path: Path, entry: str) -> None:
+def add_entry(path: Path, entry: str) -> None:
     """Add an entry at the end, if the file can be written."""
-    line = json.dumps(clean(entry), ensure_ascii=False) + "\n"
+    line = json.dumps(clean_text(entry), ensure_ascii=False) + "\n"
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -40,38 +40,38 @@ def add(path: Path, entry: str) -> None:
             file.write(line)
 
 
-def scrub(path: Path, texts: Sequence[str]) -> None:
+def scrub_history(path: Path, texts: Sequence[str]) -> None:
     """Take every entry that holds one of these texts out of a history file, in any case.
 
     Raises StorageError when the file cannot be replaced.
     """
-    entries = _read(path)
-    kept = [entry for entry in entries if not any(holds(entry, text) for text in texts)]
+    entries = _read_lines(path)
+    kept = [entry for entry in entries if not any(contains_text(entry, text) for text in texts)]
     if len(kept) < len(entries):
-        _write(path, kept)
+        _write_entries(path, kept)
 
 
-def holds(entry: str, text: str) -> bool:
+def contains_text(entry: str, text: str) -> bool:
     """Whether an entry says this, in any case."""
     return bool(text.strip()) and text.strip().casefold() in entry.casefold()
 
 
-def _read(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         return []
-    return [entry for line in lines if (entry := _entry(line))]
+    return [entry for line in lines if (entry := _join_entry(line))]
 
 
-def _entry(line: str) -> str:
+def _join_entry(line: str) -> str:
     try:
         entry = json.loads(line)
     except ValueError:
         return ""
-    return clean(entry) if isinstance(entry, str) else ""
+    return clean_text(entry) if isinstance(entry, str) else ""
 
 
-def _write(path: Path, entries: Iterable[str]) -> None:
+def _write_entries(path: Path, entries: Iterable[str]) -> None:
     lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
     replace_file(path, lines.encode("utf-8"))

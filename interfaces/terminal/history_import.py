@@ -1,11 +1,12 @@
-"""Bringing along what other programs kept, as a person sees it: a look first, a bar while it goes on, then the counts.
+"""Importing from other programs, as a person sees it: a look first, a progress bar, then the counts.
 
-``--import`` and ``/import`` do the same. In a chat between people nobody knows which of them the person is: it is asked
-where somebody can be asked, and else ``--me`` must say it. Ctrl-C stops between two commits; the same again goes on.
+``--import`` and ``/import`` do the same. In a chat between people the program cannot know which of them the person is:
+it asks where someone can answer, and else needs ``--me``. Ctrl-C stops between two commits; the same again goes on.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,20 +17,30 @@ from typing import TypeVar
 
 from domain import errors
 from domain.errors import Exit
-from domain.histories import HistoryFile, Unread
-from domain.imports import Look
-from domain.records import IMAGES
+from domain.imports import HistoryFile, ImportSource, Look, Unread
+from domain.records import PERSONAS
 from domain.settings import Settings
-from domain.workers import Stop
+from domain.workers import CancelToken
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
+from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.file_export import restore_whole
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.pump import Beat, Pump
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import Meaning
-from interfaces.terminal.whole_export import bring_back
-from jobs.importing import Brought, FileProgress, Importing, Teller, digest_of, look, plain_name, teller
+from interfaces.terminal.session_view import format_local
+from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.work_runner import Tick, WorkRunner
+from jobs.importing import (
+    FileProgress,
+    ImportContext,
+    ImportDone,
+    Importing,
+    digest_of,
+    make_context,
+    plain_name,
+    preview_file,
+)
 from memory import Memory
 
 T = TypeVar("T")
@@ -40,20 +51,20 @@ _NAMES = 12
 
 @dataclass
 class HistoryImport:
-    """Brings files along. ``pumped`` runs work while the terminal lives; ``ask`` is None where nobody can be asked."""
+    """Imports files. ``run_work`` runs work while the terminal lives; ``ask`` is None where no one can answer."""
 
     settings: Settings
     memory: Memory | None
     screen: Screen
     words: Words
-    stop: Stop
+    stop: CancelToken
     clock: Callable[[], datetime]
-    pumped: Callable[[Iterator[object]], Iterator[object]]
+    run_work: Callable[[Iterator[object]], Iterator[object]]
     ask: Callable[[str, Sequence[str]], str | None] | None
     #: How many messages were new.
     messages: int = 0
 
-    def run(self, order: ImportOrder) -> Exit:
+    def run_order(self, order: ImportOrder) -> Exit:
         """Do all of it; a file that is none of an export costs only itself. Raises Interrupted and StorageError.
 
         Returns the exit code of the first thing that went wrong.
@@ -61,88 +72,88 @@ class HistoryImport:
         worst = Exit.OK
         for path in order.paths:
             try:
-                ended = self._file(path, order)
+                ended = self._import_path(path, order)
                 worst = worst or ended
             except errors.UsageError as error:
-                self.screen.line(self.words.error(error), "trouble")
+                self.screen.line(self.words.describe_error(error), "trouble")
                 worst = worst or error.exit_code
             except OSError as fault:
-                self._tell("import.unreadable", "trouble", path=path, reason=fault.strerror or fault)
+                self._tell_message("import.unreadable", "trouble", path=path, reason=fault.strerror or fault)
                 worst = worst or Exit.FAILED
         return worst
 
-    def _file(self, path: Path, order: ImportOrder) -> Exit:
+    def _import_path(self, path: Path, order: ImportOrder) -> Exit:
         """One file or folder; whether anything in it could be read."""
-        from histories import MachineZone, ReadingOptions, recognise
+        from importers import MachineZone, ReadingOptions, recognise_export
 
         me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
-        files = recognise(path, ReadingOptions(me, MachineZone(), day_first))
-        sha256 = "" if order.only_look else self._digest(path)
+        files = recognise_export(path, ReadingOptions(me, MachineZone(), day_first))
+        sha256 = "" if order.only_look else self._digest_file(path)
         read = Exit.FAILED
         for file in files:
-            if not file.source:  # it only tells what was passed over
+            if not file.source:  # it only lists what was skipped
                 self._show_left_out({}, [one for one in file.read() if isinstance(one, Unread)])
                 continue
-            who = teller(order.me, path, self.clock())
-            seen, who = self._clear(file, path, who)
+            who = make_context(order.me, path, self.clock())
+            seen, who = self._clear_up_speaker(file, path, who)
             read = Exit.OK if seen.conversations else read
             if order.only_look:
                 self._show_look(seen)
             elif not seen.conversations:
                 self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
                 if not (seen.left_out or seen.unread):
-                    self._tell("history.no_conversations", "warning", path=path)
+                    self._tell_message("history.no_conversations", "warning", path=path)
             else:
-                self._bring(file, path, sha256, who)
+                self._import_file(file, path, sha256, who)
         return read
 
-    def _digest(self, path: Path) -> str:
+    def _digest_file(self, path: Path) -> str:
         def work() -> Iterator[object]:
             yield digest_of(path, self.stop)
 
-        return str(self._last(work(), ""))
+        return str(self._last_event(work(), ""))
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def _clear(self, file: HistoryFile, path: Path, who: Teller) -> tuple[Look, Teller]:
+    def _clear_up_speaker(self, file: HistoryFile, path: Path, who: ImportContext) -> tuple[Look, ImportContext]:
         """What a file holds, once it is clear who the person is. Raises UsageError where it cannot be."""
-        seen = self._look(file, who)
+        seen = self._look_through(file, who)
         if not seen.unclear:
             return seen, who
         names = sorted(seen.names, key=lambda name: -seen.names[name])
-        told = ", ".join(names[:_NAMES])
+        listed = ", ".join(names[:_NAMES])
         if who.me:
-            raise errors.UsageError("import.nobody_of_that_name", path=path, names=told)
+            raise errors.UsageError("import.no_such_name", path=path, names=listed)
         if self.ask is None:
-            raise errors.UsageError("import.needs_me", path=path, names=told)
-        answer = self.ask(self.words.say("import.who", path=path.name, names=told) + " ", names)
+            raise errors.UsageError("import.needs_me", path=path, names=listed)
+        answer = self.ask(self.words.say("import.who", path=path.name, names=listed) + " ", names)
         chosen = plain_name(answer or "")
         if chosen not in map(plain_name, names):
-            raise errors.UsageError("import.needs_me", path=path, names=told)
-        who = Teller(frozenset([chosen]), who.fallback)
-        return self._look(file, who), who
+            raise errors.UsageError("import.needs_me", path=path, names=listed)
+        who = ImportContext(frozenset([chosen]), who.fallback)
+        return self._look_through(file, who), who
 
-    def _look(self, file: HistoryFile, who: Teller) -> Look:
-        known = self.memory.imports.known if self.memory else lambda piece: 0
+    def _look_through(self, file: HistoryFile, who: ImportContext) -> Look:
+        known = self.memory.imports.count_known if self.memory else lambda piece: 0
         window, group = self.settings.window_size, self.settings.group_size
-        seen = self._last(look(file, who, window, group, self.stop, known), "import.looking")
+        seen = self._last_event(preview_file(file, who, window, group, self.stop, known), "import.looking")
         assert isinstance(seen, Look)
         return seen
 
     def _show_look(self, seen: Look) -> None:
         count = self.words.count
-        self._tell("import.look", "title", source=self._source(seen.source), **{
+        self._tell_message("import.look", "title", source=self._source_name(seen.source), **{
             "conversations": count("conversation", seen.conversations),
             "messages": count("message", seen.messages),
             "sessions": count("session", seen.sessions),
         })  # fmt: skip
         if seen.first:
-            self._tell("import.when", first=seen.first[:10], last=seen.last[:10])
+            self._tell_message("import.when", first=seen.first[:10], last=seen.last[:10])
         if seen.undated:
-            self._tell("import.undated", messages=count("message", seen.undated))
-        self._tell("import.whose", words=self._whose(seen.words_of))
+            self._tell_message("import.undated", messages=count("message", seen.undated))
+        self._tell_message("import.whose", words=self._list_speakers(seen.words_of))
         if seen.known:
-            self._tell("import.known", messages=count("message", seen.known))
+            self._tell_message("import.known", messages=count("message", seen.known))
         self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
         self._show_cost(seen)
 
@@ -150,75 +161,71 @@ class HistoryImport:
         most = self.settings.import_calls
         calls = self.words.count("call", seen.calls)
         if not most:
-            self._tell("import.cost_never", "quiet", calls=calls, window=self.settings.window_size)
+            self._tell_message("import.cost_never", "quiet", calls=calls, window=self.settings.window_size)
             return
         days = self.words.count("day", -(-seen.calls // most))
-        self._tell(
-            "import.cost", "quiet", calls=calls, window=self.settings.window_size, most=most, days=days
-        )
+        self._tell_message("import.cost", "quiet", calls=calls, window=self.settings.window_size, most=most, days=days)
 
-    def _whose(self, words_of: Mapping[str, int]) -> str:
+    def _list_speakers(self, words_of: Mapping[str, int]) -> str:
         known = {name: self.words.say(f"import.{name}") for name in ("person", "companion")}
         first = sorted(words_of, key=lambda name: -words_of[name])[:_NAMES]
         return " · ".join(f"{known.get(name, name)} {words_of[name]:,}" for name in first) or "–"
 
     # -- bringing ------------------------------------------------------------------------------------------------
 
-    def _bring(self, file: HistoryFile, path: Path, sha256: str, who: Teller) -> None:
+    def _import_file(self, file: HistoryFile, path: Path, sha256: str, who: ImportContext) -> None:
         assert self.memory is not None
         importing = Importing(self.memory)
         work = importing.run(file, path.name, sha256, who, self.stop)
-        brought = self._last(work, "import.reading")
-        assert isinstance(brought, Brought)
+        brought = self._last_event(work, "import.reading")
+        assert isinstance(brought, ImportDone)
         self.messages += brought.messages
         count = self.words.count
         done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
-        self._tell(done, "good", source=self._source(brought.source), **{
+        self._tell_message(done, "good", source=self._source_name(brought.source), **{
             "number": brought.number,
             "messages": count("message", brought.messages),
             "sessions": count("session", brought.sessions),
             "conversations": count("conversation", brought.conversations),
         })  # fmt: skip
         if brought.known:
-            self._tell("import.known", messages=count("message", brought.known))
+            self._tell_message("import.known", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
     def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
-        """What was not taken over, each with its reason."""
+        """What was left out, each with its reason."""
         for reason in sorted(left_out, key=lambda reason: -left_out[reason]):
-            self._tell(
-                "import.left_out", "quiet", count=f"{left_out[reason]:,}", reason=self.words.say(reason)
-            )
+            self._tell_message("import.left_out", "quiet", count=f"{left_out[reason]:,}", reason=self.words.say(reason))
         for one in unread:
-            self._tell(one.reason, "warning", where=one.where, **one.details)
+            self._tell_message(one.reason, "warning", where=one.where, **one.details)
         if count > len(unread):
-            self._tell("import.more_unread", "warning", count=count - len(unread))
+            self._tell_message("import.more_unread", "warning", count=count - len(unread))
 
-    def _last(self, work: Iterator[object], key: str) -> object:
-        """What comes last of some work, with a bar while it goes on."""
+    def _last_event(self, work: Iterator[object], key: str) -> object:
+        """The last event of some work, with a progress bar meanwhile."""
         last: object = None
         try:
-            for event in self.pumped(work):
+            for event in self.run_work(work):
                 if isinstance(event, FileProgress):
-                    self.screen.status(self._bar(event, key))
-                elif not isinstance(event, Beat):
+                    self.screen.show_status(self._format_bar(event, key))
+                elif not isinstance(event, Tick):
                     last = event
         finally:
             self.screen.clear_status()
         return last
 
-    def _bar(self, at: FileProgress, key: str) -> str:
+    def _format_bar(self, at: FileProgress, key: str) -> str:
         share = min(1.0, at.done / at.size) if at.size else 0.0
         full = int(share * _BAR)
         bar = "█" * full + "░" * (_BAR - full)
         return self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{at.messages:,}")
 
-    def _source(self, kind: str) -> str:
+    def _source_name(self, kind: str) -> str:
         """What a format is called."""
         key = f"import.source.{kind.replace('-', '_')}"
-        return self.words.say(key) if self.words.has(key) else kind
+        return self.words.say(key) if self.words.has_message(key) else kind
 
-    def _tell(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
+    def _tell_message(self, key: str, meaning: Meaning = "words", /, **details: object) -> None:
         self.screen.line(self.words.say(key, **details), meaning)
 
 
@@ -238,22 +245,22 @@ def import_alone(
     """
     stop = wishes.begin()
 
-    def pumped(work: Iterator[object]) -> Iterator[object]:
-        return Pump().run(work, stop, patience=None)
+    def run_work(work: Iterator[object]) -> Iterator[object]:
+        return WorkRunner().run_work(work, stop, patience=None)
 
     def ask(question: str, names: Sequence[str]) -> str | None:
-        return reader.ask(question, choices=names) if reader else None
+        return reader.ask_question(question, choices=names) if reader else None
 
     if not order.only_look and len(order.paths) == 1:
         empty = partial(_holds_nothing, open_memory)
-        if bring_back(order.paths[0], settings.data_dir, empty, words, screen, clock):
+        if restore_whole(order.paths[0], settings.data_dir, empty, words, screen, clock):
             return Exit.OK
     memory = None if order.only_look else open_memory()
     try:
         asking = ask if reader else None
-        work = HistoryImport(settings, memory, screen, words, stop, clock, pumped, asking)
-        ended = work.run(order)
-        if memory and work.messages and memory.imports.left().sessions:
+        work = HistoryImport(settings, memory, screen, words, stop, clock, run_work, asking)
+        ended = work.run_order(order)
+        if memory and work.messages and memory.imports.remaining_backlog().sessions:
             screen.line(words.say("import.later"), "quiet")
         return ended
     except errors.Interrupted:
@@ -264,12 +271,151 @@ def import_alone(
 
 
 def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
-    """Whether nothing was ever said in a memory, nor brought along, nor written into an image.
+    """Whether a memory has no messages, no imports and no persona.
 
-    In a talk of others a person may have no word; and who wrote an image, or pinned a line, would miss it.
+    The person may not speak in an imported chat; and whoever wrote a persona, or pinned a line, would miss it.
     """
     with closing(open_memory()) as memory:
         said = memory.sessions.counts()[1] or memory.imports.all() or memory.facts.all()
-        return not said and not any(
-            memory.personas.read(one) or memory.personas.history(one) for one in IMAGES
-        )
+        return not said and not any(memory.personas.read(one) or memory.personas.history(one) for one in PERSONAS)
+
+
+def import_command(context: CommandContext, argument: str) -> Next:
+    """``/import FILE… [--me NAME] [--dry-run] | undo N | rest | on``."""
+    words = _split_words(argument)
+    match words:
+        case []:
+            _list_imports(context)
+        case ["undo", number] if number.isdecimal():
+            _take_back(context, int(number))
+        case ["rest" | "on" as wanted]:
+            context.memory.imports.set_paused(wanted == "rest")
+            context.tell(f"import.{wanted}")
+            context.conversation.start_maintenance()
+        case _:
+            _run_import(context, _parse_order(words))
+    return None
+
+
+def import_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[str]:
+    """What may follow ``/import`` besides the names of files."""
+    if words == ("undo",):
+        return [str(one.number) for one in context.memory.imports.all()]
+    return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run"]
+
+
+def _split_words(argument: str) -> list[str]:
+    try:
+        return shlex.split(argument)
+    except ValueError as fault:
+        raise errors.UsageError("import.quotes") from fault
+
+
+def _parse_order(words: Sequence[str]) -> ImportOrder:
+    """What was typed, as the flags of the same names mean it."""
+    paths: list[Path] = []
+    me: list[str] = []
+    dates: str | None = None
+    rest = iter(words)
+    for word in rest:
+        if word == "--me":
+            me.append(next(rest, ""))
+        elif word == "--dates":
+            dates = next(rest, "")
+        elif word != "--dry-run":
+            paths.append(Path(word).expanduser())
+    if not paths or "" in {*me, *words} or dates not in (None, "day", "month"):
+        raise errors.UsageError("import.which")
+    return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words, dates)
+
+
+def _run_import(context: CommandContext, order: ImportOrder) -> None:
+    context.begin_work()
+
+    def run_work(work: Iterator[object]) -> Iterator[object]:
+        return context.run_work(work, patience=None)
+
+    def ask(question: str, names: Sequence[str]) -> str | None:
+        return context.reader.ask_question(question, choices=names)
+
+    bringing = HistoryImport(
+        context.settings, context.memory, context.aside, context.words, context.stop, context.clock, run_work,
+        ask if context.interactive else None,
+    )  # fmt: skip
+    try:
+        bringing.run_order(order)
+    except errors.Interrupted:
+        context.tell("import.stopped", "warning")
+    if not order.only_look:
+        context.conversation.start_maintenance()
+
+
+def _list_imports(context: CommandContext) -> None:
+    """The imports, and the size of the import backlog."""
+    found = context.memory.imports.all()
+    for one in found:
+        context.aside.one_row(_import_row(context, one))
+    if not found:
+        context.tell("import.none", "quiet")
+        return
+    context.aside.line(reading_left(context), "quiet")
+
+
+def _import_row(context: CommandContext, one: ImportSource) -> str:
+    return context.words.say(
+        f"import.row.{one.state}",
+        number=one.number,
+        name=one.name or one.kind,
+        kind=one.kind,
+        messages=context.words.count("message", one.messages),
+        day=format_local(one.stored_at)[:10],
+    )
+
+
+def reading_left(context: CommandContext) -> str:
+    """The size of the import backlog; "" without imports."""
+    if not context.memory.imports.all():
+        return ""
+    left, say = context.memory.imports.remaining_backlog(), context.words.say
+    if not left.sessions:
+        return say("import.all_read")
+    key = "import.left_resting" if left.resting else "import.left"
+    return say(
+        key,
+        sessions=context.words.count("session", left.sessions),
+        messages=context.words.count("message", left.turns),
+        calls=left.calls_today,
+        most=context.settings.import_calls,
+    )
+
+
+def _take_back(context: CommandContext, number: int) -> None:
+    """Undo a whole import."""
+    found = {one.number: one for one in context.memory.imports.all()}
+    if number not in found:
+        raise errors.UsageError("import.unknown", number=number)
+    name = found[number].name or found[number].kind
+    if not context.confirm("import.undo_ask", name=name):
+        context.tell("kept")
+        return
+    context.begin_work()
+    gone = 0
+    try:
+        for event in context.run_work(_taken_back(context, number), patience=None):
+            if isinstance(event, Tick):
+                context.aside.show_status("…")
+            else:
+                gone = event
+                context.aside.show_status(context.words.count("message", gone))
+    except errors.Interrupted:
+        context.tell("import.undo_stopped", "warning", number=number)
+        return
+    context.tell("import.undone", name=name, messages=context.words.count("message", gone))
+
+
+def _taken_back(context: CommandContext, number: int) -> Iterator[int]:
+    """Pause the import backlog meanwhile: it would learn from what is removed."""
+    with context.conversation.maintenance.paused():
+        for gone in context.memory.imports.take_back(number):
+            yield gone
+            context.stop.check()

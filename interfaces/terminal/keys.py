@@ -1,17 +1,21 @@
 """What the keys do at the prompt, beyond the Emacs keys that every line editor has.
 
 A terminal may say nothing about pasting; what comes faster than anyone types is a paste then. Handled key by key it
-would take minutes: prompt_toolkit looks at its bindings and draws anew for every letter.
+would take minutes: prompt_toolkit looks at its bindings and redraws for every letter.
 """
 
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
+from pathlib import Path
 
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, has_focus, is_searching, shift_selection_mode
+from prompt_toolkit.history import History
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -19,10 +23,11 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.selection import SelectionState
 
-from domain.text import clean
+from domain.text import clean_text, make_inert
+from interfaces.terminal import history_file
+from interfaces.terminal.command_context import Choices
 from interfaces.terminal.line_source import TWICE_WITHIN
-from interfaces.terminal.parsing import opens_block
-from interfaces.terminal.prompt_sources import PromptHistory
+from interfaces.terminal.parsing import begun_path, opens_block, paths_for
 from interfaces.terminal.typeahead import NEW_LINE_SEQUENCES
 
 #: As many plain keys in one go are a paste.
@@ -49,21 +54,21 @@ class Pasting:
         self.opened = False
         self.cleared = False
 
-    def begin(self, block: bool = False) -> None:
-        """A new prompt stands; ``block``: with pasted text in it."""
+    def begin_prompt(self, block: bool = False) -> None:
+        """A new prompt is drawn; ``block``: with pasted text in it."""
         self.block, self.opened, self.cleared = block, False, False
 
-    def pasted(self, text: str) -> None:
+    def note_paste(self, text: str) -> None:
         """Something was pasted."""
         self.block = self.block or "\n" in text
 
-    def changed(self, buffer: Buffer) -> None:
+    def note_change(self, buffer: Buffer) -> None:
         """An emptied prompt has nothing pasted in it."""
         if not buffer.text:
             self.block, self.opened, self.cleared = False, False, True
 
 
-def bindings(
+def make_bindings(
     history: PromptHistory,
     pasting: Pasting,
     moment: Callable[[], float],
@@ -78,10 +83,10 @@ def bindings(
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
-        text = clean(event.data)
+        text = clean_text(event.data)
         if event.current_buffer.selection_state:
             event.current_buffer.cut_selection()
-        pasting.pasted(text)
+        pasting.note_paste(text)
         event.current_buffer.insert_text(text)
 
     @keys.add("escape", "escape", filter=_at_prompt & ~is_searching)
@@ -89,7 +94,7 @@ def bindings(
         text = last_message()
         if text:
             if event.current_buffer.text:
-                history.remember(clean(event.current_buffer.text))
+                history.remember_line(clean_text(event.current_buffer.text))
             event.current_buffer.text = text
             event.current_buffer.cursor_position = len(text)
 
@@ -105,7 +110,7 @@ def _add_enter(keys: KeyBindings, pasting: Pasting) -> None:
             pasting.opened = True
             buffer.insert_text("\n")
         elif _more_is_coming(event):
-            pasting.pasted("\n")
+            pasting.note_paste("\n")
             buffer.insert_text("\n")
         else:
             buffer.validate_and_handle()
@@ -152,7 +157,7 @@ def _add_leaving(
     def interrupt(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.text:
-            history.remember(clean(buffer.text))
+            history.remember_line(clean_text(buffer.text))
             buffer.text = ""
             buffer.reset()
             pressed.clear()
@@ -162,7 +167,7 @@ def _add_leaving(
             pressed.append(moment())
             hint()
 
-    @keys.add("c-d", filter=_at_prompt & _empty)
+    @keys.add("c-d", filter=_at_prompt & _is_empty)
     def leave(event: KeyPressEvent) -> None:
         event.app.exit(result=None)
 
@@ -171,18 +176,16 @@ _at_prompt = has_focus("DEFAULT_BUFFER")
 
 
 @Condition
-def _empty() -> bool:
-    """Whether nothing stands at the prompt."""
+def _is_empty() -> bool:
+    """Whether the prompt is empty."""
     from prompt_toolkit.application import get_app
 
     return not get_app().current_buffer.text
 
 
 def _more_is_coming(event: KeyPressEvent) -> bool:
-    """Whether more keys are there already: nobody types that fast, so it is a paste without brackets."""
-    waiting = (
-        key for key in event.app.key_processor.input_queue if key.key not in (Keys.CPRResponse, Keys.SIGINT)
-    )
+    """Whether more keys are there already: no one types that fast, so it is a paste without brackets."""
+    waiting = (key for key in event.app.key_processor.input_queue if key.key not in (Keys.CPRResponse, Keys.SIGINT))
     if any(waiting):
         return True
     try:
@@ -191,26 +194,26 @@ def _more_is_coming(event: KeyPressEvent) -> bool:
         return False
 
 
-class PasteHearingInput(Vt100Input):
+class PasteDetectingInput(Vt100Input):
     """A terminal's input, in which a long run of plain keys is one paste."""
 
     def read_keys(self) -> list[KeyPress]:
         """The keys that are there; a paste that is under way is read to its end."""
         parts = [self.stdin_reader.read()]
-        while len(parts[-1]) >= _FULL and sum(map(len, parts)) < _MOST and self._more():
+        while len(parts[-1]) >= _FULL and sum(map(len, parts)) < _MOST and self._has_more_keys():
             parts.append(self.stdin_reader.read())
         self.vt100_parser.feed("".join(parts))
         keys, self._buffer = self._buffer, []
-        return gathered(keys)
+        return gather_keys(keys)
 
-    def _more(self) -> bool:
+    def _has_more_keys(self) -> bool:
         return bool(select.select([self.fileno()], [], [], _PAUSE)[0])
 
 
-def gathered(keys: list[KeyPress]) -> list[KeyPress]:
+def gather_keys(keys: list[KeyPress]) -> list[KeyPress]:
     """The keys, with every long run of plain ones as one paste. Enter at the end of a run stays a key.
 
-    >>> [key.key.value for key in gathered([KeyPress("a")] * 40 + [KeyPress(Keys.ControlM, "\\r")])]
+    >>> [key.key.value for key in gather_keys([KeyPress("a")] * 40 + [KeyPress(Keys.ControlM, "\\r")])]
     ['<bracketed-paste>', 'c-m']
     """
     found: list[KeyPress] = []
@@ -228,3 +231,79 @@ def gathered(keys: list[KeyPress]) -> list[KeyPress]:
 
 def _is_plain(key: KeyPress) -> bool:
     return not isinstance(key.key, Keys) or key.key in _ALSO_PLAIN
+
+
+# -- history and completion
+
+
+class PromptHistory(History):
+    """Up, Down and Ctrl-R go through it. ``writing``: whether anything may be written now."""
+
+    def __init__(self, path: Path, writing: Callable[[], bool] = lambda: True) -> None:
+        super().__init__()
+        self._path = path
+        self._writing = writing
+        self._remembering = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        """What the file holds, newest first."""
+        return reversed(history_file.load_entries(self._path))
+
+    def store_string(self, string: str) -> None:
+        """Add an entry to the file."""
+        if not self._remembering and self._writing():
+            history_file.add_entry(self._path, string)
+
+    def remember_line(self, text: str) -> None:
+        """Bring a line back with Up as long as the program runs, without writing it down."""
+        self._remembering = True
+        try:
+            self.append_string(text)
+        finally:
+            self._remembering = False
+
+    def forget_text(self, text: str) -> None:
+        """Take every entry that holds this text out of the file and out of memory."""
+        history_file.scrub_history(self._path, [text])
+        self._loaded_strings = [entry for entry in self._loaded_strings if not history_file.contains_text(entry, text)]
+
+
+class MessageCompleter(Completer):
+    """Completes the first line of what looks like a command, and in a message the name of a file behind ``@``."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """The completions at the cursor."""
+        before = document.text_before_cursor
+        if not before.startswith("/") or "\n" in document.text:
+            yield from _complete_files(document.current_line_before_cursor)
+            return
+        *words, part = before.split(" ")
+        if words[:1] == ["/import"]:
+            yield from (Completion(path, -len(part)) for path in paths_for(part))
+        for choice in self._choices(tuple(word for word in words if word)):
+            if choice.text.lower().startswith(part.lower()):
+                yield Completion(choice.text, -len(part), display_meta=make_inert(choice.help))
+
+
+def _complete_files(before: str) -> Iterable[Completion]:
+    begun = begun_path(before)
+    if begun is not None:
+        for path in paths_for(begun):
+            yield Completion(path, -len(begun))
+
+
+class ListCompleter(Completer):
+    """Completes from a list of names, for questions."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """The names that hold what was typed, those that begin with it first."""
+        part = document.text_before_cursor
+        found = [name for name in self._names if part.lower() in name.lower()]
+        for name in sorted(found, key=lambda name: not name.lower().startswith(part.lower())):
+            yield Completion(name, -len(part))

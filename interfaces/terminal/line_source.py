@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TextIO
 
-from domain.text import clean
+from domain.text import clean_text
 from interfaces.interrupting import Wishes
 from interfaces.terminal.parsing import Typed, is_block_mark
 from interfaces.terminal.screen import Screen
@@ -24,25 +24,25 @@ _LOOK = 0.05
 class Reader(Protocol):
     """Reads what a person types."""
 
-    def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
+    def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next line, or lines. None: the person leaves.
 
-        ``prefill`` stands there to be edited, or ``selected``: to be sent as it is or replaced by what is typed.
+        ``prefill`` is there to be edited, or ``selected``: sent as it is or replaced by what is typed.
         """
         ...
 
-    def ask(
+    def ask_question(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
         ...
 
-    def watch(self) -> None:
+    def watch_typing(self) -> None:
         """Take in what is typed while a reply streams, so that it is not echoed."""
         ...
 
-    def lent(self) -> AbstractContextManager[None]:
-        """The terminal is another program's inside of this, an editor's."""
+    def lend_terminal(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program, such as an editor, inside this block."""
         ...
 
 
@@ -54,25 +54,25 @@ class PlainReader:
         self._screen = screen
         self._wishes = wishes
         self._hint = hint
-        self._held = b""
+        self._unread = b""
         self._ended = False
         self._interactive = stdin.isatty()
 
-    def read(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
+    def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next line, or block of lines. What is offered again is shown; an empty line sends it."""
         if prefill:
             self._screen.line(prefill, "quiet")
         self._wishes.begin()
         hinted: float | None = None
         while True:
-            self._prompt(PROMPT)
-            line = self._line()
+            self._show_prompt(PROMPT)
+            line = self._read_line()
             if line is not None and not is_block_mark(line):
                 return Typed(line or prefill, kept=not line)
-            if line is not None and (block := self._block()) is not None:
+            if line is not None and (block := self._read_block()) is not None:
                 return Typed(block, kept=False, block=True)
             twice = hinted is not None and time.monotonic() - hinted <= TWICE_WITHIN
-            if self._ended or (twice and not self._held):
+            if self._ended or (twice and not self._unread):
                 if self._interactive:
                     self._screen.line()
                 return None
@@ -80,43 +80,43 @@ class PlainReader:
             self._hint()
             hinted = time.monotonic()
 
-    def ask(
+    def ask_question(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
-        self._prompt(question)
+        self._show_prompt(question)
         with _Silence(self._descriptor, hidden and self._interactive):
-            line = self._line()
+            line = self._read_line()
         if line is None or hidden:
             self._screen.line()
         return None if line is None else line.strip() or default
 
-    def watch(self) -> None:
+    def watch_typing(self) -> None:
         """Nothing is echoed here that is not the terminal's own doing."""
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_terminal(self) -> AbstractContextManager[None]:
         """The terminal was never changed."""
         return nullcontext()
 
-    def _prompt(self, text: str) -> None:
+    def _show_prompt(self, text: str) -> None:
         if self._interactive:
-            self._screen.spans([(text, ("words",))])
+            self._screen.write_spans([(text, ("words",))])
 
-    def _block(self) -> str | None:
+    def _read_block(self) -> str | None:
         """The lines up to the mark that ends the block, or to the end of input; None when it was broken off."""
         lines: list[str] = []
         while True:
-            self._prompt(" " * len(PROMPT))
-            line = self._line()
+            self._show_prompt(" " * len(PROMPT))
+            line = self._read_line()
             if line is None and (self._wishes.leaving or not self._ended):
                 return None
             if line is None or is_block_mark(line):
                 return "\n".join(lines)
             lines.append(line)
 
-    def _line(self) -> str | None:
+    def _read_line(self) -> str | None:
         """One line without its end; None at the end of input, or when Ctrl-C was pressed."""
-        while b"\n" not in self._held:
+        while b"\n" not in self._unread:
             if self._wishes.stop.is_set:
                 self._ended = self._wishes.leaving
                 self._wishes.begin()
@@ -127,11 +127,11 @@ class PlainReader:
             if not part:
                 self._ended = True
                 break
-            self._held += part
-        if not self._held and self._ended:
+            self._unread += part
+        if not self._unread and self._ended:
             return None
-        line, _, self._held = self._held.partition(b"\n")
-        return clean(line.decode("utf-8", "replace"))
+        line, _, self._unread = self._unread.partition(b"\n")
+        return clean_text(line.decode("utf-8", "replace"))
 
 
 class _Silence:
@@ -146,9 +146,9 @@ class _Silence:
             import termios
 
             self._before = termios.tcgetattr(self._descriptor)
-            silent = [*self._before]
-            silent[3] &= ~termios.ECHO
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, silent)
+            without_echo = [*self._before]
+            without_echo[3] &= ~termios.ECHO
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, without_echo)
 
     def __exit__(self, *fault: object) -> None:
         if self._wanted:

@@ -11,19 +11,24 @@ Lines between two lines of three quotation marks are one message, whatever they 
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from domain.text import pattern_of
+from domain import errors
+from domain.patterns import pattern_of
+from domain.text import clean_text, make_inert
 
 _COMMAND = pattern_of(r"[/／、]([A-Za-zＡ-Ｚａ-ｚ]{1,20})(?:[\s\u3000]+(.*))?", re.DOTALL)
 _ESCAPED = pattern_of(r"(?:[/／]){2}")
 _HELP = ("help", "?", "/?", "？", "/？", "／?", "／？", "、?", "、？", "帮助")
 _BLOCK_MARK = '"""'
-#: Other names of commands, and what each stands for. Completion and help show the command itself.
+#: Other names of commands, and what each means. Completion and help show the command itself.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "bye": ("exit", ""),
     "quit": ("exit", ""),
@@ -55,7 +60,7 @@ class Typed:
     """What came from the prompt.
 
     ``pasted``: a block of several lines was pasted into it. ``kept``: what was offered was never cleared away.
-    ``block``: it stood between two lines of three quotation marks.
+    ``block``: it was between two lines of three quotation marks.
     """
 
     text: str
@@ -98,14 +103,14 @@ class Farewell:
 Entered = TypedMessage | TypedCommand | Unknown | Farewell
 
 
-def parse(typed: Typed, commands: Mapping[str, Known]) -> Entered:
-    """Tell what was typed.
+def parse_input(typed: Typed, commands: Mapping[str, Known]) -> Entered:
+    """Parse what was typed.
 
-    >>> parse(Typed("、save"), commands)
+    >>> parse_input(Typed("、save"), commands)
     TypedCommand(name='save', argument='')
-    >>> parse(Typed("/usr/bin is a folder"), commands)
+    >>> parse_input(Typed("/usr/bin is a folder"), commands)
     TypedMessage(text='/usr/bin is a folder', attaching=True)
-    >>> parse(Typed("/sav"), commands)
+    >>> parse_input(Typed("/sav"), commands)
     Unknown(typed='/sav', nearest='/save')
     """
     text = typed.text.strip()
@@ -120,21 +125,21 @@ def parse(typed: Typed, commands: Mapping[str, Known]) -> Entered:
     found = _COMMAND.fullmatch(text)
     if not found:
         return TypedMessage(typed.text)
-    return _command(unicodedata.normalize("NFKC", found[1]).lower(), (found[2] or "").strip(), commands)
+    return _parse_command(unicodedata.normalize("NFKC", found[1]).lower(), (found[2] or "").strip(), commands)
 
 
-def _command(name: str, argument: str, commands: Mapping[str, Known]) -> TypedCommand | Unknown:
+def _parse_command(name: str, argument: str, commands: Mapping[str, Known]) -> TypedCommand | Unknown:
     if name in commands:
         return TypedCommand(name, argument)
     meant, first = ALIASES.get(name, ("", ""))
     if meant in commands:
         return TypedCommand(meant, f"{first} {argument}".strip())
-    known = nearest(name, commands)
-    folded = ALIASES.get(known, ("", ""))
-    return Unknown(f"/{name}", f"/{' '.join(folded) if folded[1] else known}")
+    known = nearest_command(name, commands)
+    target = ALIASES.get(known, ("", ""))
+    return Unknown(f"/{name}", f"/{' '.join(target) if target[1] else known}")
 
 
-def nearest(name: str, commands: Mapping[str, Known]) -> str:
+def nearest_command(name: str, commands: Mapping[str, Known]) -> str:
     """The name that resembles this one most, of those that destroy nothing; ``help`` where none does."""
     harmless = [known for known in commands if not commands[known].destructive]
     names = harmless + [other for other in ALIASES if ALIASES[other][0] in harmless]
@@ -155,8 +160,128 @@ def opens_block(text: str) -> bool:
 
 
 def block_of(text: str) -> str | None:
-    """What stands between the marks of a text that is one block; None when it is none."""
+    """The text between the marks of a block; None when it is no block."""
     first, *others = text.strip("\n").split("\n")
     if not is_block_mark(first) or not others or not is_block_mark(others[-1]):
         return None
     return None if any(map(is_block_mark, others[:-1])) else "\n".join(others[:-1])
+
+
+#: Bytes that a file may have.
+MOST = 200_000
+_OFFERED = 200
+_START = r"(?<![A-Za-z0-9._%+\-\\@/])@"
+_MENTION = pattern_of(_START + r'(?:"(?P<quoted>[^"\n]{1,300})"|(?P<bare>[^\s"@]{1,300}))')
+_BEGUN = pattern_of(_START + r'("[^"\n]*|[^\s"@]*)$')
+_ATTACHED = pattern_of(r"^--- .+ ---\n`{3,}\n", re.MULTILINE)
+#: A name that can only be meant as a file's.
+_LIKE_A_PATH = pattern_of(r"[\w./~-]*(?:/[\w.-]+|\w\.[A-Za-z]{1,4})")
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A message with its files: which they are, and which names look like files that are not there."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def with_files(text: str) -> Attached:
+    """The message with the text of each file that it names.
+
+    Raises UsageError when a file is too large, no text, or may not be read.
+    """
+    begun = _ATTACHED.search(text)
+    said, rest = (text[: begun.start()], text[begun.start() :]) if begun else (text, "")
+    files: dict[str, str] = {}
+    missing: list[str] = []
+
+    def named(found: re.Match[str]) -> str:
+        name = _mentioned_file(found)
+        if name is None:
+            missing.extend(_missing_name(found["quoted"] or found["bare"]))
+            return found[0]
+        files.setdefault(name, _read_file(name))
+        return name + ("" if found["quoted"] else found["bare"][len(name) :])
+
+    said = _MENTION.sub(named, said)
+    parts = [said.rstrip() if files else said, *(_fence_file(name, files[name]) for name in files)]
+    return Attached("\n\n".join(parts) + ("\n\n" * bool(files and rest)) + rest, tuple(files), tuple(missing))
+
+
+def _mentioned_file(found: re.Match[str]) -> str | None:
+    """The file that a mention means: as much of it as is the name of one."""
+    if found["quoted"]:
+        return found["quoted"] if _is_file(found["quoted"]) else None
+    bare = found["bare"]
+    ends = [at for at in range(len(bare), 0, -1) if at == len(bare) or not re.match(r"[A-Za-z0-9_/~-]", bare[at])]
+    return next((bare[:at] for at in ends if _is_file(bare[:at])), None)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _missing_name(name: str) -> Iterator[str]:
+    """The name, if nothing else than a file can be meant by it."""
+    found = _LIKE_A_PATH.match(name)
+    if found and not Path(name).expanduser().is_dir():
+        yield found[0]
+
+
+def _read_file(name: str) -> str:
+    try:
+        with Path(name).expanduser().open("rb") as file:
+            content = file.read(MOST + 1)
+    except OSError as fault:
+        raise errors.UsageError("attach.unreadable", name=name, reason=fault.strerror) from fault
+    if len(content) > MOST:
+        raise errors.UsageError("attach.too_large", name=name, most=MOST // 1000)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise errors.UsageError("attach.binary", name=name) from fault
+    if "\0" in text:
+        raise errors.UsageError("attach.binary", name=name)
+    return clean_text(text)
+
+
+def _fence_file(name: str, text: str) -> str:
+    """A file's text under its name, in a fence that nothing in it ends."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"--- {name} ---\n{fence}\n{text.rstrip()}\n{fence}"
+
+
+def begun_path(before: str) -> str | None:
+    """What was typed of a file's name behind an ``@``, up to the cursor; None where none is being typed.
+
+    >>> begun_path("look at @no"), begun_path("write to ann@no")
+    ('no', None)
+    """
+    found = _BEGUN.search(before[-300:])
+    return found[1] if found else None
+
+
+def paths_for(begun: str) -> list[str]:
+    """The files and folders whose names go on from what was typed; with quotation marks where one has spaces."""
+    typed = begun.removeprefix('"')
+    folder, slash, start = typed.rpartition("/")
+    names: list[str] = []
+    with suppress(OSError, RuntimeError), os.scandir(Path(folder + slash or ".").expanduser()) as entries:
+        names = sorted(
+            folder + slash + entry.name + "/" * entry.is_dir()
+            for entry in entries
+            if entry.name.startswith(start) and (start or entry.name[0] != ".")
+        )
+    return [_quote_path(name, begun) for name in names if make_inert(name) == name][:_OFFERED]
+
+
+def _quote_path(name: str, begun: str) -> str:
+    if not begun.startswith('"') and not re.search(r"\s", name):
+        return name
+    return f'"{name}' if name.endswith("/") else f'"{name}"'

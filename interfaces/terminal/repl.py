@@ -1,7 +1,7 @@
 """The chat as a person sees it: the opening, then line after line, a command or a turn, until they
 leave.
 
-The loop itself stands in ``main.py``; here is each of its steps. Promises: what the person typed is
+The loop itself is in ``main.py``; here is each of its steps. Promises: what the person typed is
 offered again when its turn failed; no failure of one turn or one command ends the chat.
 """
 
@@ -15,7 +15,6 @@ from domain import errors
 from domain.errors import Exit
 from domain.events import Notice
 from domain.text import is_blank
-from interfaces.terminal.attaching import with_files
 from interfaces.terminal.command_context import (
     Command,
     CommandContext,
@@ -24,16 +23,17 @@ from interfaces.terminal.command_context import (
     Offer,
     Restart,
     Say,
-    explain,
+    explain_error,
     is_no,
+    note_limit,
+    warn_if_full,
 )
-from interfaces.terminal.context_use import heard_limit, tell_much
-from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse
-from interfaces.terminal.pump import Beat
+from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse_input, with_files
 from interfaces.terminal.reply import ReplyView
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.session_view import show_opening
-from interfaces.terminal.style import Meaning
+from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.work_runner import Tick
 
 
 class Repl:
@@ -52,64 +52,64 @@ class Repl:
         #: The exit code of what failed last; OK while nothing did.
         self.exit = Exit.OK
 
-    def begin_anew(self) -> None:
+    def begin_new_session(self) -> None:
         """Save the present session and go on in a new one."""
-        from interfaces.terminal.commands.ending import begin_anew
+        from interfaces.terminal.commands.conversation_commands import begin_new_session
 
-        begin_anew(self.context)
+        begin_new_session(self.context)
 
-    def open(self) -> None:
-        """Show how the session stands."""
+    def show_opening(self) -> None:
+        """Show the opening of the session."""
         self._put_back(show_opening(self.context, self.context.conversation.open()))
 
-    def read(self) -> Entered | None:
+    def read_input(self) -> Entered | None:
         """The next thing the person wants; None when they leave."""
         offered, self._offered = self._offered, ""
-        typed = self.context.reader.read(offered, selected=self._selected)
-        self.context.aside.typed()
-        self.context.begin()
+        typed = self.context.reader.read_input(offered, selected=self._selected)
+        self.context.aside.note_typed()
+        self.context.begin_work()
         if typed is None:
             return None
         self._again = self._again and typed.kept
-        return parse(typed, self.context.commands)
+        return parse_input(typed, self.context.commands)
 
-    def do(self, entered: Entered) -> bool:
+    def run_input(self, entered: Entered) -> bool:
         """Do what was entered; whether the chat goes on. Whatever fails, it does."""
         again, self._again = self._again, False
         try:
-            following = self._do(entered, again)
+            following = self._dispatch_input(entered, again)
         except errors.OldFriendError as error:
-            self._failed(error)
+            self._report_error(error)
             following = None
         except Exception as fault:  # a fault of ours must not end a conversation
-            self._unexpected(fault)
+            self._report_fault(fault)
             following = None
         if not isinstance(entered, TypedMessage) and following is None:
-            self._gap()
-        return self._follow(following)
+            self._write_gap()
+        return self._follow_up(following)
 
-    def _do(self, entered: Entered, again: bool) -> Next:
+    def _dispatch_input(self, entered: Entered, again: bool) -> Next:
         match entered:
             case TypedCommand(name, argument):
-                return self._command(self.context.commands[name], argument)
+                return self._run_command(self.context.commands[name], argument)
             case Unknown(typed, nearest):
                 self.context.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
             case Farewell(text):
-                answer = self.context.reader.ask(self.context.words.say("prompt.leave_ask") + " ")
+                answer = self.context.reader.ask_question(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
             case TypedMessage(text, attaching) if not is_blank(text):
-                self.turn(text, again=again, attaching=attaching)
+                self.run_turn(text, again=again, attaching=attaching)
         return None
 
-    def _command(self, command: Command, argument: str) -> Next:
+    def _run_command(self, command: Command, argument: str) -> Next:
         if not self.context.interactive and not command.alone:
             raise errors.UsageError("batch.needs_terminal", command=f"/{command.name}")
         return command.run(self.context, argument)
 
-    def _follow(self, following: Next) -> bool:
+    def _follow_up(self, following: Next) -> bool:
         match following:
             case Say(text, again):
-                self.turn(text, again=again)
+                self.run_turn(text, again=again)
             case Offer(text, again):
                 self._offered, self._again, self._selected = text, again, False
             case Leave() | Restart():
@@ -117,16 +117,16 @@ class Repl:
         return self.ending is None
 
     def _put_back(self, text: str, again: bool = False) -> None:
-        """Let this stand at the prompt, to be sent as it is or replaced."""
+        """Put this at the prompt, to be sent as it is or replaced."""
         self._offered, self._again, self._selected = text, again, True
 
-    def turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
-        """Say something to the companion and show the reply; what failed stands at the prompt again."""
+    def run_turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
+        """Say something to the companion and show the reply; a failed message is put back at the prompt."""
         from interfaces.terminal.commands.memory_view import said_anywhere, said_here
 
         context = self.context
-        context.begin()
-        self._gap()
+        context.begin_work()
+        self._write_gap()
         whole = not context.interactive and not context.screen.file.isatty()
         try:
             # Before the turn: a reply that is still being shown may be stored already, and would bear itself out.
@@ -136,31 +136,27 @@ class Repl:
                 said=lambda quotation: said_anywhere(context, quotation, here),
             )  # fmt: skip
             said = self._with_files(text) if attaching else text
-            turn = context.conversation.turn(
-                said, context.stop, stream=self._stream, again=again, watched=not whole
-            )
-            view.show(self._heard(context.pumped(turn)))
-            tell_much(context)
-            self._afterwards()
+            turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again, watched=not whole)
+            view.show_events(self._note_limits(context.run_work(turn)))
+            warn_if_full(context)
+            self._compact_ahead()
         except errors.OldFriendError as error:
-            self._failed(error)
+            self._report_error(error)
             self._put_back(text, again)
         except Exception as fault:  # a fault of ours must not lose what was typed
-            self._unexpected(fault)
+            self._report_fault(fault)
             self._put_back(text, again)
-        self._gap()
+        self._write_gap()
 
-    def _heard(self, events: Iterator[TurnEvent | Beat]) -> Iterator[TurnEvent | Beat]:
+    def _note_limits(self, events: Iterator[TurnEvent | Tick]) -> Iterator[TurnEvent | Tick]:
         """The events of a turn; a server that took only part of a prompt may have said how much it reads."""
         for event in events:
-            if isinstance(event, Notice) and isinstance(
-                fault := event.details.get("error"), errors.ModelError
-            ):
-                heard_limit(self.context, fault)
+            if isinstance(event, Notice) and isinstance(fault := event.details.get("error"), errors.ModelError):
+                note_limit(self.context, fault)
             yield event
 
     def _with_files(self, text: str) -> str:
-        """The message with the files that it names, which are told. Raises UsageError."""
+        """The message with the files that it names, which are listed. Raises UsageError."""
         attached = with_files(text)
         for name in attached.missing:
             self.context.tell("attach.missing", "quiet", name=name)
@@ -168,28 +164,28 @@ class Repl:
             self.context.tell("attach.done", "quiet", names=", ".join(attached.names))
         return attached.text
 
-    def silently(self, text: str, *, attaching: bool = False) -> Replied:
-        """Say something and hand over the reply, showing nothing."""
-        self.context.begin()
+    def reply_silently(self, text: str, *, attaching: bool = False) -> Replied:
+        """Say something and return the reply, showing nothing."""
+        self.context.begin_work()
         said = self._with_files(text) if attaching else text
         turn = self.context.conversation.turn(said, self.context.stop, stream=self._stream)
-        for event in self.context.pumped(turn):
+        for event in self.context.run_work(turn):
             if isinstance(event, Replied):
-                self._afterwards()
+                self._compact_ahead()
                 return event
         raise errors.BadReply("model.no_reply")
 
-    def _afterwards(self) -> None:
+    def _compact_ahead(self) -> None:
         """Older rounds leave the context while the person reads; a script waits for it."""
         if self.context.interactive:
-            self.context.conversation.fold_ahead()
+            self.context.conversation.compact_ahead()
         else:
-            for notice in self.context.conversation.fold_now():
-                self.context.aside.line(self.context.words.notice(notice), "warning")
+            for notice in self.context.conversation.compact_now():
+                self.context.aside.line(self.context.words.describe_notice(notice), "warning")
 
-    def _unexpected(self, fault: Exception) -> None:
+    def _report_fault(self, fault: Exception) -> None:
         """Something that should not happen: the traceback goes to the log, one line to the person."""
-        if is_gone(fault):  # nobody reads any more, so there is nobody to tell
+        if is_gone(fault):  # no one reads any more
             raise fault
         self.context.debug.log.error("unexpected", exc_info=fault)
         self.exit = Exit.FAILED
@@ -197,13 +193,13 @@ class Repl:
         log = self.context.settings.log_dir / "errors.log"
         self.context.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
 
-    def _failed(self, error: errors.OldFriendError) -> None:
-        heard_limit(self.context, error)
+    def _report_error(self, error: errors.OldFriendError) -> None:
+        note_limit(self.context, error)
         self.exit = error.exit_code
         self.context.aside.fresh_line()
         meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"
-        self.context.aside.line(explain(self.context, error), meaning)
+        self.context.aside.line(explain_error(self.context, error), meaning)
 
-    def _gap(self) -> None:
+    def _write_gap(self) -> None:
         if self.context.interactive:
-            self.context.aside.gap()
+            self.context.aside.empty_line()

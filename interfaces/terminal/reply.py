@@ -1,4 +1,4 @@
-"""One reply, from the first sign of thinking to the line that tells what was remembered.
+"""One reply, from the first sign of thinking to the line that says what was remembered.
 
 Words go to the screen of replies; everything else, the sign, reasoning, countdowns, notices, goes
 to the screen beside it. In a chat both are the same screen; with ``-p`` they are stdout and stderr.
@@ -10,22 +10,33 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
-from domain.languages import names_day
-from domain.recollection import Looked, Planned, Recollection, Reflected, SearchStep
-from domain.text import QUOTATION_TAG, day_of, source_of, tells_enough
+from domain.quotations import QUOTATION_TAG, source_of, tells_enough
+from domain.recollection import (
+    RecalledExternal,
+    RecalledMessage,
+    RecalledSummary,
+    Recollection,
+    SearchOutcome,
+    SearchPlan,
+    SearchReview,
+    SearchStep,
+)
+from domain.records import Kind
 from interfaces.messages import Words
-from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
-from interfaces.terminal.pump import Beat
+from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.screen import Screen
+from interfaces.terminal.work_runner import Tick
+from language.calendar import day_of, names_day
 
 #: Seconds of silence after which a quiet sign shows that something is under way.
 PATIENCE = 0.5
 #: Seconds between two writings: fifteen frames a second.
 _FRAME = 1 / 15
-#: The longest text that may still become a tag, so that a splitter never holds back more.
+#: The longest text that may still become a tag, so that a splitter never delays more.
 _LONGEST_TAG = 320
 #: The longest beginning of a line that is waited for behind a quotation.
 _LONGEST_LINE = 120
@@ -40,14 +51,14 @@ def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a reply: the model's own words, or a quotation."""
+    """A part of a reply: the model's own words, or a quotation."""
 
     text: str
     quoted: bool
 
 
 class QuotationSplitter:
-    """Tells quotations from own words while a reply streams; tags never come out, also when split.
+    """Separates quotations from own words while a reply streams; tags never come out, also when split.
 
     >>> splitter = QuotationSplitter()
     >>> splitter.feed("Hi <block") + splitter.feed("quote>old</blockquote> new") + splitter.finish()
@@ -55,32 +66,32 @@ class QuotationSplitter:
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
         self._depth = 0
 
     def feed(self, chunk: str) -> list[Piece]:
-        """The pieces that are certain now; the beginning of a possible tag is held back."""
-        text = self._held + chunk
-        pieces, position = self._split(text)
+        """The pieces that are certain now; the beginning of a possible tag waits."""
+        text = self._pending + chunk
+        pieces, position = self._split_pieces(text)
         cut = self._possible_tag(text, position)
-        self._held = text[cut:]
-        return pieces + self._piece(text[position:cut])
+        self._pending = text[cut:]
+        return pieces + self._make_piece(text[position:cut])
 
     def finish(self) -> list[Piece]:
-        """What was held back and turned out to be no tag."""
-        held, self._held = self._held, ""
-        return self._piece(held)
+        """The pending text, which turned out to be no tag."""
+        rest, self._pending = self._pending, ""
+        return self._make_piece(rest)
 
-    def _split(self, text: str) -> tuple[list[Piece], int]:
+    def _split_pieces(self, text: str) -> tuple[list[Piece], int]:
         pieces: list[Piece] = []
         position = 0
         for tag in QUOTATION_TAG.finditer(text):
-            pieces += self._piece(text[position : tag.start()])
+            pieces += self._make_piece(text[position : tag.start()])
             self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
             position = tag.end()
         return pieces, position
 
-    def _piece(self, text: str) -> list[Piece]:
+    def _make_piece(self, text: str) -> list[Piece]:
         return [Piece(text, self._depth > 0)] if text else []
 
     @staticmethod
@@ -94,7 +105,7 @@ class QuotationSplitter:
 
 
 class QuotedStream:
-    """Feeds a stream of words, with its quotations told apart and dated.
+    """Feeds a stream of words, with its quotations marked and dated.
 
     A day is shown once: the date of a quotation is left out where the words right before or behind it name that day,
     and where the quotation right before has the same. So the words behind it wait for the end of their line.
@@ -103,10 +114,7 @@ class QuotedStream:
     """
 
     def __init__(
-        self,
-        stream: Stream,
-        recollection: Recollection,
-        unknown: Callable[[str], str] = lambda quotation: "",
+        self, stream: Stream, recollection: Recollection, unknown: Callable[[str], str] = lambda quotation: ""
     ) -> None:
         self._stream = stream
         self._recollection = recollection
@@ -120,27 +128,27 @@ class QuotedStream:
 
     def feed(self, text: str) -> None:
         """The next piece of the reply."""
-        self._pieces(self._splitter.feed(text))
+        self._feed_pieces(self._splitter.feed(text))
 
     def finish(self) -> None:
         """The reply has ended."""
-        self._pieces(self._splitter.finish())
-        self._unquote()
+        self._feed_pieces(self._splitter.finish())
+        self._end_quote()
         self._write_note()
         self._stream.finish()
 
-    def _pieces(self, pieces: Iterable[Piece]) -> None:
+    def _feed_pieces(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
             if piece.quoted:
-                self._quote(piece.text)
+                self._begin_quote(piece.text)
             else:
-                self._unquote()
+                self._end_quote()
                 self._own_words(piece.text)
 
-    def _quote(self, text: str) -> None:
+    def _begin_quote(self, text: str) -> None:
         if self._quotation is None:
             self._write_note()
-            self._stream.quote()
+            self._stream.begin_quotation()
             self._quotation = []
         self._quotation.append(text)
         self._stream.feed(text)
@@ -153,7 +161,7 @@ class QuotedStream:
         elif "\n" in self._between.strip("\n ") or len(self._between) > _LONGEST_LINE:
             self._write_note()
 
-    def _unquote(self) -> None:
+    def _end_quote(self) -> None:
         """The quotation has ended; its note waits for the words behind it."""
         if self._quotation is None:
             return
@@ -161,7 +169,7 @@ class QuotedStream:
         memory = source_of(quotation, self._recollection)
         day = memory.timestamp[:10] if memory else ""
         repeated = bool(day) and (
-            _names(self._between, day) or (day == self._day_before and not self._between.strip())
+            _names_the_day(self._between, day) or (day == self._day_before and not self._between.strip())
         )
         self._note = "" if repeated else day or self._unknown(quotation)
         self._day_before, self._between = day, ""
@@ -171,13 +179,13 @@ class QuotedStream:
         if self._note is None:
             return
         note, self._note = self._note, None
-        named = note == self._day_before and _names(self._between[:_LONGEST_LINE], note)
-        self._stream.unquote("" if named else note)
+        named = note == self._day_before and _names_the_day(self._between[:_LONGEST_LINE], note)
+        self._stream.end_quotation("" if named else note)
         if self._between:
             self._stream.feed(self._between)
 
 
-def _names(words: str, timestamp: str) -> bool:
+def _names_the_day(words: str, timestamp: str) -> bool:
     """Whether these words name this day."""
     day = day_of(timestamp)
     return day is not None and names_day(words, day)
@@ -193,9 +201,9 @@ def show_text(screen: Screen, text: str, *, quiet: bool = False) -> None:
 class ReplyView:
     """Shows the events of one turn, or of an answer from memory, as they come.
 
-    ``moment`` tells seconds that only go forward.
+    ``moment`` is a monotonic clock in seconds.
     ``whole``: nothing of a reply is written before it is known to be one, for readers that are programs.
-    ``said`` tells whether anything that is stored holds a quotation; one that nothing holds is marked.
+    ``said``: whether anything stored holds a quotation; one that nothing holds is marked.
     """
 
     def __init__(
@@ -214,7 +222,7 @@ class ReplyView:
         self._moment = moment
         self._whole = whole
         self._said = said
-        self._began = self._heard = self._wrote = moment()
+        self._began = self._last_event = self._wrote = moment()
         self._recollection = Recollection()
         self._quoted: QuotedStream | None = None
         self._waiting = ""
@@ -224,26 +232,26 @@ class ReplyView:
         self._notices: list[Notice] = []
         self.replied: Replied | MemoryAnswer | None = None
 
-    def show(self, events: Iterable[TurnEvent | AskEvent | Beat]) -> None:
+    def show_events(self, events: Iterable[TurnEvent | AskEvent | Tick]) -> None:
         """Show a whole turn; its errors pass through, after what was shown has been ended properly."""
         try:
             for event in events:
-                self._event(event)
+                self._show_event(event)
         finally:
-            self._end()
+            self._end_reply()
         if self.replied:
-            self._after(self.replied.reply)
+            self._show_footer(self.replied.reply)
 
-    def _event(self, event: TurnEvent | AskEvent | Beat) -> None:
+    def _show_event(self, event: TurnEvent | AskEvent | Tick) -> None:
         match event:
             case TextDelta(text):
-                self._text(text)
+                self._add_text(text)
             case ReasoningDelta(text):
-                self._reason(text)
+                self._add_reasoning(text)
             case Retrying():
-                self._retry(event)
-            case Beat():
-                self._beat()
+                self._show_retry(event)
+            case Tick():
+                self._draw_tick()
             case Recalled(recollection):
                 self._recollection = recollection
             case Notice():
@@ -251,31 +259,31 @@ class ReplyView:
                 self._show_notices()
             case Replied() | MemoryAnswer():
                 self.replied = event
-            case Planned() | Looked() | Reflected():
-                self._step(event)
+            case SearchPlan() | SearchOutcome() | SearchReview():
+                self._show_step(event)
 
-    def _text(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self._quoted is None:
             self._end_reasoning()
             self._retry_at = None
             self._quoted = QuotedStream(stream_for(self._screen), self._recollection, self._note_unknown)
         self._waiting += text
-        self._heard = self._moment()
-        if self._heard - self._wrote >= _FRAME:
-            self._write()
+        self._last_event = self._moment()
+        if self._last_event - self._wrote >= _FRAME:
+            self._write_waiting()
 
-    def _step(self, step: SearchStep) -> None:
+    def _show_step(self, step: SearchStep) -> None:
         """A step of a search goes by on a quiet row, for whoever watches."""
         if self._aside.file.isatty():
             self._aside.one_row(step_line(self._words, step), "quiet")
 
     def _note_unknown(self, quotation: str) -> str:
-        """A quiet mark where the companion quotes what nobody said."""
+        """A quiet mark where the companion quotes what no one said."""
         if not tells_enough(quotation) or self._said(quotation):
             return ""
         return self._words.say("turn.not_in_memory")
 
-    def _write(self) -> None:
+    def _write_waiting(self) -> None:
         if self._whole and not self.replied:
             return
         if self._quoted and self._waiting:
@@ -284,30 +292,28 @@ class ReplyView:
             self._quoted.feed(waiting)
             self._wrote = self._moment()
 
-    def _beat(self) -> None:
-        self._write()
+    def _draw_tick(self) -> None:
+        self._write_waiting()
         now = self._moment()
         if self._retry_at is not None and now < self._retry_at:
-            self._sign("turn.retry_countdown", seconds=math.ceil(self._retry_at - now))
+            self._show_sign("turn.retry_countdown", seconds=math.ceil(self._retry_at - now))
         elif self._reasoning and self._quoted is None:
-            self._aside.status(self._reasoning_line())
-        elif now - self._heard >= PATIENCE:
-            self._sign("turn.thinking", seconds=int(now - self._began))
+            self._aside.show_status(self._reasoning_line())
+        elif now - self._last_event >= PATIENCE:
+            self._show_sign("turn.thinking", seconds=int(now - self._began))
 
-    def _sign(self, key: str, **details: object) -> None:
-        self._aside.status(self._words.say(key, **details))
+    def _show_sign(self, key: str, **details: object) -> None:
+        self._aside.show_status(self._words.say(key, **details))
 
-    def _reason(self, text: str) -> None:
+    def _add_reasoning(self, text: str) -> None:
         self._reasoning += text
-        self._heard = self._moment()
-        if self._heard - self._wrote >= _FRAME:
-            self._aside.status(self._reasoning_line())
-            self._wrote = self._heard
+        self._last_event = self._moment()
+        if self._last_event - self._wrote >= _FRAME:
+            self._aside.show_status(self._reasoning_line())
+            self._wrote = self._last_event
 
     def _reasoning_line(self) -> str:
-        return self._words.say(
-            "turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[-160:]
-        )
+        return self._words.say("turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[-160:])
 
     def _end_reasoning(self) -> None:
         """The reasoning stays behind as one dim line."""
@@ -318,41 +324,41 @@ class ReplyView:
             self._aside.one_row(first, "quiet")
         self._reasoning = ""
 
-    def _retry(self, retrying: Retrying) -> None:
+    def _show_retry(self, retrying: Retrying) -> None:
         self._retry_at = self._moment() + retrying.seconds
-        error = self._words.error(retrying.error)
+        error = self._words.describe_error(retrying.error)
         again = self._words.say(
-            "turn.retry", seconds=math.ceil(retrying.seconds), attempt=retrying.attempt, of=retrying.of
+            "turn.retry", seconds=math.ceil(retrying.seconds), attempt=retrying.attempt, of=retrying.tries
         )
         self._aside.line(again if error == self._failed else f"{error} {again}", "quiet")
         self._failed = error
 
     def _show_notices(self) -> None:
-        """Notices wait while a reply is under way, so that none stands inside of it."""
+        """Notices wait while a reply is under way, so that none is shown inside it."""
         if self._quoted is None:
             for notice in self._notices:
-                self._notice(notice)
+                self._show_notice(notice)
             self._notices = []
 
-    def _notice(self, notice: Notice) -> None:
-        if notice.key == "plea.heard":
+    def _show_notice(self, notice: Notice) -> None:
+        if notice.key == "forget_request.detected":
             rounds = notice.details.get("rounds")
             many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
             matter = notice.details.get("matter")
-            key = "plea.heard_of" if matter else "plea.heard"
+            key = "forget_request.detected_of" if matter else "forget_request.detected"
             self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
         else:
-            self._aside.line(self._words.notice(notice), "warning")
+            self._aside.line(self._words.describe_notice(notice), "warning")
 
-    def _end(self) -> None:
-        self._write()
+    def _end_reply(self) -> None:
+        self._write_waiting()
         if self._quoted:
             self._quoted.finish()
             self._quoted = None
         self._aside.clear_status()
         self._show_notices()
 
-    def _after(self, reply: Reply | None) -> None:
+    def _show_footer(self, reply: Reply | None) -> None:
         """The quiet lines under a reply: how it ended, what it remembered. Without one, that there is none to give."""
         if reply is None:
             self._screen.line(self._words.say("ask.unknown"))
@@ -372,7 +378,7 @@ def counts_of(recollection: Recollection) -> dict[str, int]:
     hits = sum(turn.hit for turn in recollection.turns)
     chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
     said = {"summary": len(recollection.summaries), "turn": hits}
-    others = {"other": len(recollection.others)}
+    others = {"other": len(recollection.external)}
     return {**chapters, "fact": len(recollection.facts), **said, **others}
 
 
@@ -380,22 +386,52 @@ def counted_line(words: Words, counts: Mapping[str, int]) -> str:
     """So much, on one line."""
     some = [words.count(thing, count) for thing, count in counts.items() if count]
     *before, last = some or [words.count("turn", 0)]
-    told = [words.say("why.comma").join(before)] if before else []
-    return words.say("turn.recalled", what=words.say("turn.and").join([*told, last]))
+    names = [words.say("why.comma").join(before)] if before else []
+    return words.say("turn.recalled", what=words.say("turn.and").join([*names, last]))
 
 
 def step_line(words: Words, step: SearchStep) -> str:
     """A step of a search, on one line."""
     match step:
-        case Planned(_, queries):
+        case SearchPlan(_, queries):
             return words.say("step.planned", queries=" · ".join(queries))
-        case Looked(found, new):
+        case SearchOutcome(found, new):
             return words.say("step.looked", turns=words.count("turn", found), new=new)
-        case Reflected(enough=True):
+        case SearchReview(enough=True):
             return words.say("step.enough")
-        case Reflected(_, missing, ()):
+        case SearchReview(_, missing, ()):
             return words.say("step.nowhere", missing=" · ".join(missing) or "…")
-        case Reflected(_, missing, queries):
-            return words.say(
-                "step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries)
-            )
+        case SearchReview(_, missing, queries):
+            return words.say("step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries))
+
+
+def recalled_values(recollection: Recollection) -> list[dict[str, object]]:
+    """What was recalled, as plain values."""
+    entries: list[dict[str, object]] = [
+        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
+        for one in recollection.chapters
+    ]
+    entries += [_memory_values(memory, "summary") for memory in recollection.summaries]
+    entries += [
+        {**_memory_values(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
+    ]
+    entries += [
+        {**_memory_values(other, "other"), "source": other.source, "place": other.place}
+        for other in recollection.external
+    ]
+    return entries + [
+        {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
+        for fact in recollection.facts
+    ]
+
+
+def _memory_values(
+    memory: RecalledMessage | RecalledSummary | RecalledExternal, kind: Kind | Literal["other"]
+) -> dict[str, object]:
+    return {
+        "id": memory.text_id,
+        "type": kind,
+        "session": None if isinstance(memory, RecalledExternal) else memory.session_id,
+        "score": memory.why.score,
+        "text": memory.text,
+    }

@@ -1,4 +1,4 @@
-"""How a session is shown: what stands before the first prompt, rounds of earlier, times and pauses in words.
+"""How a session is shown: the opening before the first prompt, earlier rounds, times and pauses in words.
 
 Rounds of earlier are drawn by the renderer that draws live replies.
 """
@@ -11,15 +11,16 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from conversation import LARGE_GAP, Opening
-from domain.facts import News
-from domain.records import Round, Turn
-from domain.text import date_of, in_zone
+from domain.facts import SessionChanges
+from domain.records import Message, Round, Session
+from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import cells_of
+from interfaces.terminal.styled_text import cells_of
+from language.calendar import date_of, in_zone
 
 _STEPS = (
     ("year", timedelta(days=365)),
@@ -27,50 +28,46 @@ _STEPS = (
     ("day", timedelta(days=1)),
     ("hour", timedelta(hours=1)),
 )
-_UNIT = {
-    "year": timedelta(days=365),
-    "month": timedelta(days=30),
-    "day": timedelta(days=1),
-    "hour": timedelta(hours=1),
-}
+_UNIT = {"year": timedelta(days=365), "month": timedelta(days=30), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 #: From which hour on each part of a day is.
 _PARTS_OF_DAY = ((0, "night"), (5, "morning"), (12, "afternoon"), (18, "evening"))
 #: A day of the week is named while it can only be the last one of that name.
 _DAYS_OF_WEEK = 7
+_TITLE = 60
+#: What may come before the words of a summary's first line.
+_MARKUP = "#*->_ \t"
 
 
 def show_opening(context: CommandContext, opening: Opening) -> str:
-    """Show how the session stands. Returns what is to stand at the prompt: a message that got no reply."""
-    context.aside.one_row(_headline(context, opening), "title")
+    """Show the opening. Returns the text to put at the prompt: a message that got no reply."""
+    context.aside.one_row(_format_headline(context, opening), "title")
     show_session(context)
-    if context.conversation.llm.describe().standin:
-        context.tell("open.standin", "quiet")
+    if context.conversation.llm.describe().demo:
+        context.tell("open.demo", "quiet")
     if context.conversation.incognito:
         context.tell("open.incognito", "warning")
-    others = context.memory.others
+    others = context.memory.external
     for notice in (*context.settings.notices, *(others.take_notices() if others else ())):
-        context.aside.line(context.words.notice(notice), "warning")
+        context.aside.line(context.words.describe_notice(notice), "warning")
     if opening.keeping:
         context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))
     if opening.news:
-        context.aside.one_row(
-            context.words.say("opening.news", news=news_line(context.words, opening.news)), "quiet"
-        )
+        context.aside.one_row(context.words.say("opening.news", news=news_line(context.words, opening.news)), "quiet")
     context.aside.line()
     if opening.resumed:
-        _earlier(context, opening)
-    return _in_flight(context, opening)
+        _show_earlier(context, opening)
+    return _show_in_flight(context, opening)
 
 
 def show_session(context: CommandContext) -> None:
     """The present session's id and when it began, on one quiet line."""
     session = context.conversation.session
-    began = local(session.start_timestamp)
+    began = format_local(session.start_timestamp)
     context.aside.one_row(context.words.say("open.session", id=session.session_id, began=began), "quiet")
 
 
-def _headline(context: CommandContext, opening: Opening) -> str:
+def _format_headline(context: CommandContext, opening: Opening) -> str:
     """Who is there, when both last spoke, and how much is remembered, on one line."""
     say = context.words.say
     spoken = opening.last_spoken
@@ -79,30 +76,28 @@ def _headline(context: CommandContext, opening: Opening) -> str:
         "open.line",
         companion=context.conversation.companion(context.words.language),
         spoken=say("open.spoken", when=when) if when else say("open.never"),
-        kept=_kept(context, opening),
+        kept=_format_kept(context, opening),
     )
 
 
-def _kept(context: CommandContext, opening: Opening) -> str:
+def _format_kept(context: CommandContext, opening: Opening) -> str:
     """How much is remembered: evenings, where all of it was said in the evening, else conversations."""
     if not opening.rounds_kept:
         return context.words.say("open.kept_nothing")
-    ends = [moment(each.end_timestamp) for each in context.memory.sessions.recent(None) if each.end_timestamp]
-    ends += [moment(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
+    ends = [local_time(each.end_timestamp) for each in context.memory.sessions.recent(None) if each.end_timestamp]
+    ends += [local_time(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
     evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"
     return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
 
 
-def news_line(words: Words, news: News) -> str:
+def news_line(words: Words, news: SessionChanges) -> str:
     """What changed in what is known: "2 new, 1 changed"."""
-    told = [("new", news.new), ("changed", news.changed), ("ended", news.ended)]
-    return words.say("why.comma").join(
-        words.say(f"news.{name}", count=count) for name, count in told if count
-    )
+    counts = [("new", news.new), ("changed", news.changed), ("ended", news.ended)]
+    return words.say("why.comma").join(words.say(f"news.{name}", count=count) for name, count in counts if count)
 
 
-def _earlier(context: CommandContext, opening: Opening) -> None:
+def _show_earlier(context: CommandContext, opening: Opening) -> None:
     """The last rounds, at most one screen and a half."""
     rows = shutil.get_terminal_size().lines
     shown = last_that_fit(opening.rounds, context.aside.width, rows * 3 // 2 - 4)
@@ -112,11 +107,11 @@ def _earlier(context: CommandContext, opening: Opening) -> None:
         context.aside.line()
     show_rounds(context.aside, context.words, shown)
     if opening.gap:
-        context.aside.line(pause(context.words, opening.gap), "quiet")
+        context.aside.line(format_pause(context.words, opening.gap), "quiet")
         context.aside.line()
 
 
-def _in_flight(context: CommandContext, opening: Opening) -> str:
+def _show_in_flight(context: CommandContext, opening: Opening) -> str:
     if opening.in_flight is None or opening.in_flight.session_id != opening.session.session_id:
         return ""
     if opening.in_flight.partial:
@@ -131,8 +126,8 @@ def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet:
     """Show rounds, oldest first, with the time where there was a long pause."""
     before: str | None = None
     for spoken in rounds:
-        if before is not None and (gap := between(before, spoken.user.timestamp)) >= LARGE_GAP:
-            screen.line(f"{pause(words, gap)} · {local(spoken.user.timestamp)}", "quiet")
+        if before is not None and (gap := time_between(before, spoken.user.timestamp)) >= LARGE_GAP:
+            screen.line(f"{format_pause(words, gap)} · {format_local(spoken.user.timestamp)}", "quiet")
             screen.line()
         before = spoken.assistant.timestamp
         show_person(screen, spoken.user.words)
@@ -143,12 +138,12 @@ def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet:
         screen.line()
 
 
-def show_turns(screen: Screen, words: Words, turns: Sequence[Turn]) -> None:
+def show_turns(screen: Screen, words: Words, turns: Sequence[Message]) -> None:
     """Show turns one by one, each by its speaker, with the time where there was a long pause: a talk of people."""
     before: str | None = None
     for turn in turns:
-        if before is not None and (gap := between(before, turn.timestamp)) >= LARGE_GAP:
-            screen.line(f"{pause(words, gap)} · {local(turn.timestamp)}", "quiet")
+        if before is not None and (gap := time_between(before, turn.timestamp)) >= LARGE_GAP:
+            screen.line(f"{format_pause(words, gap)} · {format_local(turn.timestamp)}", "quiet")
         before = turn.timestamp
         if turn.role == "user":
             show_person(screen, turn.words)
@@ -159,7 +154,7 @@ def show_turns(screen: Screen, words: Words, turns: Sequence[Turn]) -> None:
 
 
 def show_person(screen: Screen, text: str) -> None:
-    """What the person said, as it stood at the prompt: its line breaks and numbers kept."""
+    """What the person said, as it was at the prompt: its line breaks and numbers kept."""
     first, *others = text.split("\n")
     screen.line(PROMPT + first, "quiet")
     for line in others:
@@ -170,13 +165,13 @@ def last_that_fit(rounds: Sequence[Round], width: int, rows: int) -> Sequence[Ro
     """As many of the last rounds as fill this many rows, at least one."""
     left = rows
     for at in range(len(rounds) - 1, -1, -1):
-        left -= _rows(rounds[at].user.words, width) + _rows(rounds[at].assistant.words, width) + 2
+        left -= _count_rows(rounds[at].user.words, width) + _count_rows(rounds[at].assistant.words, width) + 2
         if left < 0:
             return rounds[min(at + 1, len(rounds) - 1) :]
     return rounds
 
 
-def _rows(text: str, width: int) -> int:
+def _count_rows(text: str, width: int) -> int:
     return sum(1 + cells_of(line) // max(1, width) for line in text.split("\n"))
 
 
@@ -192,7 +187,7 @@ def part_of_day(when: datetime) -> str:
 
 def spoken_when(words: Words, then: str, now: datetime) -> str:
     """When that was, as one says it, in days of the calendar here: "yesterday evening", "on Sunday"."""
-    then_here = moment(then)
+    then_here = local_time(then)
     days = (in_zone(now).date() - then_here.date()).days
     if days < 0:
         return words.say("when.date", date=then_here.date())
@@ -203,18 +198,18 @@ def spoken_when(words: Words, then: str, now: datetime) -> str:
     return words.say("when.days", days=words.count("day", days))
 
 
-def moment(timestamp: str) -> datetime:
+def local_time(timestamp: str) -> datetime:
     """A stored time, as the clock here shows it."""
     return in_zone(datetime.fromisoformat(timestamp))
 
 
-def local(timestamp: str) -> str:
+def format_local(timestamp: str) -> str:
     """A stored time, here.
 
-    >>> local("2026-03-01T10:00:00+00:00")[:4]
+    >>> format_local("2026-03-01T10:00:00+00:00")[:4]
     '2026'
     """
-    return date_of(moment(timestamp).isoformat())
+    return date_of(local_time(timestamp).isoformat())
 
 
 def day_here(when: str) -> str:
@@ -223,10 +218,10 @@ def day_here(when: str) -> str:
     >>> day_here("2026-03"), day_here("2026-03-01T10:00:00+00:00")[:7]
     ('2026-03', '2026-03')
     """
-    return local(when)[:10] if "T" in when else when
+    return format_local(when)[:10] if "T" in when else when
 
 
-def pause(words: Words, gap: timedelta) -> str:
+def format_pause(words: Words, gap: timedelta) -> str:
     """How long a pause was: "3 days later"."""
     for name, least in _STEPS:
         if gap >= least:
@@ -234,6 +229,29 @@ def pause(words: Words, gap: timedelta) -> str:
     return words.say("open.gap", gap=words.count("hour", 0))
 
 
-def between(earlier: str, later: str) -> timedelta:
+def time_between(earlier: str, later: str) -> timedelta:
     """From one stored time to another."""
     return datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+
+
+def session_row(context: CommandContext, session: Session) -> str:
+    """Day, length and title of a session."""
+    rounds = context.memory.messages.rounds(session.session_id)
+    alone = 0 if rounds else len(context.memory.messages.of_session(session.session_id))
+    began = local_time(rounds[0].user.timestamp if rounds else session.start_timestamp)
+    return context.words.say(
+        "sessions.row",
+        day=f"{began.date()} {context.words.say(f'day.{began.weekday()}')}",
+        rounds=context.words.count("message", alone) if alone else context.words.count("round", len(rounds)),
+        title=title_of(context, session),
+    )
+
+
+def title_of(context: CommandContext, session: Session) -> str:
+    """What a session was about: how its summary begins, or its first message; never what is hidden."""
+    if summary := context.memory.summaries.of(session.session_id):
+        lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
+        return one_line(next((line for line in lines if line), ""), _TITLE)
+    said = [turn for turn in context.memory.messages.of_session(session.session_id) if turn.role == "user"]
+    first = next((turn.words for turn in said if not turn.hidden), "")
+    return one_line(first, _TITLE) if first else context.words.say("sessions.hidden") if said else "–"

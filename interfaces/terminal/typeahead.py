@@ -16,7 +16,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TextIO
 
-from domain.text import clean, is_blank, pattern_of
+from domain.patterns import pattern_of
+from domain.text import clean_text, is_blank
 from interfaces.terminal.parsing import opens_block
 
 #: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
@@ -25,7 +26,7 @@ _NEW_LINE = pattern_of("|".join(map(re.escape, ("\x1b\r", *NEW_LINE_SEQUENCES)))
 _PASTE = pattern_of(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)", re.DOTALL)
 #: Escape sequences of arrows and function keys; then a lone escape with its letter.
 _SEQUENCES = pattern_of(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
-#: What is kept at the most, in bytes.
+#: Bytes that are kept at the most.
 _MOST = 1_000_000
 _ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"
 _MARK_PASTES, _LEAVE_PASTES = "\x1b[?2004h", "\x1b[?2004l"
@@ -35,22 +36,22 @@ _MARK_PASTES, _LEAVE_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 class Ahead:
     """One line that was typed ahead.
 
-    ``pasted``: it holds a block that was pasted. ``entered``: Enter ended it, so it may be sent. ``held``: Enter
-    ended it, but the person is to see it first.
+    ``pasted``: it holds a block that was pasted. ``entered``: Enter ended it, so it may be sent. ``entered_earlier``:
+    Enter ended it, but the person is to see it first.
     """
 
     text: str
     pasted: bool = False
     entered: bool = False
-    held: bool = False
+    entered_earlier: bool = False
 
 
 class TypeAhead:
-    """Holds a terminal quiet and collects what is typed into it.
+    """Keeps a terminal quiet and collects what is typed into it.
 
     >>> with TypeAhead(0) as ahead:
-    ...     ahead.watch()
-    ...     text = ahead.take()
+    ...     ahead.take_keys()
+    ...     lines = ahead.take_lines()
     """
 
     def __init__(self, descriptor: int, terminal: TextIO | None = None) -> None:
@@ -62,20 +63,20 @@ class TypeAhead:
 
     def __enter__(self) -> TypeAhead:
         self._before = termios.tcgetattr(self._descriptor)
-        self._quieten()
+        self._make_quiet()
         return self
 
     def __exit__(self, *fault: object) -> None:
-        self._give_back()
+        self._restore_terminal()
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def lend_terminal(self) -> Iterator[None]:
         """The terminal as it was before, for another program."""
-        self._give_back()
+        self._restore_terminal()
         try:
             yield
         finally:
-            self._quieten()
+            self._make_quiet()
 
     def mark_pastes(self) -> None:
         """Ask the terminal to mark pastes; a line editor that ends takes this mode away."""
@@ -87,35 +88,35 @@ class TypeAhead:
                 self._terminal.write(mode)
                 self._terminal.flush()
 
-    def _quieten(self) -> None:
+    def _make_quiet(self) -> None:
         quiet = termios.tcgetattr(self._descriptor)
-        quiet[0] &= ~termios.ICRNL  # else Enter could not be told from Ctrl-J
+        quiet[0] &= ~termios.ICRNL  # else Enter and Ctrl-J would look alike
         quiet[3] = (quiet[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG | termios.NOFLSH
         quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
 
-    def _give_back(self) -> None:
+    def _restore_terminal(self) -> None:
         self._ask_for(_LEAVE_PASTES)
         if self._before is not None:
             with suppress(termios.error):  # the terminal may be gone
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
-    def watch(self) -> None:
+    def take_keys(self) -> None:
         """Take in what was typed since the last look; never waits.
 
-        A program that was stopped with Ctrl-Z comes back to a terminal that echoes again; it is made quiet anew.
+        A program that was stopped with Ctrl-Z comes back to a terminal that echoes again; it is made quiet again.
         """
         if termios.tcgetattr(self._descriptor)[3] & termios.ECHO:
-            self._quieten()
+            self._make_quiet()
         while select.select([self._descriptor], [], [], 0)[0]:
             part = os.read(self._descriptor, 4096)
             if not part:
                 return
             self._bytes = (self._bytes + part)[:_MOST]
 
-    def take(self) -> list[Ahead]:
-        """The lines that were typed up to now; they are handed over once."""
-        self.watch()
+    def take_lines(self) -> list[Ahead]:
+        """The lines that were typed up to now; they are returned once."""
+        self.take_keys()
         return self.take_watched()
 
     def take_watched(self) -> list[Ahead]:
@@ -125,7 +126,7 @@ class TypeAhead:
 
 
 def lines_typed(typed: str) -> list[Ahead]:
-    """The lines that these keys come to: Enter ends one, erasing keys erase in it, keys that move do nothing.
+    """The lines that these keys make: Enter ends one, erasing keys erase in it, keys that move do nothing.
 
     Enter inside a block that three quotation marks opened begins a new line of it, as at the prompt.
 
@@ -138,19 +139,19 @@ def lines_typed(typed: str) -> list[Ahead]:
         if part == "\r" and opens_block(kept) and not pasted:
             kept += "\n"
         elif part == "\r":
-            found.append(Ahead(_finished(kept), pasted, entered=True))
+            found.append(Ahead(_finish_line(kept), pasted, entered=True))
             kept, pasted = "", False
         elif block := _PASTE.fullmatch(part):
             text = block[1].replace("\r\n", "\n").replace("\r", "\n")
             kept, pasted = kept + text, pasted or "\n" in text
         else:
-            kept = edited(part, kept)
-    found.append(Ahead(_finished(kept), pasted))
+            kept = apply_keys(part, kept)
+    found.append(Ahead(_finish_line(kept), pasted))
     return [line for line in found if not is_blank(line.text)]
 
 
-def edited(typed: str, before: str = "") -> str:
-    """The text that plain keys come to behind what stands there already."""
+def apply_keys(typed: str, before: str = "") -> str:
+    """The text after plain keys are typed behind the given one."""
     kept = list(before)
     for key in _SEQUENCES.sub("", typed):
         if key in _ERASE:
@@ -164,5 +165,5 @@ def edited(typed: str, before: str = "") -> str:
     return "".join(kept)
 
 
-def _finished(text: str) -> str:
-    return clean(text).strip("\n")
+def _finish_line(text: str) -> str:
+    return clean_text(text).strip("\n")

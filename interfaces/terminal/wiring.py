@@ -1,7 +1,7 @@
-"""Wires the chat to its streams: which screen and which reader fit them; and loads meanwhile what is needed later.
+"""Wires the chat to its streams, with the screen and the reader that fit them.
 
-The way to the first prompt is short because little is loaded on it. Whatever is not needed for it is imported where it
-is first used, and loaded behind the prompt, while nobody waits for it.
+Little is loaded before the first prompt: whatever it does not need is imported at first use, and loaded in a thread
+once the prompt is drawn.
 """
 
 from __future__ import annotations
@@ -10,23 +10,33 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
-from conversation import Conversation
+from conversation import Conversation, TurnSteps
+from domain import errors
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
-from interfaces.messages import Words, choose
+from interfaces.messages import Words, choose_language
+from interfaces.socket.chat_server import ChatMemoryServer
+from interfaces.socket.protocol import request_release
+from interfaces.terminal import history_file
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
 from interfaces.terminal.line_source import PlainReader, Reader
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
+from jobs.maintenance import session_to_open
 from llm import Llm
+from memory import Memory
+
+if TYPE_CHECKING:
+    from people import Scrub
 
 #: What a turn or a command needs and the first prompt does not: our own rooms, then libraries, in the order of a turn.
 BEHIND_THE_PROMPT = (
@@ -34,6 +44,14 @@ BEHIND_THE_PROMPT = (
     "Stemmer", "numpy", "openai", "openai.resources.chat.completions", "rich.text", "rich.table",
     "pyarrow", "lancedb",
 )  # fmt: skip
+
+
+#: Seconds that a memory server has to release the memory.
+RELEASE_SECONDS = 10.0
+#: Memory servers that may each open the memory before a person does.
+_MOST_SERVERS = 5
+#: Seconds that leaving waits for vectors in the making; the rest is made at the next start.
+_SETTLE = 2.0
 
 
 @dataclass(frozen=True)
@@ -46,12 +64,12 @@ class Streams:
     environment: Mapping[str, str]
 
     @property
-    def alone(self) -> bool:
-        """Whether nobody sits at a keyboard."""
+    def is_unattended(self) -> bool:
+        """Whether no one sits at a keyboard."""
         return not self.stdin.isatty()
 
 
-def steady(stream: TextIO) -> TextIO:
+def make_steady(stream: TextIO) -> TextIO:
     """The stream, so that no character it cannot show ever stops the program."""
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
@@ -60,51 +78,107 @@ def steady(stream: TextIO) -> TextIO:
 
 def words_for(settings: Settings | None, environment: Mapping[str, str]) -> Words:
     """The messages in the language of the settings, or of the locale while there are none."""
-    return Words(choose(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
+    return Words(choose_language(settings.language if settings else environment.get("LANGUAGE", "auto"), environment))
+
+
+@dataclass(frozen=True)
+class Program:
+    """One run of the program: its settings and command line, its streams, and what is injected everywhere."""
+
+    settings: Settings
+    options: Options
+    streams: Streams
+    debug: DebugLog
+    wishes: Wishes
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+    version: str
+
+    @property
+    def words(self) -> Words:
+        """The messages in the language of the settings."""
+        return words_for(self.settings, self.streams.environment)
+
+    def make_screen(self, stream: TextIO) -> Screen:
+        """A screen on one of the streams."""
+        stream = make_steady(stream)
+        return Screen(stream, plain=wants_plain(stream, self.streams.environment, self.options.plain))
+
+    def make_llm(self, settings: Settings | None = None) -> Llm:
+        """The models that the settings name, or other settings that are tried."""
+        return Llm(settings or self.settings, self.debug.log, clock=self.clock)
+
+    def scrubbers(self, folder: Path) -> list[Scrub]:
+        """What removes an erased text from the history of the prompt and from the logs."""
+        return [
+            lambda gone: history_file.scrub_history(folder / "history", gone.texts),
+            lambda gone: self.debug.remove_files(gone.are_in),
+        ]
+
+    def open_memory(self, llm: Llm) -> Memory:
+        """The memory in the data directory; a memory server releases it. Raises StorageError."""
+        opened = partial(
+            Memory, self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
+            also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
+            external=self.settings.external_memories,
+        )  # fmt: skip
+        for _ in range(_MOST_SERVERS):
+            try:
+                return opened()
+            except errors.DataInUse:  # the next program may be quicker than this one
+                if not request_release(self.settings.data_dir, RELEASE_SECONDS):
+                    raise
+        return opened()
 
 
 @contextmanager
-def wired(
-    conversation: Conversation,
-    debug: DebugLog,
-    options: Options,
-    streams: Streams,
-    wishes: Wishes,
-    *,
-    clock: Callable[[], datetime],
-    connect: Callable[[Settings], Llm],
-    warm: Callable[[], None],
-    version: str,
-) -> Iterator[Repl]:
+def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemoryServer]]:
+    """The conversation to go on with, and the memory server for other programs of this machine."""
+    settings, log = program.settings, program.debug.log
+    with closing(program.make_llm()) as llm:
+        memory = program.open_memory(llm)
+        try:
+            session, resumed = session_to_open(memory, settings, program.clock())
+            conversation = Conversation(
+                TurnSteps(settings, memory, llm, log, program.clock), session,
+                new_id=program.new_id, resumed=resumed, incognito=program.options.incognito,
+            )  # fmt: skip
+            server = ChatMemoryServer(conversation, program.words, program.new_id)
+            with closing(server):
+                yield conversation, server
+            conversation.close()
+        finally:
+            memory.close(settle=_SETTLE)
+
+
+@contextmanager
+def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], None]) -> Iterator[Repl]:
     """The chat for a person, or a script, at these streams; the terminal is given back as it was.
 
-    ``connect`` makes models for ``/setup``; ``warm`` is called when the first prompt stands.
+    ``warm`` is called when the first prompt is drawn.
     """
-    settings = conversation.settings
-    stdout, stderr = steady(streams.stdout), steady(streams.stderr)
-    screen = Screen(stdout, plain=wants_plain(stdout, streams.environment, options.plain))
-    by_hand = not streams.alone and all(given is None for given in (options.say, options.ask, options.batch))
-    aside = screen
-    if not by_hand or not stdout.isatty():
-        aside = Screen(stderr, plain=wants_plain(stderr, streams.environment, options.plain))
+    options, streams, wishes = program.options, program.streams, program.wishes
+    screen = program.make_screen(streams.stdout)
+    by_hand = not streams.is_unattended and all(given is None for given in (options.say, options.ask, options.batch))
+    aside = screen if by_hand and streams.stdout.isatty() else program.make_screen(streams.stderr)
     context = CommandContext(
-        settings,
+        program.settings,
         conversation,
-        debug,
+        program.debug,
         screen,
         aside,
-        words_for(settings, streams.environment),
-        reader=_Nobody(),
+        program.words,
+        reader=_NoReader(),
         wishes=wishes,
-        table=_commands,
-        clock=clock,
-        connect=connect,
+        table=_load_commands,
+        clock=program.clock,
+        connect=program.make_llm,
         interactive=by_hand,
-        version=version,
+        version=program.version,
         environment=streams.environment,
     )
     with ExitStack() as open_things:
-        if by_hand and _editable(streams, options):
+        if by_hand and _is_editable(streams, options):
             _give_editor_line(context, streams, wishes, warm, open_things)
         elif by_hand:
             warm()
@@ -114,7 +188,7 @@ def wired(
         yield Repl(context, stream=options.stream)
 
 
-def _editable(streams: Streams, options: Options) -> bool:
+def _is_editable(streams: Streams, options: Options) -> bool:
     """Whether a line editor can and may draw here. NO_COLOR takes its colours, not its keys."""
     environment = streams.environment
     plain = options.plain or environment.get("ACCESSIBLE", "0") not in ("", "0")
@@ -122,59 +196,50 @@ def _editable(streams: Streams, options: Options) -> bool:
 
 
 def _give_editor_line(
-    context: CommandContext,
-    streams: Streams,
-    wishes: Wishes,
-    warm: Callable[[], None],
-    open_things: ExitStack,
+    context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
-    from interfaces.terminal.prompt_sources import PromptHistory
-    from interfaces.terminal.prompting import EditorLine
+    from interfaces.terminal.keys import PromptHistory
+    from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
     from interfaces.terminal.typeahead import TypeAhead
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
     history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
-    context.forget_typed = history.forget
-    line = EditorLine(
-        streams.stdin,
-        streams.stdout,
-        history,
-        ahead,
-        wishes,
-        colour=not streams.environment.get("NO_COLOR"),
-        choices=partial(_choices, context),
+    context.forget_typed = history.forget_text
+    prompt = PromptHooks(
+        choices=partial(_load_choices, context),
         hint=lambda: context.tell("prompt.leave_hint", "quiet"),
         last_message=partial(_last_said, context),
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
     )
-    context.reader = line
+    output = Terminal(streams.stdin, streams.stdout, colour=not streams.environment.get("NO_COLOR"))
+    context.reader = EditorLine(output, history, ahead, wishes, prompt)
 
 
-def _commands() -> Mapping[str, Command]:
+def _load_commands() -> Mapping[str, Command]:
     from interfaces.terminal.commands.command_table import BY_NAME
 
     return BY_NAME
 
 
-def _choices(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
+def _load_choices(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
     from interfaces.terminal.commands.command_table import choices_for
 
     return choices_for(context, words)
 
 
 def _last_said(context: CommandContext) -> str:
-    from interfaces.terminal.commands.talk import last_said
+    from interfaces.terminal.commands.conversation_commands import last_said
 
     return last_said(context)
 
 
-def warmer(
+def make_warmer(
     log: logging.Logger, names: Sequence[str] = BEHIND_THE_PROMPT, then: Callable[[], None] = lambda: None
 ) -> Callable[[], None]:
-    """What begins loading these modules in a thread of its own, then does ``then``.
+    """A function that loads these modules in a thread, then calls ``then``.
 
-    What fails here is written into the log and is not this thread's trouble: whoever needs it will say so.
+    Failures are only logged: whoever needs the module reports them.
     """
 
     def load() -> None:
@@ -191,18 +256,18 @@ def warmer(
     return lambda: threading.Thread(target=load, name="warming", daemon=True).start()
 
 
-class _Nobody(Reader):
-    """Nobody is there to type or to answer."""
+class _NoReader(Reader):
+    """No one is there to type or to answer."""
 
-    def read(self, prefill: str = "", *, selected: bool = False) -> None:
+    def read_input(self, prefill: str = "", *, selected: bool = False) -> None:
         """Nothing."""
 
-    def ask(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
+    def ask_question(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
         """No answer."""
 
-    def watch(self) -> None:
+    def watch_typing(self) -> None:
         """Nothing is typed."""
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_terminal(self) -> AbstractContextManager[None]:
         """There is no terminal."""
         return nullcontext()

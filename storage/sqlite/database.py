@@ -16,19 +16,34 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from domain import errors
-from domain.files import make_private, put_in_place, read_start, write_file
+from domain.files import make_private, make_private_folder, put_in_place, read_start, write_file
+from domain.patterns import pattern_of
+from storage.engine import Commit, Follows
 from storage.sqlite import digests, schema
 
 #: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
 _HEADER = 100
-#: Stands for a list that is passed as one value: ``WHERE text_id IN {EACH}``. An empty list finds nothing.
-EACH = "(SELECT value FROM json_each(?))"
+#: So many results are remembered until the next write, none of more rows than this.
+_MOST_READ, _MOST_ROWS = 256, 256
+#: Views, and tables that triggers write.
+_NEVER_KEPT = pattern_of(r"\b(?:node|conversation_memories|stored_message|row_digest|changed_row)\b")
+_WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
+#: Tables with whose rows no others go.
+_ALONE = (
+    "in_flight",
+    "step",
+    "undoable_save",
+    "pending",
+    "embedding",
+    "meta",
+    "visit",
+    "archived_memory",
+    "job",
+    "pin",
+)
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,
@@ -41,16 +56,6 @@ _KINDS: dict[int, type[errors.StorageError]] = {
 }
 
 Row = sqlite3.Row
-#: What else than rows follows a change: vectors are made or dropped, the files of the personas are written.
-Follows = Literal["vectors", "personas"]
-
-
-@dataclass
-class Commit:
-    """What one transaction did that others follow: texts that left every index, and what is to be looked at."""
-
-    removed: list[str] = field(default_factory=list)
-    follows: set[Follows] = field(default_factory=set)
 
 
 @contextmanager
@@ -63,11 +68,6 @@ def as_ours(path: Path) -> Iterator[None]:
         raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
 
 
-def instant(timestamp: str) -> float:
-    """A timestamp as the number that it is ordered by: seconds since 1970."""
-    return datetime.fromisoformat(timestamp).timestamp()
-
-
 class Transaction:
     """One transaction that is under way; a write inside a write is part of the outer one."""
 
@@ -76,7 +76,7 @@ class Transaction:
         self.commit = Commit()
 
     def do(self, sql: str, *values: object) -> None:
-        """Run one statement whose rows nobody needs."""
+        """Run one statement whose rows no one needs."""
         self._database.execute("write", sql, values)
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
@@ -120,23 +120,27 @@ class Database:
         self._lock = threading.RLock()
         self._open: Transaction | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        #: Whether the memory has its salt.
+        self._salted = False
+        #: What was read from tables that were not written since: most of a turn asks the same again.
+        self._read: dict[tuple[str, tuple[object, ...]], list[Row]] = {}
         if path is None:
-            self._connection = self._connect(self.path)
-            self._prepare()
-            schema.create(self._connection)
+            self._connection = self._open_connection(self.path)
+            self._prepare_file()
+            schema.create_schema(self._connection)
             return
         if born := not path.exists():
-            self._create()
+            self._create_file()
         self._refuse_cut()
         make_private(path)
-        self._connection = self._connect(path)
+        self._connection = self._open_connection(path)
         try:
             with as_ours(self.path):
                 if not born:
                     schema.refuse_unknown(self._connection, self.path)
-                self._prepare()
+                self._prepare_file()
                 if not born:
-                    schema.mend(self._connection)
+                    schema.repair_schema(self._connection)
                     self._digest_what_waits()
             self._refuse_cut()
         except BaseException:
@@ -147,7 +151,24 @@ class Database:
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
-        return self.execute("read", sql, values)
+        passed = _as_passed(values)
+        with self._lock:
+            if (found := self._read.get((sql, passed))) is not None:
+                return list(found)
+            rows = self._execute_retrying("read", sql, passed)
+            if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not _NEVER_KEPT.search(sql):
+                self._read[sql, passed] = rows
+            return list(rows)
+
+    def _drop_cached(self, sql: str) -> None:
+        """Let go of what was read from the table that a statement writes; where others follow it, of everything."""
+        written = _WRITTEN.match(sql)
+        if written is None or (sql.startswith("DELETE") and written[1] not in _ALONE):
+            self._read.clear()
+            return
+        stem = written[1].removesuffix("_words")
+        for one in [one for one in self._read if stem in one[0]]:
+            del self._read[one]
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -164,6 +185,7 @@ class Database:
                 self.digest_changes()
                 self._connection.execute("COMMIT")
             except BaseException:
+                self._read.clear()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
@@ -175,7 +197,10 @@ class Database:
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
-        digests.digest_changes(self._connection, schema.text_columns(), lambda sql: self._rows(sql, ()))
+        if not self._salted:
+            self._read.clear()  # the salt is made below, past what drops results that were read
+        digests.digest_changes(self._connection, salted=self._salted)
+        self._salted = self._salted or bool(self._connection.execute(digests.SALT).fetchone())
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
@@ -196,11 +221,16 @@ class Database:
             tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
     def execute(self, act: str, sql: str, values: Sequence[object]) -> list[Row]:
-        """Run one statement with its values; a list among them stands for ``EACH``."""
-        passed = tuple(json.dumps(value) if isinstance(value, list) else value for value in values)
+        """Run one statement with its values; a list fills ``EACH``."""
+        with self._lock:
+            if act == "write":
+                self._drop_cached(sql)
+            return self._execute_retrying(act, sql, _as_passed(values))
+
+    def _execute_retrying(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
         with self._lock, as_ours(self.path):
-            rows = self._rows(sql, passed)
-            self._trace(act, sql, passed, rows)
+            rows = self._fetch_rows(sql, passed)
+            self._log_statement(act, sql, passed, rows)
             return rows
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
@@ -209,27 +239,28 @@ class Database:
         if not passed:
             return
         with self._lock, as_ours(self.path):
+            self._drop_cached(sql)
             self._connection.executemany(sql, passed)
             for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
-                self._trace("write", sql, values, [])
+                self._log_statement("write", sql, values, [])
 
-    def _rows(self, sql: str, values: Sequence[object]) -> list[Row]:
-        """Rows as they are; only where a text is no UTF-8, U+FFFD stands for what cannot be read."""
+    def _fetch_rows(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Rows as they are; only where a text is no UTF-8, U+FFFD replaces what cannot be read."""
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.OperationalError as fault:
             if "decode to UTF-8" not in str(fault):
                 raise
-        self._connection.text_factory = _lenient
+        self._connection.text_factory = _decode_leniently
         try:
             return self._connection.execute(sql, values).fetchall()
         finally:
             self._connection.text_factory = str
 
-    def _trace(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
+    def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
-            found = "" if act == "write" else f"\n  -> {[_shown(row) for row in rows]}"
-            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _shown(values), found)
+            found = "" if act == "write" else f"\n  -> {[_printable_values(row) for row in rows]}"
+            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable_values(values), found)
 
     # -- the file ------------------------------------------------------------------------------------------------
 
@@ -244,9 +275,7 @@ class Database:
         with self._lock:
             try:
                 for table in ("turn", "summary", "fact"):  # looks at the index of words and changes nothing
-                    self._connection.execute(
-                        f"INSERT INTO {table}_words ({table}_words) VALUES ('integrity-check')"
-                    )
+                    self._connection.execute(f"INSERT INTO {table}_words ({table}_words) VALUES ('integrity-check')")
                 found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
                 broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()
                 dates = schema.bad_dates(self._connection)
@@ -255,12 +284,12 @@ class Database:
         keys = [f"foreign key: {tuple(row)}" for row in broken]
         return [*(line for line in found if line != "ok"), *keys, *(f"date: {column}" for column in dates)]
 
-    def differing(self) -> list[str]:
+    def altered_rows(self) -> list[str]:
         """The rows whose texts are not those that were stored, as TABLE KEY."""
         with self._lock, as_ours(self.path):
-            self._connection.text_factory = _lenient
+            self._connection.text_factory = _decode_leniently
             try:
-                return list(digests.differing(self._connection, schema.text_columns()))
+                return list(digests.find_altered_rows(self._connection, schema.text_columns()))
             finally:
                 self._connection.text_factory = str
 
@@ -269,13 +298,14 @@ class Database:
         with self._lock:
             self._connection.close()
 
-    def _connect(self, path: Path) -> sqlite3.Connection:
+    def _open_connection(self, path: Path) -> sqlite3.Connection:
         with as_ours(self.path):
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             connection.row_factory = sqlite3.Row
+            digests.register_functions(connection)
             return connection
 
-    def _prepare(self) -> None:
+    def _prepare_file(self) -> None:
         run = self._connection.execute
         # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
         # searches files after an erasure. Another program that looks into it then takes the log away under us.
@@ -293,16 +323,16 @@ class Database:
             with self.write():
                 pass
 
-    def _create(self) -> None:
+    def _create_file(self) -> None:
         """A new database gets its name only when it is whole, so that an empty file is never one of ours.
 
-        It is synced once, before that: until then nobody counts on it.
+        It is synced once, before that: until then no one counts on it.
         """
         born = self.path.with_name(f".{self.path.name}.new")
         born.unlink(missing_ok=True)
         make_private(born)
         with as_ours(self.path):
-            written = schema.newborn()
+            written = schema.empty_database()
         write_file(born, written)
         put_in_place(born, self.path)
 
@@ -311,21 +341,82 @@ class Database:
         header = read_start(self.path, _HEADER)
         pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
         whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
-        if self._unfinished():
+        if self._has_journal():
             return
         if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
             raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
 
-    def _unfinished(self) -> bool:
+    def _has_journal(self) -> bool:
         """Whether a journal of an interrupted write lies beside: SQLite repairs the file from it at the first read."""
         beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
         return any(path.exists() and path.stat().st_size for path in beside)
 
 
-def _lenient(text: bytes) -> str:
+def _as_passed(values: Sequence[object]) -> tuple[object, ...]:
+    return tuple(json.dumps(value) if isinstance(value, list) else value for value in values)
+
+
+def _decode_leniently(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _shown(values: Iterable[object]) -> tuple[object, ...]:
+def _printable_values(values: Iterable[object]) -> tuple[object, ...]:
     """Values as a person can read them: of a vector only its size."""
     return tuple(f"<{len(value)} bytes>" if isinstance(value, bytes) else value for value in values)
+
+
+#: Runs one statement inside a transaction and returns its rows.
+Run = Callable[..., list[Row]]
+
+
+class TwoConnections:
+    """The database of one file, laid down from a script where it is new. Raises StorageError."""
+
+    def __init__(self, path: Path, script: str) -> None:
+        """``script`` is the name of a file beside this one; its statements do nothing where they were run before."""
+        self.path = path
+        self._writing, self._reading = threading.RLock(), threading.Lock()
+        make_private_folder(path.parent)
+        make_private(path)
+        with as_ours(path):
+            self._writer, self._reader = _connect(path), _connect(path)
+            self._writer.executescript(Path(__file__).with_name(script).read_text(encoding="utf-8"))
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """All rows of one query, as of the last commit."""
+        with self._reading, as_ours(self.path):
+            return self._reader.execute(sql, values).fetchall()
+
+    @contextmanager
+    def write(self) -> Iterator[Run]:
+        """One transaction; any exception takes all of it back. A thread that waits here sees what came before it."""
+        with self._writing, as_ours(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def turn_to_write(self) -> Iterator[None]:
+        """Wait until no one else writes; what is written inside is written at once."""
+        with self._writing:
+            yield
+
+    def close(self) -> None:
+        """Close the connections; safe to call twice."""
+        with self._writing, self._reading:
+            self._writer.close()
+            self._reader.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA journal_mode=TRUNCATE")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA secure_delete=ON")
+    return connection

@@ -1,7 +1,7 @@
 """Digests: of the texts of every row, and of every message that was ever stored. Made when a transaction ends.
 
 By the digest of a row a bit that changed on the disk is noticed. Triggers queue each row whose texts are written,
-whoever writes them, so a row whose texts do not fit its digest was changed by nobody.
+whoever writes them, so a row whose texts do not fit its digest was changed by no one.
 
 By the digests of a message an import recognises it, also once it is erased. Each message has two: of what was said by
 whom when, under whatever id it comes; and of what was said under which id, since an export may tell a time otherwise.
@@ -14,9 +14,8 @@ import hashlib
 import secrets
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from domain.records import PREFIX
 
@@ -35,7 +34,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "line_evidence": ("seq",),
     "job": ("kind", "key"),
     "import_source": ("number",),
-    "held_round": ("number",),
+    "client_round": ("number",),
     "in_flight": ("session_id",),
     "step": ("kind", "key", "step"),
     "undoable_save": ("session_id",),
@@ -48,20 +47,23 @@ TRIGGER = "digest_"
 _DIGEST = 16
 
 
-#: A row of a table by the key that stands in another one.
+#: A row of a table by the key in another one.
 _WAITS = "EXISTS (SELECT 1 FROM changed_row q WHERE q.name = '{0}' AND q.key = {1})"
 
-#: In ``meta``, from the first message on.
-_SALT = "salt"
-#: Reads it.
-SALT = f"SELECT value FROM meta WHERE key = '{_SALT}'"
+#: Reads the salt of a memory.
+SALT = "SELECT value FROM meta WHERE key = 'salt'"
+#: Made with the first message.
+_MAKE_SALT = (
+    "INSERT INTO meta (key, value) SELECT 'salt', ? WHERE EXISTS"
+    " (SELECT 1 FROM changed_row WHERE name = 'conversation') ON CONFLICT (key) DO NOTHING"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------
 
 
-def triggers(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def trigger_scripts(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The scripts of the triggers that queue rows, by name, for tables with these columns of text."""
     return {
         name: script
@@ -73,7 +75,7 @@ def triggers(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _triggers_of(table: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     new, old = (
-        f"INSERT INTO changed_row (name, key) VALUES ('{table}', {_key(table, row)}) ON CONFLICT DO NOTHING;"
+        f"INSERT INTO changed_row (name, key) VALUES ('{table}', {_key_expression(table, row)}) ON CONFLICT DO NOTHING;"
         for row in ("NEW", "OLD")
     )
     for what, when, queued in (
@@ -83,61 +85,74 @@ def _triggers_of(table: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     ):
         name = f"{TRIGGER}{table}_{what}"
         yield name, f"CREATE TRIGGER {name} AFTER {when} ON {table} BEGIN {queued} END"
+    yield f"{TRIGGER}{table}", _trigger_that_digests(table, texts)
 
 
-def digest_changes(
-    connection: sqlite3.Connection, columns: Mapping[str, Sequence[str]], read: Callable[..., Sequence[Any]]
-) -> None:
-    """Make the digests of the rows that wait for one, inside the open transaction. ``read`` reads rows."""
-    changed = [str(row[0]) for row in read("SELECT DISTINCT name FROM changed_row")]
-    if "conversation" in changed:
-        _remember_messages(connection, read)
-    for table in changed:
-        texts = ", ".join(f"t.{name}" for name in columns[table])
-        queued = f"FROM changed_row q LEFT JOIN {table} t ON {_same(table, 'q.key')} WHERE q.name = '{table}'"
-        rows = read(f"SELECT q.key, t.{KEYS[table][0]} IS NOT NULL, {texts} {queued}")
-        connection.executemany(
-            "INSERT INTO row_digest (name, key, digest) VALUES (?, ?, ?) ON CONFLICT (name, key)"
-            " DO UPDATE SET digest = excluded.digest",
-            [(table, key, _digest(key, values)) for key, there, *values in rows if there],
-        )
-        connection.executemany(
-            "DELETE FROM row_digest WHERE name = ? AND key = ?",
-            [(table, row[0]) for row in rows if not row[1]],
-        )
-    if changed:
-        connection.execute("DELETE FROM changed_row")
+def _trigger_that_digests(table: str, texts: Sequence[str]) -> str:
+    """A row that waits no more gets its digest. Texts are passed as their bytes, since some may be no UTF-8."""
+    made = f"text_digest(OLD.key, {', '.join(f'CAST(t.{name} AS BLOB)' for name in texts)})"
+    there = f"FROM {table} t WHERE {_key_condition(table, 'OLD.key')}"
+    steps = [
+        "DELETE FROM row_digest WHERE name = OLD.name AND key = OLD.key",
+        f"INSERT INTO row_digest (name, key, digest) SELECT OLD.name, OLD.key, {made} {there}",
+    ]
+    if table == "conversation":
+        remembered = "INSERT INTO stored_message (digest, turn) SELECT {0}, t.seq " + there + " ON CONFLICT DO NOTHING"
+        said = "said_digest(({0}), t.role, CAST(t.speaker AS BLOB), t.timestamp, CAST(t.text AS BLOB))"
+        under_id = "id_digest(({0}), t.role, CAST(t.text_id AS BLOB), CAST(t.text AS BLOB))"
+        steps += [remembered.format(made.format(SALT)) for made in (said, under_id)]
+    steps_in_order = " ".join(f"{step};" for step in steps)
+    return (
+        f"CREATE TRIGGER {TRIGGER}{table} AFTER DELETE ON changed_row WHEN OLD.name = '{table}'"
+        f" BEGIN {steps_in_order} END"
+    )
 
 
-def differing(connection: sqlite3.Connection, columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def register_functions(connection: sqlite3.Connection) -> None:
+    """Let the statements of a connection make digests."""
+    connection.create_function(
+        "text_digest", -1, lambda key, *texts: _digest_row(key, [*map(_read_text, texts)]), deterministic=True
+    )
+    connection.create_function("said_digest", 5, _said_digest_of, deterministic=True)
+    connection.create_function("id_digest", 4, _id_digest_of, deterministic=True)
+
+
+def digest_changes(connection: sqlite3.Connection, *, salted: bool) -> None:
+    """Make the digests of the rows that wait for one, and of the messages among them, inside the open transaction."""
+    if not salted:
+        connection.execute(_MAKE_SALT, (secrets.token_hex(16),))
+    connection.execute("DELETE FROM changed_row")
+
+
+def find_altered_rows(connection: sqlite3.Connection, columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The rows whose texts are not those that were stored, as TABLE KEY; also rows that were never stored, or are gone.
 
     A row that another program wrote, and that waits for its digest, is none of them.
     """
     for table, texts in columns.items():
-        own = _key(table, "+t")
+        own = _key_expression(table, "+t")
         rows = connection.execute(
             f"SELECT {own}, d.digest, {', '.join(f't.{name}' for name in texts)} FROM {table} t LEFT JOIN row_digest d"
             f" ON d.name = '{table}' AND d.key = {own} WHERE NOT {_WAITS.format(table, own)}"
         )
         for key, digest, *values in rows:
-            if digest != _digest(key, values):
+            if digest != _digest_row(key, values):
                 yield f"{table} {key}"
         lost = connection.execute(
             f"SELECT d.key FROM row_digest d WHERE d.name = '{table}' AND NOT {_WAITS.format(table, 'd.key')}"
-            f" AND NOT EXISTS (SELECT 1 FROM {table} t WHERE {_same(table, 'd.key')})"
+            f" AND NOT EXISTS (SELECT 1 FROM {table} t WHERE {_key_condition(table, 'd.key')})"
         )
         for (key,) in lost:
             yield f"{table} {key}"
 
 
-def _key(table: str, row: str) -> str:
+def _key_expression(table: str, row: str) -> str:
     """What tells a row apart, as one value. A sign before the name of the row takes the kind of its column away."""
     names = [f"{row}.{name}" for name in KEYS[table]]
     return names[0] if len(names) == 1 else f"json_array({', '.join(names)})"
 
 
-def _same(table: str, key: str) -> str:
+def _key_condition(table: str, key: str) -> str:
     """The condition that holds for the row ``t`` of a table that has this key."""
     names = KEYS[table]
     if len(names) == 1:
@@ -145,7 +160,7 @@ def _same(table: str, key: str) -> str:
     return " AND ".join(f"t.{name} = json_extract({key}, '$[{at}]')" for at, name in enumerate(names))
 
 
-def _digest(key: object, values: Sequence[object]) -> str:
+def _digest_row(key: object, values: Sequence[object]) -> str:
     written = repr((key, *values)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(written).hexdigest()[:_DIGEST]
 
@@ -154,49 +169,42 @@ def _digest(key: object, values: Sequence[object]) -> str:
 
 
 def said_digest(salt: str, role: str, speaker: str, timestamp: str, words: str) -> str:
-    """Of what was said by whom in which second; without a zone as it is written, and "" where nobody knows when."""
+    """Of what was said by whom in which second; without a zone as it is written, and "" where no one knows when."""
     when = datetime.fromisoformat(timestamp) if timestamp else None
     aware = when and when.replace(tzinfo=when.tzinfo or UTC)
     second = str((aware - _EPOCH) // timedelta(seconds=1)) if aware else ""
-    return _salted(salt, role, speaker, second, _normal(words))
+    return _new_salt(salt, role, speaker, second, _normalise_words(words))
 
 
 def id_digest(salt: str, role: str, text_id: str, words: str) -> str:
     """Of what was said under which id."""
-    return _salted(salt, role, text_id, _normal(words))
+    return _new_salt(salt, role, text_id, _normalise_words(words))
 
 
-def _remember_messages(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) -> None:
-    """Store the digests of the messages that were written, or put in other words, inside the open transaction."""
-    rows = read(
-        "SELECT c.seq, c.role, c.speaker, c.text_id, c.timestamp, c.text FROM changed_row q"
-        " JOIN conversation c ON c.seq = q.key WHERE q.name = 'conversation'"
-    )
-    if not rows:
-        return
-    salt = _salt(connection, read)
-    found = []
-    for seq, role, speaker, text_id, timestamp, text in rows:
-        words = text.removeprefix(PREFIX[role])
-        found.append((said_digest(salt, role, speaker, timestamp, words), seq))
-        found.append((id_digest(salt, role, text_id, words), seq))
-    connection.executemany(
-        "INSERT INTO stored_message (digest, turn) VALUES (?, ?) ON CONFLICT DO NOTHING", found
-    )
+def _row_digest_of(key: object, *texts: bytes | None) -> str:
+    return _digest_row(key, [_read_text(one) for one in texts])
 
 
-def _salt(connection: sqlite3.Connection, read: Callable[..., Sequence[Any]]) -> str:
-    """The salt of a memory, made with its first message."""
-    for row in read(SALT):
-        return str(row[0])
-    salt = secrets.token_hex(16)
-    connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SALT, salt))
-    return salt
+def _said_digest_of(salt: str, role: str, speaker: bytes, timestamp: str, text: bytes) -> str:
+    return said_digest(salt, role, str(_read_text(speaker)), timestamp, _message_words(role, text))
 
 
-def _normal(words: str) -> str:
+def _id_digest_of(salt: str, role: str, text_id: bytes, text: bytes) -> str:
+    return id_digest(salt, role, str(_read_text(text_id)), _message_words(role, text))
+
+
+def _message_words(role: str, text: bytes) -> str:
+    return str(_read_text(text)).removeprefix(PREFIX[role])  # type: ignore[index]
+
+
+def _read_text(value: bytes | None) -> str | None:
+    """A text as it is read, with U+FFFD for what is no UTF-8."""
+    return None if value is None else value.decode("utf-8", "replace")
+
+
+def _normalise_words(words: str) -> str:
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
-def _salted(*parts: str) -> str:
+def _new_salt(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

@@ -4,7 +4,7 @@ The file is never opened as a database, since even a reader of SQLite takes a lo
 bytes are read, twice over while its owner writes, and opened in memory.
 
 Promises: no lock is taken and no byte written; what is half written is never taken for whole; what its person asked to
-have forgotten, and what the stand-in said, is not read.
+have forgotten, and what the demo model said, is not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from domain import errors
 from domain.records import PREFIX
-from storage.others.other_texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, OtherText, SourceTexts, stamp
+from storage.external.texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, ExternalText, SourceTexts, parse_timestamp
 from storage.sqlite.schema import APPLICATION_ID
 
 #: How often a file that is being written is read again, and seconds between.
@@ -40,28 +40,28 @@ def read_memory(path: Path, sleep: Callable[[float], object] = time.sleep) -> So
     """The newest turns of a memory, oldest first. Raises StorageError ``others.busy``, ``others.broken``."""
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
-            connection.deserialize(_settled(path, sleep))
-            return _turns(connection)
+            connection.deserialize(_read_between_writes(path, sleep))
+            return _read_messages(connection)
         except sqlite3.Error as fault:
             raise errors.StorageError("others.broken", reason=str(fault)) from fault
 
 
-def _settled(path: Path, sleep: Callable[[float], object]) -> bytearray:
+def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytearray:
     """The bytes of a database between two writes of its owner."""
     if path.stat().st_size > LARGEST_COPY:
         raise errors.StorageError("others.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
-        before = _state(path)
-        content = _content(path)
-        if before is not None and before == _state(path):
+        before = _file_state(path)
+        content = _read_bytes(path)
+        if before is not None and before == _file_state(path):
             content[_JOURNAL_KIND] = _PLAIN
             return content
         sleep(_PAUSE)
     raise errors.StorageError("others.busy")
 
 
-def _content(path: Path) -> bytearray:
-    """All bytes of a file, held once."""
+def _read_bytes(path: Path) -> bytearray:
+    """All bytes of a file, in one buffer."""
     content = bytearray(path.stat().st_size)
     with path.open("rb", buffering=0) as file:
         read = file.readinto(content)
@@ -69,7 +69,7 @@ def _content(path: Path) -> bytearray:
     return content
 
 
-def _state(path: Path) -> tuple[int, int, bytes] | None:
+def _file_state(path: Path) -> tuple[int, int, bytes] | None:
     """What changes with every write; None while one is under way, or its log is not yet taken over."""
     for end in ("-journal", "-wal"):
         beside = path.with_name(path.name + end)
@@ -81,17 +81,17 @@ def _state(path: Path) -> tuple[int, int, bytes] | None:
     return now.st_size, now.st_mtime_ns, header
 
 
-def _turns(connection: sqlite3.Connection) -> SourceTexts:
+def _read_messages(connection: sqlite3.Connection) -> SourceTexts:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(conversation)")}
-    told = " AND ".join(f"NOT {name}" for name in ("withheld", "standin") if name in columns) or "1"
-    (count,) = connection.execute(f"SELECT count(*) FROM conversation WHERE {told}").fetchone()
+    visible = " AND ".join(f"NOT {name}" for name in ("hidden", "demo") if name in columns) or "1"
+    (count,) = connection.execute(f"SELECT count(*) FROM conversation WHERE {visible}").fetchone()
     newest = (
         "SELECT session_id, timestamp, role, substr(text, 1, ?) FROM conversation"
-        f" WHERE {told} ORDER BY seq DESC LIMIT ?"
+        f" WHERE {visible} ORDER BY seq DESC LIMIT ?"
     )
     rows = connection.execute(newest, (LONGEST_TEXT, MOST_TEXTS)).fetchall()[::-1]
     texts = [
-        OtherText(session, "", stamp(when), text.removeprefix(PREFIX[role]), role)
+        ExternalText(session, "", parse_timestamp(when), text.removeprefix(PREFIX[role]), role)
         for session, when, role, text in rows
     ]
     return SourceTexts(texts, count - len(rows))

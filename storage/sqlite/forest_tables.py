@@ -60,7 +60,7 @@ def write_forest(path: Path, forest: Forest) -> None:
 
 def _write_units(connection: sqlite3.Connection, forest: Forest) -> None:
     units = "INSERT INTO memory_units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    connection.executemany(units, (_values(unit) for unit in forest.units))
+    connection.executemany(units, (_row_values(unit) for unit in forest.units))
     edges = "INSERT INTO mu_hierarchy_edges VALUES (?, ?)"
     connection.executemany(edges, ((one.id, one.parent_id) for one in forest.units if one.parent_id))
     sequence = "INSERT INTO mu_sequence_edges VALUES (?, ?, ?)"
@@ -68,19 +68,19 @@ def _write_units(connection: sqlite3.Connection, forest: Forest) -> None:
     connection.executemany(sequence, beside)
 
 
-def _values(unit: MemoryUnit) -> tuple[object, ...]:
-    told = json.dumps(dict(unit.metadata), ensure_ascii=False)
+def _row_values(unit: MemoryUnit) -> tuple[object, ...]:
+    metadata = json.dumps(dict(unit.metadata), ensure_ascii=False)
     counted = (unit.last_visit, unit.visit_count, int(unit.never_delete), unit.rank)
-    return (unit.id, unit.content, *_times(unit), unit.source, told, *counted)
+    return (unit.id, unit.content, *_time_bounds(unit), unit.source, metadata, *counted)
 
 
 def _write_groups(connection: sqlite3.Connection, forest: Forest) -> None:
     life = forest.life
     for session in forest.sessions:
-        connection.execute("INSERT INTO session_memories VALUES (?, ?, ?)", (session.id, *_times(session)))
+        connection.execute("INSERT INTO session_memories VALUES (?, ?, ?)", (session.id, *_time_bounds(session)))
     connection.execute(
         "INSERT INTO long_term_memories VALUES (?, ?, ?, ?, ?, ?)",
-        (life.id, life.chatbot_id, life.visit_count, life.last_session_id, *_times(life)),
+        (life.id, life.chatbot_id, life.visit_count, life.last_session_id, *_time_bounds(life)),
     )
     within = [(unit_id, one.id) for one in forest.sessions for unit_id in one.memory_unit_ids]
     above = [(one.id, life.id) for one in forest.units if one.group_id == life.id]
@@ -95,7 +95,7 @@ def _write_groups(connection: sqlite3.Connection, forest: Forest) -> None:
         connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", pairs)
 
 
-def _times(one: MemoryUnit | SessionMemory | LongTermMemory) -> tuple[str | None, str | None]:
+def _time_bounds(one: MemoryUnit | SessionMemory | LongTermMemory) -> tuple[str | None, str | None]:
     """When it begins and ends."""
     begins, ends = one.creation_time, one.end_time
     return begins.isoformat() if begins else None, ends.isoformat() if ends else None

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from domain import errors
-from domain.text import pattern_of
+from domain.patterns import pattern_of
 from storage.sqlite import digests
 
 #: "OFRD" in SQLite's application_id: tells our database from anybody else's.
@@ -37,30 +37,30 @@ _TEXT_COLUMN = pattern_of(r"^    (\w+) TEXT", re.MULTILINE)
 Scripts = dict[tuple[str, str], str]
 
 
-def statements() -> list[str]:
+def schema_statements() -> list[str]:
     """The statements of ``schema.sql``, one by one."""
-    found, held = [], ""
+    found, pending = [], ""
     for line in Path(__file__).with_name("schema.sql").read_text(encoding="utf-8").splitlines():
         if line.startswith("--") or not line.strip():
             continue
-        held += line + "\n"
-        if sqlite3.complete_statement(held):
-            found.append(held.strip())
-            held = ""
+        pending += line + "\n"
+        if sqlite3.complete_statement(pending):
+            found.append(pending.strip())
+            pending = ""
     return found
 
 
 @cache
 def text_columns() -> dict[str, list[str]]:
     """The columns of text of each table whose texts have digests."""
-    tables = {one.split(maxsplit=3)[2]: one for one in statements() if one.startswith("CREATE TABLE")}
+    tables = {one.split(maxsplit=3)[2]: one for one in schema_statements() if one.startswith("CREATE TABLE")}
     return {table: sorted(_TEXT_COLUMN.findall(tables[table])) for table in digests.KEYS}
 
 
-def create(connection: sqlite3.Connection) -> None:
+def create_schema(connection: sqlite3.Connection) -> None:
     """Lay down the whole schema in an empty database, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (*statements(), *digests.triggers(text_columns()).values()):
+    for statement in (*schema_statements(), *digests.trigger_scripts(text_columns()).values()):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version={VERSION}")
@@ -68,11 +68,11 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 @cache
-def newborn() -> bytes:
+def empty_database() -> bytes:
     """The file of a database that holds nothing yet."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size=8192")
-        create(connection)
+        create_schema(connection)
         return connection.serialize()
 
 
@@ -90,12 +90,12 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
     if version > VERSION:
         raise errors.NewerSchema(path=str(path), found=version, known=VERSION)
     mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    found = _scripts(connection)
+    found = _read_scripts(connection)
     if found and mark != APPLICATION_ID:
         raise errors.Damaged("storage.not_ours", path=str(path))
     if not found:
         raise errors.Damaged(path=str(path), reason="no tables")
-    wanted = _wanted()
+    wanted = _expected_scripts()
     for (kind, name), script in wanted.items():
         different = found.get((kind, name)) != script
         taken = any(other == name and of != kind for of, other in found)
@@ -110,14 +110,14 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
 
 def _written_by_others(connection: sqlite3.Connection, found: Scripts) -> bool:
     """Whether another program wrote rows, or may have: those wait for a digest, unless their trigger was taken away."""
-    watched = all(found.get(key) == script for key, script in _wanted().items() if key[0] == "trigger")
+    watched = all(found.get(key) == script for key, script in _expected_scripts().items() if key[0] == "trigger")
     return not watched or bool(connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone())
 
 
-def mend(connection: sqlite3.Connection) -> None:
+def repair_schema(connection: sqlite3.Connection) -> None:
     """Make indexes and views again that are missing or different, and drop those that are not ours."""
-    wanted = {key: script for key, script in _wanted().items() if key[0] in _DERIVED}
-    found = {key: script for key, script in _scripts(connection).items() if key[0] in _DERIVED}
+    wanted = {key: script for key, script in _expected_scripts().items() if key[0] in _DERIVED}
+    found = {key: script for key, script in _read_scripts(connection).items() if key[0] in _DERIVED}
     if wanted == found:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ def bad_dates(connection: sqlite3.Connection) -> list[str]:
 
 
 def _is_date(column: str) -> str:
-    """The condition that holds for a date of the form that is written, with an offset, that stands in the calendar.
+    """The condition that holds for a date of the form that is written, with an offset, that is in the calendar.
 
     Any year from 1 to 9999 will do: a clock may be wrong, and what was said under it is there. The calendar is asked
     only of what has the form, since SQLite takes "now" for a date too; without a step of no days it would give back a
@@ -156,21 +156,21 @@ def _is_date(column: str) -> str:
     return f"(CASE WHEN {form} THEN {calendar} ELSE 0 END)"
 
 
-def _scripts(connection: sqlite3.Connection) -> Scripts:
+def _read_scripts(connection: sqlite3.Connection) -> Scripts:
     """What a database consists of: kind and name, and the words it was laid down with."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     return {(str(kind), str(name)): str(script).removesuffix(";") for kind, name, script in rows}
 
 
 @cache
-def _wanted() -> Scripts:
+def _expected_scripts() -> Scripts:
     """The same of a database that was just laid down; the tables that FTS5 keeps for itself are among them."""
     return dict(_laid_down())
 
 
 def _laid_down() -> Iterator[tuple[tuple[str, str], str]]:
-    yield from ((("trigger", name), script) for name, script in digests.triggers(text_columns()).items())
-    for statement in statements():
+    yield from ((("trigger", name), script) for name, script in digests.trigger_scripts(text_columns()).items())
+    for statement in schema_statements():
         words = statement.removesuffix(";").split(maxsplit=4)
         kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW"))
         name = words[words.index(kind.upper()) + 1]

@@ -36,14 +36,14 @@ CREATE TABLE session (
     stored_at TEXT NOT NULL,
     position INTEGER NOT NULL,
     instant REAL NOT NULL,
-    door TEXT NOT NULL DEFAULT '',
-    door_key TEXT,
+    client TEXT NOT NULL DEFAULT '',
+    client_key TEXT,
     chapter INTEGER REFERENCES chapter (seq) ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX session_in_time ON session (position);
 CREATE INDEX session_by_status ON session (status, position);
 CREATE INDEX session_began ON session (instant, position);
-CREATE INDEX session_of_door ON session (door, door_key, position) WHERE door <> '';
+CREATE INDEX session_of_client ON session (client, client_key, position) WHERE client <> '';
 CREATE INDEX session_of_chapter ON session (chapter) WHERE chapter IS NOT NULL;
 
 CREATE TABLE conversation (
@@ -58,9 +58,9 @@ CREATE TABLE conversation (
     position INTEGER NOT NULL,
     stored_at TEXT NOT NULL,
     finish TEXT NOT NULL DEFAULT 'stop' CHECK (finish IN ('stop', 'length', 'interrupted')),
-    folded INTEGER NOT NULL DEFAULT 0 CHECK (folded IN (0, 1)),
-    withheld INTEGER NOT NULL DEFAULT 0 CHECK (withheld IN (0, 1)),
-    standin INTEGER NOT NULL DEFAULT 0 CHECK (standin IN (0, 1)),
+    compacted INTEGER NOT NULL DEFAULT 0 CHECK (compacted IN (0, 1)),
+    hidden INTEGER NOT NULL DEFAULT 0 CHECK (hidden IN (0, 1)),
+    demo INTEGER NOT NULL DEFAULT 0 CHECK (demo IN (0, 1)),
     undated INTEGER NOT NULL DEFAULT 0 CHECK (undated IN (0, 1)),
     quoted TEXT NOT NULL DEFAULT '',
     speaker TEXT NOT NULL DEFAULT '',
@@ -69,7 +69,7 @@ CREATE TABLE conversation (
     UNIQUE (session_id, round, role)
 ) STRICT;
 CREATE INDEX conversation_in_time ON conversation (session_id, position);
-CREATE INDEX conversation_withheld ON conversation (seq) WHERE withheld = 1;
+CREATE INDEX conversation_hidden ON conversation (seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (chapter) WHERE chapter IS NOT NULL;
 
@@ -93,7 +93,7 @@ CREATE TABLE in_flight (
 CREATE TABLE undoable_save (
     session_id TEXT PRIMARY KEY REFERENCES session (session_id) ON DELETE CASCADE,
     windows TEXT NOT NULL,
-    images TEXT NOT NULL,
+    personas TEXT NOT NULL,
     summary TEXT NOT NULL,
     context INTEGER,
     last_turn INTEGER NOT NULL,
@@ -110,8 +110,8 @@ CREATE TABLE job (
     generation INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0,
-    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'failed')),
     reason TEXT NOT NULL DEFAULT '',
+    priority INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -253,22 +253,22 @@ CREATE INDEX read_window_of_session ON read_window (session_id);
 
 CREATE TABLE persona (
     version INTEGER PRIMARY KEY,
-    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    persona TEXT NOT NULL CHECK (persona IN ('self', 'user')),
     timestamp TEXT NOT NULL,
     text TEXT NOT NULL,
     origin TEXT NOT NULL CHECK (origin IN ('model', 'hand', 'setup', 'restore', 'erase')),
     session_id TEXT
 ) STRICT;
-CREATE INDEX persona_of_image ON persona (image, version);
+CREATE INDEX persona_of_persona ON persona (persona, version);
 
 CREATE TABLE line_evidence (
     seq INTEGER PRIMARY KEY,
-    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    persona TEXT NOT NULL CHECK (persona IN ('self', 'user')),
     version INTEGER NOT NULL REFERENCES persona (version),
     line TEXT NOT NULL,
     day TEXT NOT NULL,
     importance INTEGER NOT NULL,
-    UNIQUE (image, line, version)
+    UNIQUE (persona, line, version)
 ) STRICT;
 
 CREATE TABLE line_turn (
@@ -280,7 +280,7 @@ CREATE INDEX line_of_turn ON line_turn (turn);
 
 CREATE TABLE pin (
     number INTEGER PRIMARY KEY,
-    image TEXT NOT NULL CHECK (image IN ('self', 'user')),
+    persona TEXT NOT NULL CHECK (persona IN ('self', 'user')),
     timestamp TEXT NOT NULL,
     text TEXT NOT NULL,
     added INTEGER NOT NULL DEFAULT 0 CHECK (added IN (0, 1))
@@ -289,7 +289,7 @@ CREATE TABLE pin (
 -- What clients keep: which of their rounds are stored, what is to be read of them, and the memories they list. A chain
 -- outlives its message, so that what was erased does not come back with a history that is sent again.
 
-CREATE TABLE held_round (
+CREATE TABLE client_round (
     number INTEGER PRIMARY KEY,
     chain TEXT NOT NULL,
     session_id TEXT NOT NULL,
@@ -297,20 +297,20 @@ CREATE TABLE held_round (
     message INTEGER NOT NULL,
     stored_at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX held_round_of_chain ON held_round (chain);
-CREATE INDEX held_round_of_session ON held_round (session_id);
-CREATE INDEX held_round_of_turn ON held_round (text_id);
+CREATE INDEX client_round_of_chain ON client_round (chain);
+CREATE INDEX client_round_of_session ON client_round (session_id);
+CREATE INDEX client_round_of_turn ON client_round (text_id);
 
 CREATE TABLE cleaning (
     chain TEXT NOT NULL,
     conversation_round INTEGER NOT NULL CHECK (conversation_round > 0),
-    door_key TEXT NOT NULL,
+    client_key TEXT NOT NULL,
     chains TEXT NOT NULL,
     stored_at TEXT NOT NULL,
     done_at TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (chain, conversation_round)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX cleaning_left ON cleaning (stored_at) WHERE done_at = '';
+CREATE INDEX client_extraction_left ON cleaning (stored_at) WHERE done_at = '';
 
 CREATE TABLE note_deletion (
     note INTEGER PRIMARY KEY REFERENCES note (seq) ON DELETE CASCADE,
@@ -330,7 +330,7 @@ CREATE VIEW conversation_memories AS SELECT
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
     coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
-        JOIN held_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+        JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
     n.text AS summary,
     (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0
         ORDER BY seq) f) AS key_points,
@@ -353,14 +353,14 @@ CREATE TABLE visit (
     never_delete INTEGER NOT NULL DEFAULT 0 CHECK (never_delete IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE faded (
+CREATE TABLE archived_memory (
     text_id TEXT PRIMARY KEY,
     stored_at TEXT NOT NULL,
     instant REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What other programs exported. A message is known by the digests of its conversation and of itself, which outlive it;
--- a row without a message stands for the title.
+-- a row without a message is the title.
 
 CREATE TABLE import_source (
     number INTEGER PRIMARY KEY,
@@ -457,19 +457,19 @@ first_of (chapter, moment, start, place) AS (
         FROM covered c GROUP BY chapter
 ),
 last_of (chapter, moment, "end") AS (SELECT chapter, max(last), "end" FROM covered GROUP BY chapter),
-told (name, text_id, rank, parent, place, source, start, "end", metadata) AS (
-    SELECT t.text_id, t.text_id, 0, coalesce(g.text_id, m.text_id, t.session_id), t.position, s.door, t.timestamp,
+shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) AS (
+    SELECT t.text_id, t.text_id, 0, coalesce(g.text_id, m.text_id, t.session_id), t.position, s.client, t.timestamp,
         t.timestamp, json_object('session_id', t.session_id, 'role', t.role, 'round', t.round)
         FROM conversation t JOIN session s USING (session_id) LEFT JOIN summary m USING (session_id)
         LEFT JOIN chapter g ON g.seq = t.chapter
     UNION ALL
-    SELECT s.session_id, coalesce(m.text_id, s.session_id), 1, coalesce(c.text_id, 'life'), s.position, s.door,
+    SELECT s.session_id, coalesce(m.text_id, s.session_id), 1, coalesce(c.text_id, 'life'), s.position, s.client,
         b.timestamp, e.timestamp, json_object('session_id', s.session_id, 'status', s.status)
         FROM session s JOIN began b USING (session_id) JOIN ended e USING (session_id)
         LEFT JOIN summary m USING (session_id) LEFT JOIN chapter c ON c.seq = s.chapter
     UNION ALL
     SELECT c.text_id, c.text_id, CASE WHEN c.session_id IS NULL THEN 2 ELSE 1 END,
-        coalesce(p.text_id, m.text_id, c.session_id, 'life'), f.place, coalesce(s.door, ''), f.start, l."end",
+        coalesce(p.text_id, m.text_id, c.session_id, 'life'), f.place, coalesce(s.client, ''), f.start, l."end",
         json_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)
         FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
         LEFT JOIN session s ON s.session_id = c.session_id
@@ -481,4 +481,4 @@ told (name, text_id, rank, parent, place, source, start, "end", metadata) AS (
 SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metadata,
     coalesce(v.visit_count, 0) AS visit_count, coalesce(v.last_visit, 0) AS last_visit,
     coalesce(v.never_delete, 0) AS never_delete, n.name
-FROM told n LEFT JOIN visit v ON v.text_id = n.name;
+FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;

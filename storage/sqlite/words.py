@@ -13,42 +13,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
+from domain.indexes import MARKS, WORD_TABLES, Postings, WordTable
 from storage.sqlite.database import Database, Transaction
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Integers = npt.NDArray[np.int64]
-
-WordTable = Literal["turn", "summary", "fact"]
-WORD_TABLES: tuple[WordTable, ...] = ("turn", "summary", "fact")
-
-#: Tokens that say what a text is; the place in this list is the bit in the column ``marks``.
-MARKS = ("@asks", "@time", "@number", "@named")
-#: So many pages of an index are written at the most when pieces of it are joined, so that nobody waits for it.
+#: So many pages of an index are written at the most when pieces of it are joined, so that no one waits for it.
 _JOINED_PAGES = 64
 #: All terms in one statement, and for each one string: read ten times faster than a row for each occurrence.
 _READ = (
-    "SELECT value, (SELECT group_concat(doc) FROM (SELECT doc FROM {0}_postings WHERE term = value))"
-    " FROM json_each(?)"
+    "SELECT value, (SELECT group_concat(doc) FROM (SELECT doc FROM {0}_postings WHERE term = value)) FROM json_each(?)"
 )
 #: A probe that never reads more than the cap, and no text. In quotes nothing in a term has a meaning of its own.
 _UNCOMMON = (
     " WHERE (SELECT 1 FROM {0}_words WHERE {0}_words MATCH '\"' || replace(value, '\"', '\"\"') || '\"'"
     " LIMIT 1 OFFSET ?) IS NULL"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Where one term occurs: row numbers in ascending order, and how often in each."""
-
-    seqs: Integers
-    counts: Integers
 
 
 class WordIndex:
@@ -100,16 +79,16 @@ class WordIndex:
         return int(self._database.run(f"SELECT coalesce(max(seq), 0) FROM {table}_length")[0][0])
 
     def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
-        """The rows of each term, none for one that nobody used; a term in more than ``cap`` rows is left out."""
+        """The rows of each term, none for one that no one used; a term in more than ``cap`` rows is left out."""
         rows = self.rows(table)
         if not rows:
-            return _postings(dict.fromkeys(terms, ""))
+            return _parse_postings(dict.fromkeys(terms, ""))
         sql = _READ.format(table) + (_UNCOMMON.format(table) if rows > cap else "")
         found = self._database.run(sql, json.dumps(terms), *((cap,) if rows > cap else ()))
-        return _postings({row[0]: row[1] or "" for row in found})
+        return _parse_postings({row[0]: row[1] or "" for row in found})
 
 
-def _postings(joined: Mapping[str, str]) -> dict[str, Postings]:
+def _parse_postings(joined: Mapping[str, str]) -> dict[str, Postings]:
     """The rows of terms out of ``7,7,9``: the number of a row for each time the term occurs in it.
 
     All terms at once: one after another costs ten times as much.

@@ -1,39 +1,329 @@
-"""The background worker that keeps every text findable by meaning.
+"""The background worker that keeps every text findable by meaning, and the index in agreement with the store.
 
     waiting text -> embedding model -> vector in the store -> row in LanceDB    (a round in one commit)
 
-Promises: nothing here ever holds up a conversation: no lock of the store is held while a model or LanceDB works,
-and every fault is met by trying again later. The index is brought into agreement with the store when it starts,
-and the embedding model is not asked for any vector that is known. Vectors of two models never meet: texts
-without a vector of the present model are embedded anew, and that goes on where it stopped. An erased text
-never comes back.
-
-All writing to LanceDB happens in one thread at a time, so ``drop`` of an erased text, asked for after its commit,
-always comes after whatever the worker was about to add.
+Guarantees: no lock of the store is kept while a model or LanceDB works; every fault is retried later. At the start the
+index is compared with the store, and repaired or rebuilt from it without asking the model again. Texts without a vector
+of the present model are embedded again, resumably; vectors of two models never meet. An erased text never returns:
+one thread at a time writes to LanceDB, so ``drop`` follows whatever the worker was about to add.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from domain import errors
+from domain.files import storage_error
+from domain.indexes import Embedder, Hit, VectorRow
 from domain.records import Kind
-from domain.vectors import Embedder, Hit, VectorRow
 from domain.workers import AT_ONCE, Again, Backoff, Worker, Workers
 from storage.embeddings import Embeddings, SetAside
 from storage.vectors.lance import HOPELESS
-from storage.vectors.pending import PendingEmbedder
-from storage.vectors.reconcile import Reconciler
-from storage.vectors.table import Vectors
+from storage.vectors.table import Vectors, normalise
 
 if TYPE_CHECKING:
-    from domain.vectors import Vector
+    from domain.indexes import Vector
+if TYPE_CHECKING:
+    from domain.indexes import Vector
+    from storage.embeddings import Ids
+
+
+#: The one file that LanceDB writes again and again; without it the newest version is looked for.
+_HINT = "latest_version_hint.json"
+_CHUNK = 1 << 20
+
+
+class Checksums:
+    """The checksums of a folder.
+
+    >>> checksums.keep()
+    >>> checksums.are_right()
+    True
+    """
+
+    def __init__(self, store: Embeddings, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._known: dict[str, str] = {}
+
+    def keep(self, also: Callable[[], None] = lambda: None) -> None:
+        """Keep what has changed since the last time: new files are read, known ones are not.
+
+        No lock is kept while files are read. ``also`` is done in the same commit.
+        """
+        present = {path for path in self._present_files() if not path.endswith(_HINT)}
+        written = {path: self._file_checksum(path) for path in present if path not in self._known}
+        gone = self._known.keys() - present
+        with self._store.in_one_commit():
+            self._store.store_checksums(written, gone)
+            also()
+        self._known = {path: self._known[path] for path in self._known.keys() - gone} | written
+
+    def forget(self, also: Callable[[], None] = lambda: None) -> None:
+        """Trust nothing any more; the next ``keep`` starts over. ``also`` is done in the same commit."""
+        self._known = {}
+        with self._store.in_one_commit():
+            self._store.remove_checksums()
+            also()
+
+    def are_right(self, wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Whether every file with a checksum is whole. Files of a write that was cut short are removed.
+
+        Reads every byte, about 3 GB a second. ``wanted`` is asked between files; False ends the reading, and
+        nothing is believed then.
+        """
+        self._known = self._store.checksums()
+        present = self._present_files()
+        for path, checksum in self._known.items():
+            if path not in present or not wanted() or self._file_checksum(path) != checksum:
+                return False
+        for path in present - self._known.keys():
+            (self._folder / path).unlink(missing_ok=True)
+        return bool(self._known)
+
+    def _present_files(self) -> set[str]:
+        found = set()
+        for place, _, files in os.walk(self._folder):
+            found |= {os.path.relpath(os.path.join(place, name), self._folder) for name in files}
+        return found
+
+    def _file_checksum(self, path: str) -> str:
+        """Length and CRC-32 of a file: any flipped byte changes it."""
+        try:
+            with open(self._folder / path, "rb") as file:
+                length = checksum = 0
+                while chunk := file.read(_CHUNK):
+                    checksum = zlib.crc32(chunk, checksum)
+                    length += len(chunk)
+        except OSError as fault:
+            raise storage_error(fault, self._folder / path) from fault
+        return f"{length}:{checksum:08x}"
+
+
+_AT_ONCE = 64
+#: A dimension no one expected is believed when the server has given it this often in a row.
+_BELIEVED_AFTER = 3
+
+
+class PendingEmbedder:
+    """Embeds what is waiting."""
+
+    def __init__(
+        self, store: Embeddings, embedder: Embedder, key_of: Callable[[str], str | None], log: logging.Logger
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._key_of = key_of
+        self._log = log
+        self._strange: tuple[int, int] = (0, 0)
+
+    def embed(self, proceed: Callable[[], bool]) -> dict[str, str]:
+        """Embed a portion of what is waiting; returns the texts that have their vector now (id: digest).
+
+        Empty when nothing waits. Raises EmbeddingError when the server cannot be used; what it gave before
+        that is kept.
+        """
+        keys = self._read_keys(self._store.waiting())
+        digests = {text_id: digest_of(key) for text_id, key in keys.items()}
+        known = self._store.with_vector(self._embedder.model, digests)
+        for some in _split_portions([text_id for text_id in keys if text_id not in known]):
+            if not proceed():
+                break
+            asked = {text_id: keys[text_id] for text_id in some}
+            self._store_vectors(asked, digests, self._ask_embedder(asked))
+        made = self._store.with_vector(self._embedder.model, digests)
+        return {text_id: digest for text_id, digest in digests.items() if text_id in made}
+
+    def _read_keys(self, text_ids: Sequence[str]) -> dict[str, str]:
+        """What is to be embedded; texts that are gone leave the queue."""
+        keys = {text_id: self._key_of(text_id) for text_id in text_ids}
+        gone = [text_id for text_id, key in keys.items() if key is None]
+        if gone:
+            with self._store.in_one_commit():
+                self._store.remove(text_id for text_id in gone if self._key_of(text_id) is None)
+        return {text_id: key for text_id, key in keys.items() if key is not None}
+
+    def _ask_embedder(self, asked: Mapping[str, str]) -> Sequence[Vector | None]:
+        try:
+            vectors = self._embedder.embed(list(asked.values()))
+        except errors.OldFriendError:
+            raise
+        except Exception as fault:
+            self._log.exception("the embedder failed")
+            raise errors.EmbeddingError(reason=type(fault).__name__) from fault
+        if len(vectors) != len(asked):
+            raise errors.EmbeddingError("embedding.count", found=len(vectors), expected=len(asked))
+        return vectors
+
+    def _store_vectors(
+        self, asked: Mapping[str, str], digests: Mapping[str, str], vectors: Sequence[Vector | None]
+    ) -> None:
+        model, known = self._embedder.model, self._store.dimension(self._embedder.model)
+        dimension = self._check_dimension(known, vectors)
+        with self._store.in_one_commit():
+            if dimension is not None and dimension != known:
+                self._store.set_dimension(model, dimension)
+            for (text_id, key), vector in zip(asked.items(), vectors, strict=True):
+                if self._key_of(text_id) == key:
+                    self._keep_one(text_id, digests[text_id], vector, dimension)
+        if known is not None and dimension != known:
+            self._store.take_stock(model)
+
+    def _keep_one(self, text_id: str, digest: str, vector: Vector | None, dimension: int | None) -> None:
+        try:
+            if vector is None or dimension is None:
+                raise errors.EmbeddingError("embedding.refused")
+            sound = normalise(vector, dimension)
+        except errors.EmbeddingError as fault:
+            self._store.record_failure(text_id, str(fault))
+        else:
+            self._store.store(text_id, self._embedder.model, digest, sound)
+
+    def _check_dimension(self, known: int | None, vectors: Sequence[Vector | None]) -> int | None:
+        """The dimension vectors must have. One that changed is an error first, and believed when it stays."""
+        found = {len(vector) for vector in vectors if vector is not None}
+        if len(found) != 1 or known is None or known in found:
+            self._strange = (0, 0)
+            return known or (found.pop() if len(found) == 1 else None)
+        (new,) = found
+        times = self._strange[1] + 1 if self._strange[0] == new else 1
+        self._strange = (new, times)
+        if times < _BELIEVED_AFTER:
+            raise errors.EmbeddingError("embedding.dimension", found=new, expected=known)
+        return new
+
+
+def _split_portions(text_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(text_ids), _AT_ONCE):
+        yield text_ids[at : at + _AT_ONCE]
+
+
+def digest_of(key: str) -> str:
+    """A short name for the exact text a vector is made from."""
+    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+#: When more than this part of the rows is missing, rebuilding is quicker than adding.
+_MOST_MISSING = 0.2
+_BATCH = 1024
+#: With fewer rows there is nothing to be put in order in an index that was just made.
+_WORTH_UPKEEP = 1_000
+
+Proceed = Callable[[], bool]
+
+
+class Reconciler:
+    """Opens, compares, repairs and rebuilds. Belongs to the worker."""
+
+    def __init__(self, store: Embeddings, vectors: Vectors, log: logging.Logger) -> None:
+        self._store = store
+        self._vectors = vectors
+        self._log = log
+        self._checksums = Checksums(store, vectors.folder)
+        self.built = self.total = 0
+
+    def open(self, model: str, wanted: Ids, proceed: Proceed) -> bool:
+        """Make the index ready for searches; it is to hold the ``wanted`` ids. False when it was ended before."""
+        dimension = self._store.dimension(model)
+        if dimension is None:
+            self._vectors.open_empty()
+            return True
+        if self._checksums.are_right(proceed):
+            try:
+                self._vectors.open(model, dimension)
+                if self._repair_small(model, wanted):
+                    return True
+            except errors.StorageError as fault:
+                self._log.warning("the vector index is rebuilt: %s", fault)
+        return proceed() and self.rebuild(model, proceed)
+
+    def rebuild(self, model: str, proceed: Proceed, digests: Mapping[str, str] | None = None) -> bool:
+        """Rebuild the index from the store, in an empty folder. False when it was ended before.
+
+        The texts of ``digests`` are in it then, and leave the queue.
+        """
+        dimension = self._store.dimension(model)
+        self.distrust()
+        self.built, self.total = 0, self._store.counts(model).vectors
+        if dimension is None:
+            self._vectors.remove()
+            self._vectors.open_empty()
+            return True
+        if not self._vectors.rebuild(model, dimension, self._count_batches(model), proceed):
+            return False
+        self.keep_checksums(digests, model)
+        if self.total >= _WORTH_UPKEEP:
+            self.upkeep()
+        return True
+
+    def upkeep(self) -> None:
+        """Fold files together and keep the index in order."""
+        if self._vectors.has_table:
+            self._vectors.upkeep()
+            self.keep_checksums()
+
+    def put(self, model: str, text_ids: Iterable[str]) -> None:
+        """Bring the rows of these texts into the index, in one commit."""
+        self._vectors.upsert(self._store.rows(model, text_ids))
+
+    def drop(self, text_ids: Sequence[str]) -> None:
+        """Take rows out of the index."""
+        if self._vectors.has_table:
+            self._vectors.delete(text_ids)
+            self.keep_checksums()
+
+    def distrust(self, digests: Mapping[str, str] | None = None, model: str = "") -> None:
+        """The index is behind the store, or at fault: the next ``open`` rebuilds it.
+
+        In the same commit texts that have their vector leave the queue.
+        """
+        self._checksums.forget(lambda: self._store.mark_done(digests or {}, model))
+
+    def keep_checksums(self, digests: Mapping[str, str] | None = None, model: str = "") -> None:
+        """Keep the checksums of the files, and in the same commit take finished texts off the queue."""
+        self._checksums.keep(lambda: self._store.mark_done(digests or {}, model))
+
+    def _repair_small(self, model: str, wanted: Ids) -> bool:
+        """Repair small differences to the store; False when the index had better be rebuilt."""
+        here = self._vectors.ids()
+        missing = np.setdiff1d(wanted, here, assume_unique=True)
+        if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
+            return False
+        self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
+        return self._finds_stored(model)
+
+    def _apply_repair(self, model: str, missing: Ids, extra: Ids) -> None:
+        for at in range(0, len(missing), _BATCH):
+            self.put(model, [text_id.decode() for text_id in missing[at : at + _BATCH].tolist()])
+        if len(extra):
+            self._vectors.delete([text_id.decode() for text_id in extra.tolist()])
+        if len(missing) or len(extra):
+            self.keep_checksums()
+
+    def _finds_stored(self, model: str) -> bool:
+        """Whether a search for a stored vector finds anything."""
+        row = next(iter(next(self._store.batches(model, 1), [])), None)
+        if row is None:
+            return True
+        return bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
+
+    def _count_batches(self, model: str) -> Iterator[list[VectorRow]]:
+        for batch in self._store.batches(model):
+            yield batch
+            self.built += len(batch)
+
 
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32
@@ -42,7 +332,7 @@ _MANY_NEW = 1_000
 _DELAYS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 #: With more texts waiting than this, recall by meaning is not what it could be.
 _MANY_WAITING = 64
-#: Seconds without any progress after which nobody waits any longer for work that was asked for. The longest single
+#: Seconds without any progress after which no one waits any longer for work that was asked for. The longest single
 #: step, the index for nearest vectors of millions of texts, takes some minutes.
 _MOST_WITHOUT_PROGRESS = 900.0
 
@@ -61,7 +351,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """What ``/status`` tells of the index. ``fault`` is for logs and for the curious, not translated.
+    """The state of the index, for ``/status``. ``fault`` is for logs and for the curious, not translated.
 
     ``trouble`` is why it is out of order; None when it is not.
     """
@@ -78,7 +368,7 @@ class IndexStatus:
 
 
 class Indexing:
-    """The worker and its door.
+    """The worker and its state.
 
     >>> indexing.start()                        # after the prompt stands
     >>> store.store_round(...)
@@ -103,7 +393,7 @@ class Indexing:
         self._log = log
         self._pending = PendingEmbedder(store, embedder, key_of, log)
         self._reconciler = Reconciler(store, vectors, log)
-        self._worker = Worker("old-friend-index", self._step, log, workers)
+        self._worker = Worker("old-friend-index", self._run_step, log, workers)
         self._server, self._index = Backoff(delays), Backoff(delays)
         self._lock = threading.Lock()
         self._dropped: list[str] = []
@@ -118,7 +408,7 @@ class Indexing:
         #: Called when texts were enqueued.
         self.wake = self._worker.wake
 
-    # -- for everybody ---------------------------------------------------------------------------------------
+    # -- for callers ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin in the background: check the index, then embed what waits."""
@@ -132,7 +422,7 @@ class Indexing:
     def settle(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
         until, before = time.monotonic() + timeout, list[str]()
-        while self._worker.rest(max(0.0, until - time.monotonic())):
+        while self._worker.rest(max(0.0, until - time.monotonic())) and self._worker.is_alive:
             if not (waiting := self._store.waiting(1)):
                 return not self.degraded
             if waiting == before:
@@ -145,7 +435,7 @@ class Indexing:
     def await_open(self, timeout: float) -> bool:
         """Wait for an index that is just being opened; returns whether it can be searched.
 
-        One that has to be built anew, or that fails, is not waited for.
+        One that has to be rebuilt, or that fails, is not waited for.
         """
         until = time.monotonic() + timeout
         while self._is_opening() and time.monotonic() < until:
@@ -153,7 +443,7 @@ class Indexing:
         return self._opened and self._vectors.state == "ready"
 
     def _is_opening(self) -> bool:
-        begun = self._worker.alive and not self._opened
+        begun = self._worker.is_alive and not self._opened
         return begun and not self._index.failures and self._vectors.state != "rebuilding"
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
@@ -171,17 +461,17 @@ class Indexing:
         self.wake()
 
     def scrub(self, timeout: float) -> bool:
-        """Make the index anew so that no byte of a dropped row is left, and wait for it."""
-        self._index.worked()
-        asked = self._remake()
+        """Rebuild the index so that no byte of a dropped row is left, and wait for it."""
+        self._index.reset_failures()
+        asked = self._request_rebuild()
         return self._worker.rest(timeout) and self._builds_done >= asked
 
     def reindex(self) -> None:
-        """Make the index anew from the vectors in the store, and try texts again that were set aside."""
+        """Rebuild the index from the vectors in the store, and try texts again that were set aside."""
         self._store.try_again()
-        self._server.worked()
-        self._index.worked()
-        self._remake()
+        self._server.reset_failures()
+        self._index.reset_failures()
+        self._request_rebuild()
 
     @property
     def degraded(self) -> tuple[Missing, ...]:
@@ -200,7 +490,7 @@ class Indexing:
         if self._vectors.state == "rebuilding":
             return Progress("rebuilding", self._reconciler.built, self._reconciler.total)
         if self._catching_up():
-            waiting = self._store.effort()[0]
+            waiting = self._store.queue_effort()[0]
             self._most_waiting = max(self._most_waiting, waiting)
             return Progress("embedding", self._most_waiting - waiting, self._most_waiting)
         return None
@@ -216,14 +506,14 @@ class Indexing:
         return None
 
     def _has_work(self) -> bool:
-        return self._worker.alive and (not self._worker.rest(0) or bool(self._store.waiting(1)))
+        return self._worker.is_alive and (not self._worker.rest(0) or bool(self._store.waiting(1)))
 
     def status(self) -> IndexStatus:
-        """Everything about the index at this moment."""
+        """The state of the index."""
         model = self._embedder.model
         counts = self._store.counts(model)
         return IndexStatus(
-            doing=self._doing(),
+            doing=self._current_work(),
             model=model,
             dimension=self._store.dimension(model),
             vectors=counts.vectors,
@@ -236,32 +526,32 @@ class Indexing:
 
     # -- in the worker's thread ------------------------------------------------------------------------------
 
-    def _step(self) -> Again:
+    def _run_step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
             if self._one_piece():
                 self._moved = time.monotonic()
                 return AT_ONCE
-            if self._new >= _MANY_NEW and not self._index.left():
-                self._upkeep()
-            if not self._index.left():
-                self._index.worked()
+            if self._new >= _MANY_NEW and not self._index.seconds_left():
+                self._run_upkeep()
+            if not self._index.seconds_left():
+                self._index.reset_failures()
         except errors.EmbeddingError as fault:
-            self._server.failed()
-            self._note("embeddings", fault)
+            self._server.add_failure()
+            self._note_fault("embeddings", fault)
         except errors.StorageError as fault:
             self._index_failed(fault)
-            if self._index.left() == math.inf:
+            if self._index.seconds_left() == math.inf:
                 return AT_ONCE
         return self._when_again()
 
     def _one_piece(self) -> bool:
         """Do what comes next, if it may be tried now; False when nothing was done."""
-        if not self._index.left() and self._tend_index():
+        if not self._index.seconds_left() and self._tend_index():
             return True
-        return not self._server.left() and self._embed_pending()
+        return not self._server.seconds_left() and self._embed_pending()
 
-    def _proceed(self) -> bool:
+    def _should_proceed(self) -> bool:
         """Whether to go on after a piece of the work, which is then done."""
         self._moved = time.monotonic()
         return self._worker.proceed()
@@ -269,51 +559,51 @@ class Indexing:
     def _tend_index(self) -> bool:
         """One piece of the work that comes before new texts; False when there is none."""
         if not self._opened:
-            self._open()
+            self._open_index()
         elif self._builds_asked > self._builds_done:
-            self._rebuild()
+            self._rebuild_index()
         elif dropped := self._take_dropped():
             self._reconciler.drop(dropped)
             self._commits += 1
         elif self._commits >= _UPKEEP_EVERY:
-            self._upkeep()
+            self._run_upkeep()
         else:
             return False
         return True
 
-    def _upkeep(self) -> None:
+    def _run_upkeep(self) -> None:
         self._reconciler.upkeep()
         self._commits = self._new = 0
 
-    def _open(self) -> None:
+    def _open_index(self) -> None:
         model = self._embedder.model
         wanted = self._store.take_stock(model)
-        self._most_waiting = self._store.effort()[0]
-        self._opened = self._reconciler.open(model, wanted, self._proceed)
+        self._most_waiting = self._store.queue_effort()[0]
+        self._opened = self._reconciler.open(model, wanted, self._should_proceed)
         self._commits = self._vectors.versions()
 
-    def _rebuild(self) -> None:
+    def _rebuild_index(self) -> None:
         """Everything asked for before now is met: what was dropped is not in the store any more."""
         asked = self._builds_asked
         self._take_dropped()
-        if self._reconciler.rebuild(self._embedder.model, self._proceed):
+        if self._reconciler.rebuild(self._embedder.model, self._should_proceed):
             self._builds_done = asked
             self._commits = self._new = 0
 
     def _embed_pending(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
         model = self._embedder.model
-        before, effort = self._store.dimension(model), self._store.effort()
-        made = self._pending.embed(self._proceed)
+        before, effort = self._store.dimension(model), self._store.queue_effort()
+        made = self._pending.embed(self._should_proceed)
         if effort != (0, 0):
-            self._server.worked()
+            self._server.reset_failures()
         if not made:
-            return self._store.effort() != effort
+            return self._store.queue_effort() != effort
         if not self._opened:
             self._reconciler.distrust(made, model)
             return True
         if self._store.dimension(model) != before or not self._vectors.has_table:
-            self._opened = self._reconciler.rebuild(model, self._proceed, made)
+            self._opened = self._reconciler.rebuild(model, self._should_proceed, made)
             return True
         self._reconciler.put(model, made)
         self._commits += 1
@@ -326,7 +616,7 @@ class Indexing:
             dropped, self._dropped = self._dropped, []
         return dropped
 
-    def _remake(self) -> int:
+    def _request_rebuild(self) -> int:
         """Ask for a new index; returns the number of the request."""
         with self._lock:
             self._builds_asked += 1
@@ -335,7 +625,7 @@ class Indexing:
         return asked
 
     def _index_failed(self, fault: errors.StorageError) -> None:
-        """Go on by words, and make the index anew later. A full disk gets its room back, and no old byte stays.
+        """Go on by words, and rebuild the index later. A full disk gets its room back, and no old byte stays.
 
         Texts get their vectors also where no index can ever be.
         """
@@ -343,8 +633,8 @@ class Indexing:
         if fault.key == HOPELESS:
             self._index.give_up()
         else:
-            self._index.failed()
-        self._note("the vector index", fault)
+            self._index.add_failure()
+        self._note_fault("the vector index", fault)
         self._opened = False
         self._vectors.close()
         try:
@@ -352,20 +642,20 @@ class Indexing:
             if isinstance(fault, errors.DiskFull) or self._builds_asked > self._builds_done:
                 self._vectors.remove()
         except errors.StorageError as second:
-            self._note("the vector index", second)
+            self._note_fault("the vector index", second)
 
-    def _note(self, what: str, fault: errors.OldFriendError) -> None:
+    def _note_fault(self, what: str, fault: errors.OldFriendError) -> None:
         self._fault = str(fault)
         self._log.warning("%s: %s; trying again later", what, fault)
 
     def _when_again(self) -> Again:
-        waits = [wait for wait in (self._index.left(), self._server.left()) if 0 < wait < math.inf]
+        waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
         return min(waits) if waits else None
 
     def _catching_up(self) -> bool:
         return self._most_waiting > _MANY_WAITING and len(self._store.waiting(1)) > 0
 
-    def _doing(self) -> Doing:
+    def _current_work(self) -> Doing:
         if self.trouble is not None:
             return "failed"
         if not self._opened:

@@ -1,8 +1,13 @@
-"""What is particular to LanceDB: how it is opened, the form of its table and its rows, its faults, and its folder."""
+"""What is particular to LanceDB: opening, the schema of its table, errors, its folder, and search on disk.
+
+The index on disk is IVF with RaBitQ (one bit a dimension), refined by the true vectors. It is tested when it is built:
+a sample of queries is answered beside an exact search, and where one bit does not tell vectors apart four are used.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -14,21 +19,25 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from domain import errors
 from domain.files import PRIVATE_FILE, PRIVATE_FOLDER
-from domain.text import one_line, pattern_of
-from domain.vectors import VectorRow
+from domain.indexes import VectorRow
+from domain.patterns import pattern_of
+from domain.records import Kind
+from domain.text import one_line
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-#: An id may stand in a predicate only when it looks like this.
+#: An id may be in a predicate only when it looks like this.
 _ID = pattern_of(r"[0-9A-Za-z_.:-]{1,128}")
 #: What LanceDB takes in no part of a path.
 _CONTROL = pattern_of(r"[\x00-\x1f\x7f]")
-#: The key of the one fault that will never pass by itself.
+#: The key of the one fault that no retry helps.
 HOPELESS = "index.folder_name"
 #: Ids that are Python objects at a time; a million of them would take 100 MB.
 _IN_PYTHON = 50_000
@@ -44,7 +53,7 @@ _ARENA_MAX, _ARENAS = -8, 2
 def connect(folder: Path, session: Any = None) -> Any:
     """A connection with the caches of a ``session``, or with none. The import takes a second, so it waits until here.
 
-    LanceDB caches 32 KB for every commit, of versions that nobody asks for again: caches are for what is searched on
+    LanceDB caches 32 KB for every commit, of versions that no one asks for again: caches are for what is searched on
     the disk. Raises StorageError ``index.folder_name`` where no try will ever succeed.
     """
     if _CONTROL.search(str(folder.absolute())):
@@ -86,7 +95,7 @@ def caches() -> Caches:
 
 
 def load() -> None:
-    """Import LanceDB, bounded in what it says and holds, so that nobody waits for it later."""
+    """Import LanceDB, bounded in what it says and holds, so that no one waits for it later."""
     os.environ.setdefault("LANCEDB_LOG", "error")
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
@@ -100,7 +109,7 @@ def give_back_memory() -> None:
 
 
 @contextmanager
-def faults(act: str, folder: Path) -> Iterator[None]:
+def translate_errors(act: str, folder: Path) -> Iterator[None]:
     """Whatever LanceDB raises, as ours; its panics are no Exceptions."""
     try:
         yield
@@ -123,7 +132,7 @@ def schema_of(model: str, dimension: int) -> pa.Schema:
     return pa.schema(columns, metadata={"model": model, "dimension": str(dimension)})
 
 
-def _labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
+def _read_labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
     """The model and dimension a table says it was made for."""
     metadata = schema.metadata or {}
     return metadata.get(b"model"), metadata.get(b"dimension")
@@ -132,7 +141,7 @@ def _labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
 def is_made_for(schema: pa.Schema, model: str, dimension: int) -> bool:
     """Whether a table with this schema holds vectors of this model."""
     wanted = schema_of(model, dimension)
-    return bool(schema == wanted) and _labels(schema) == _labels(wanted)
+    return bool(schema == wanted) and _read_labels(schema) == _read_labels(wanted)
 
 
 def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema: pa.Schema) -> pa.Table:
@@ -140,7 +149,7 @@ def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema
     import pyarrow as pa
 
     columns = [
-        pa.array([safe(row.text_id) for row in rows]),
+        pa.array([check_id(row.text_id) for row in rows]),
         pa.array([row.type for row in rows]),
         pa.array([row.session_id for row in rows]),
         pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1]),
@@ -177,8 +186,8 @@ def delete(table: Any, text_ids: Sequence[str]) -> None:
         table.delete(f"text_id IN ({quoted})")
 
 
-def safe(text_id: str) -> str:
-    """The id, when it may stand in a predicate."""
+def check_id(text_id: str) -> str:
+    """The id, when it may be in a predicate."""
     if not _ID.fullmatch(text_id):
         raise errors.StorageError("index.bad_id", text_id=one_line(text_id, 40))
     return text_id
@@ -218,3 +227,116 @@ def make_private_below(folder: Path) -> None:
                 path = os.path.join(place, name)
                 if os.stat(path).st_mode & 0o777 != mode:
                     os.chmod(path, mode)
+
+
+#: From here on a table has indexes: with them ``optimize`` touches only new rows.
+_INDEXED_FROM = 1_000
+#: Every ``optimize`` adds a segment to the index; above this many it is rebuilt.
+_MOST_SEGMENTS = 16
+_PROBES = 40
+#: So many times the limit are compared by their true vectors, but not more than so many rows.
+_REFINE = 10
+_REFINED = 600
+_BITS = (1, 4)
+_GOOD_ENOUGH = 0.95
+_ASKED = 10
+_NAME = "vector_idx"
+OF_KIND: dict[Kind, str] = {"conversation": "type = 'conversation'", "summary": "type = 'summary'"}
+#: Rows taken beyond the limit, because rows of the excluded session are dropped afterwards (a predicate on
+#: the session would double the time of a search).
+_SPARE = 24
+_COLUMNS = ["text_id", "session_id", "_distance"]
+
+Found = tuple[str, str, float]
+
+
+def search_outside(
+    table: Any, query: npt.NDArray[np.float16], kind: Kind, session: str | None, limit: int
+) -> list[Found]:
+    """A search wide enough that one session, of which nothing is wanted, crowds no one out."""
+    asked = limit + _SPARE
+    while True:
+        found = _on_the_latest(table, query, kind, asked)
+        kept = [row for row in found if row[1] != session][:limit]
+        if len(kept) == limit or len(found) < asked:
+            return kept
+        asked *= 4
+
+
+def _on_the_latest(table: Any, query: npt.NDArray[np.float16], kind: Kind, limit: int) -> list[Found]:
+    """One search, tried once more on the latest version if the one at hand was cleaned away."""
+    try:
+        return search(table, query, kind, limit)
+    except Exception as fault:
+        if "not found" not in str(fault).lower():
+            raise
+        table.checkout_latest()
+        return search(table, query, kind, limit)
+
+
+def search(
+    table: Any, query: npt.NDArray[np.float16], kind: Kind | None, limit: int, *, exact: bool = False
+) -> list[Found]:
+    """(text_id, session_id, cosine), nearest first. Rows newer than the index are searched too."""
+    asked = table.search(query.astype(np.float32)).distance_type("cosine").limit(limit).select(_COLUMNS)
+    if kind is not None:
+        asked = asked.where(OF_KIND[kind], prefilter=True)
+    if exact:
+        asked = asked.bypass_vector_index()
+    else:
+        asked = asked.nprobes(_PROBES).refine_factor(max(2, min(_REFINE, _REFINED // limit)))
+    found = asked.to_arrow()
+    rows = zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True)
+    return [(text_id, session_id, 1.0 - distance) for text_id, session_id, distance in rows]
+
+
+def keep_index(table: Any, log: logging.Logger) -> None:
+    """Build the indexes from the size where they pay, and again when they are in too many pieces."""
+    from lancedb.index import Bitmap, BTree
+
+    if table.count_rows() < _INDEXED_FROM:
+        return
+    names = {index.name for index in table.list_indices()}
+    for column, config in (("text_id", BTree()), ("type", Bitmap())):
+        if f"{column}_idx" not in names:
+            table.create_index(column, config=config)
+    if _NAME not in names or _count_segments(table) > _MOST_SEGMENTS:
+        _build_index(table, log)
+
+
+def optimize(table: Any) -> None:
+    """Fold small files together, take new rows into the indexes, drop all versions but the last.
+
+    A search that meets a version that is gone looks again at the latest one.
+    """
+    table.optimize(cleanup_older_than=timedelta(milliseconds=1))
+
+
+def _build_index(table: Any, log: logging.Logger) -> None:
+    """The smallest index that passes its own test; the largest, if none does."""
+    from lancedb.index import IvfRq
+
+    for bits in _BITS:
+        table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=bits), name=_NAME)
+        share = _share_found(table)
+        log.debug("vectors index: %s bits find %.3f of the nearest", bits, share)
+        if share >= _GOOD_ENOUGH:
+            return
+
+
+def _share_found(table: Any) -> float:
+    """The part of the exactly nearest rows that the index finds, over a sample spread through the table."""
+    rows = table.count_rows()
+    sample = 8 if rows > 200_000 else 32
+    places = np.linspace(0, rows - 1, sample).astype(int).tolist()
+    vectors = table.take_offsets(places).select(["vector"]).to_arrow()["vector"]
+    found = 0
+    for vector in vectors.combine_chunks().flatten().to_numpy().reshape(len(places), -1):
+        exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
+        found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
+    return found / (len(places) * _ASKED)
+
+
+def _count_segments(table: Any) -> int:
+    statistics = table.index_stats(_NAME)
+    return int(statistics.num_indices or 0) if statistics else 0

@@ -22,20 +22,20 @@ import numpy as np
 
 from domain import errors
 from domain.files import make_private_folder
+from domain.indexes import Hit, VectorRow
 from domain.records import Kind
-from domain.vectors import Hit, VectorRow
-from storage.vectors import lance, nearest
+from storage.vectors import lance
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from domain.vectors import Half, Vector
+    from domain.indexes import Half, Vector
 
     Floats = npt.NDArray[np.float32]
 
 _TABLE = "vectors"
-#: Numbers (rows times dimension) that are held of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
+#: Numbers (rows times dimension) in memory of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
 #: rows of 384 numbers; finding 300 of them on the disk takes three times as long and misses some.
 _MOST_IN_MEMORY = 48_000_000
 
@@ -67,10 +67,10 @@ class Vectors:
     def open(self, model: str, dimension: int) -> None:
         """Open the table of this model, or make it. LanceDB is imported here, and not before.
 
-        Raises StorageError when what lies there cannot be used: then ``rebuild`` makes it anew.
+        Raises StorageError when what lies there cannot be used: then ``rebuild`` rebuilds it.
         """
         self.close()
-        with self._faults("open"):
+        with self._translate_errors("open"):
             make_private_folder(self.folder)
             database = lance.connect(self.folder)
             if _TABLE in database.list_tables().tables:
@@ -83,7 +83,7 @@ class Vectors:
                 lance.make_private_below(self.folder)
             self._hold_in_memory(dimension)
             for kind in _KINDS:
-                self._load(kind)
+                self._load_in_memory(kind)
             lance.give_back_memory()
         self.state = "ready"
 
@@ -102,9 +102,9 @@ class Vectors:
         """Add rows, each in place of the row of its ``text_id``, in one commit."""
         if not rows:
             return
-        self._say("upsert", [row.text_id for row in rows])
-        with self._faults("upsert"):
-            table = self._ready()
+        self._log_action("upsert", [row.text_id for row in rows])
+        with self._translate_errors("upsert"):
+            table = self._require_table()
             content = self._as_arrow(rows, table.schema)
             if self._in_memory.are_new([row.text_id for row in rows]):
                 table.add(content)  # a third of the work
@@ -116,10 +116,10 @@ class Vectors:
 
     def delete(self, text_ids: Iterable[str]) -> None:
         """Delete rows. Their bytes stay on the disk until ``rebuild``."""
-        wanted = [lance.safe(text_id) for text_id in text_ids]
-        self._say("delete", wanted)
-        with self._faults("delete"):
-            lance.delete(self._ready(), wanted)
+        wanted = [lance.check_id(text_id) for text_id in text_ids]
+        self._log_action("delete", wanted)
+        with self._translate_errors("delete"):
+            lance.delete(self._require_table(), wanted)
             self._in_memory.drop(wanted)
             lance.make_private_below(self.folder)
 
@@ -130,16 +130,16 @@ class Vectors:
         """
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
-        table, held = self._ready(), self._in_memory.of(kind)
-        query = self._query(vector)
-        if held is not None:
-            found = held.search(query.astype("float32"), exclude_session, limit)
+        table, rows_in_memory = self._require_table(), self._in_memory.of(kind)
+        query = self._check_query(vector)
+        if rows_in_memory is not None:
+            found = rows_in_memory.search(query.astype("float32"), exclude_session, limit)
         else:
-            with self._faults("search"):
-                found = nearest.search_outside(self._on_disk(table), query, kind, exclude_session, limit)
+            with self._translate_errors("search"):
+                found = lance.search_outside(self._on_disk(table), query, kind, exclude_session, limit)
         hits = list(map(Hit._make, found))
         if self._log.isEnabledFor(logging.DEBUG):
-            self._say(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
+            self._log_action(f"search {kind} not {exclude_session}", [(hit.text_id, hit.similarity) for hit in hits])
         return hits
 
     @property
@@ -149,17 +149,17 @@ class Vectors:
 
     def versions(self) -> int:
         """How many versions of the table lie on the disk; each commit adds one, ``upkeep`` leaves one."""
-        with self._faults("versions"):
+        with self._translate_errors("versions"):
             return len(self._table.list_versions()) if self.has_table else 0
 
     def ids(self) -> npt.NDArray[np.bytes_]:
         """Every ``text_id``, sorted, as an array of bytes (32 MB for a million)."""
-        with self._faults("ids"):
-            return lance.ids_of(self._ready())
+        with self._translate_errors("ids"):
+            return lance.ids_of(self._require_table())
 
     def count(self) -> int:
         """How many rows there are; 0 while there is no table."""
-        with self._faults("count"):
+        with self._translate_errors("count"):
             return int(self._table.count_rows()) if self._table is not None else 0
 
     def rebuild(
@@ -169,13 +169,13 @@ class Vectors:
         batches: Iterable[Sequence[VectorRow]],
         wanted: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """Remove the folder's content and make the table anew, so that no byte of the old one is left.
+        """Remove the folder's content and create the table again, so that no byte of the old one is left.
 
         ``wanted`` is asked between batches; False ends the work, and False is returned.
         """
         self.close()
         self.state = "rebuilding"
-        with self._faults("rebuild"):
+        with self._translate_errors("rebuild"):
             lance.empty_folder(self.folder)
             make_private_folder(self.folder)
             schema = lance.schema_of(model, dimension)
@@ -195,7 +195,7 @@ class Vectors:
     def remove(self) -> None:
         """Delete the folder's content; the next ``open`` begins with an empty table."""
         self.close()
-        with self._faults("remove"):
+        with self._translate_errors("remove"):
             lance.empty_folder(self.folder)
 
     def upkeep(self) -> None:
@@ -203,10 +203,10 @@ class Vectors:
 
         It may take seconds on a large table; searches go on meanwhile.
         """
-        with self._faults("upkeep"):
-            table = self._ready()
-            nearest.keep_index(table, self._log)
-            nearest.optimize(table)
+        with self._translate_errors("upkeep"):
+            table = self._require_table()
+            lance.keep_index(table, self._log)
+            lance.optimize(table)
             lance.give_back_memory()
             lance.make_private_below(self.folder)
 
@@ -224,36 +224,34 @@ class Vectors:
 
     def _as_arrow(self, rows: Sequence[VectorRow], schema: pa.Schema) -> pa.Table:
         """Rows as LanceDB takes them; raises EmbeddingError when a vector is not sound."""
-        return lance.as_arrow(
-            rows, np.stack([normalised(row.vector, self._dimension) for row in rows]), schema
-        )
+        return lance.as_arrow(rows, np.stack([normalise(row.vector, self._dimension) for row in rows]), schema)
 
-    def _query(self, vector: Vector) -> Half:
+    def _check_query(self, vector: Vector) -> Half:
         try:
-            return normalised(vector, self._dimension)
+            return normalise(vector, self._dimension)
         except errors.EmbeddingError as fault:
             raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
 
-    def _load(self, kind: Kind) -> None:
+    def _load_in_memory(self, kind: Kind) -> None:
         """Hold the rows of a type in memory when they are few enough."""
-        where = nearest.OF_KIND[kind]
-        held = self._in_memory.of(kind)
-        if held is None or not self._in_memory.fits(kind, self._table.count_rows(where)):
+        where = lance.OF_KIND[kind]
+        rows_in_memory = self._in_memory.of(kind)
+        if rows_in_memory is None or not self._in_memory.fits(kind, self._table.count_rows(where)):
             return
         for text_ids, session_ids, vectors in lance.rows_of(self._table, where):
-            held.put(text_ids, session_ids, vectors)
+            rows_in_memory.put(text_ids, session_ids, vectors)
 
-    def _ready(self) -> Any:
+    def _require_table(self) -> Any:
         if self.state != "ready" or self._table is None:
             raise errors.StorageError("index.not_ready", state=self.state)
         return self._table
 
-    def _say(self, act: str, content: object) -> None:
+    def _log_action(self, act: str, content: object) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
             self._log.debug("vectors %s\n  %s", act, content)
 
-    def _faults(self, act: str) -> AbstractContextManager[None]:
-        return lance.faults(act, self.folder)
+    def _translate_errors(self, act: str) -> AbstractContextManager[None]:
+        return lance.translate_errors(act, self.folder)
 
 
 class InMemoryIndex:
@@ -265,41 +263,43 @@ class InMemoryIndex:
     def __init__(self, dimension: int, most: int) -> None:
         self._dimension = dimension
         self._most = most
-        self._held: dict[Kind, InMemoryRows] = (
+        self._rows_by_kind: dict[Kind, InMemoryRows] = (
             {kind: InMemoryRows(dimension) for kind in _KINDS} if dimension else {}
         )
 
     def of(self, kind: Kind) -> InMemoryRows | None:
         """The rows of a type; None when its rows are too many."""
-        return self._held.get(kind)
+        return self._rows_by_kind.get(kind)
 
     def fits(self, kind: Kind, more: int) -> bool:
         """Whether so many rows more have room; a type that has become too large is let go for good."""
-        held = self._held.get(kind)
-        if held is not None and (len(held) + more) * self._dimension > self._most:
-            del self._held[kind]
-            held = None
-        return held is not None
+        rows_in_memory = self._rows_by_kind.get(kind)
+        if rows_in_memory is not None and (len(rows_in_memory) + more) * self._dimension > self._most:
+            del self._rows_by_kind[kind]
+            rows_in_memory = None
+        return rows_in_memory is not None
 
     def put(self, rows: Sequence[VectorRow]) -> None:
         """Take in rows that were stored."""
         for kind in _KINDS:
             some = [row for row in rows if row.type == kind]
             if some and self.fits(kind, len(some)):
-                vectors = np.stack([normalised(row.vector, self._dimension) for row in some])
+                vectors = np.stack([normalise(row.vector, self._dimension) for row in some])
                 ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
-                self._held[kind].put(ids, sessions, vectors.astype(np.float32))
+                self._rows_by_kind[kind].put(ids, sessions, vectors.astype(np.float32))
 
     def are_new(self, text_ids: Sequence[str]) -> bool:
-        """Whether it is certain that none of these is stored, and each is named once: all there is is held here."""
-        if len(self._held) < len(_KINDS) or len(set(text_ids)) < len(text_ids):
+        """Whether it is certain that none of these is stored, and each is named once: every row is in memory."""
+        if len(self._rows_by_kind) < len(_KINDS) or len(set(text_ids)) < len(text_ids):
             return False
-        return not any(text_id in held for held in self._held.values() for text_id in text_ids)
+        return not any(
+            text_id in rows_in_memory for rows_in_memory in self._rows_by_kind.values() for text_id in text_ids
+        )
 
     def drop(self, text_ids: Sequence[str]) -> None:
         """Take rows out."""
-        for held in list(self._held.values()):
-            held.drop(text_ids)
+        for rows_in_memory in list(self._rows_by_kind.values()):
+            rows_in_memory.drop(text_ids)
 
 
 class InMemoryRows:
@@ -325,7 +325,7 @@ class InMemoryRows:
         with self._lock:
             self._make_room(len(text_ids))
             places = [self._place_of(text_id) for text_id in text_ids]
-            self._session[places] = [self._number(session_id) for session_id in session_ids]
+            self._session[places] = [self._session_number(session_id) for session_id in session_ids]
             self._vectors[places] = vectors
 
     def drop(self, text_ids: Iterable[str]) -> None:
@@ -341,7 +341,7 @@ class InMemoryRows:
                     self._session[place] = self._session[len(self._ids)]
                     self._vectors[place] = self._vectors[len(self._ids)]
 
-    def search(self, query: Floats, exclude_session: str | None, limit: int) -> list[nearest.Found]:
+    def search(self, query: Floats, exclude_session: str | None, limit: int) -> list[lance.Found]:
         """(text_id, session_id, cosine), best first; equals in the order of their ids."""
         with self._lock:
             count = len(self._ids)
@@ -366,14 +366,14 @@ class InMemoryRows:
             self._ids.append(text_id)
         return place
 
-    def _number(self, session_id: str) -> int:
+    def _session_number(self, session_id: str) -> int:
         number = self._sessions.setdefault(session_id, len(self._names))
         if number == len(self._names):
             self._names.append(session_id)
         return number
 
     def _make_room(self, more: int) -> None:
-        """Room grows by doubling; what is not used yet takes no memory, since nobody writes to it."""
+        """Room grows by doubling; what is not used yet takes no memory, since no one writes to it."""
         count = len(self._ids)
         if count + more > len(self._session):
             room = max(count + more, 2 * len(self._session))
@@ -382,7 +382,7 @@ class InMemoryRows:
             self._session, self._vectors = session, vectors
 
 
-def normalised(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:
+def normalise(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:
     """The vector at length 1, as it is stored: float16, one dimension.
 
     Raises EmbeddingError when it is not of ``dimension``, not finite, or zero.

@@ -44,9 +44,7 @@ def test_a_question_has_its_evidence_and_shares_no_word_with_it(question):
     assert question["groups"]
     for group in question["groups"]:
         for tid in group:
-            assert not words & {
-                word.lower() for word in re.findall(r"[A-Za-z]+|\d+|[\u4e00-\u9fff]", turns[tid])
-            }
+            assert not words & {word.lower() for word in re.findall(r"[A-Za-z]+|\d+|[\u4e00-\u9fff]", turns[tid])}
 
 
 def test_the_bench_reads_it(tmp_path):

@@ -57,8 +57,5 @@ def test_a_life_ends_with_what_the_server_of_the_model_did_in_place_of_a_reply(
     mind, replies, tmp_path, log, task, evenings
 ):
     mind.answers(task, status(507, "the disk is full"))
-    with (
-        pytest.raises(httpx2.HTTPStatusError, match="507"),
-        lived(life_of(evenings), replies, tmp_path / "home", log),
-    ):
+    with pytest.raises(httpx2.HTTPStatusError, match="507"), lived(life_of(evenings), replies, tmp_path / "home", log):
         pass

@@ -19,9 +19,7 @@ def _talk(handed, said="Where?"):
 
 
 def _record(text, **more):
-    return json.dumps(
-        {"conversation": 1, "date": "2025-03-01 20:00", "age": "400 days ago", "text": text, **more}
-    )
+    return json.dumps({"conversation": 1, "date": "2025-03-01 20:00", "age": "400 days ago", "text": text, **more})
 
 
 @pytest.mark.parametrize(
@@ -81,9 +79,7 @@ def test_a_turn_in_a_record_of_a_day_is_judged_by_its_own_marks():
 
 
 def test_the_marks_of_a_day_are_of_its_summary_and_not_of_its_turns():
-    day = json.dumps(
-        {"date": "2025", "summary": "The Foundry.", "until": "2025", "turns": [{"text": "The Foundry!"}]}
-    )
+    day = json.dumps({"date": "2025", "summary": "The Foundry.", "until": "2025", "turns": [{"text": "The Foundry!"}]})
     assert list(stale_lines("The Foundry", day)) == ["The Foundry!"]
 
 
@@ -96,10 +92,7 @@ def test_neither_the_standing_prompt_nor_the_question_counts_as_handed_over():
 
 def test_recalled_records_before_the_question_count():
     said = "Where?"
-    messages = [
-        {"role": "system", "content": _SYSTEM},
-        {"role": "user", "content": _record("York") + "\n\n" + said},
-    ]
+    messages = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": _record("York") + "\n\n" + said}]
     question = {"id": "1", "class": "c", "q": said, "needs": ["York", "Leeds"], "not_as_present": []}
     found = judged("life", question, Seen("talk", messages, Path("a.json"), said))
     assert found.missing == ("Leeds",)

@@ -96,9 +96,7 @@ def _done(*command: str, within: float, folder: Path, **environment: str) -> str
         raise RuntimeError(f"not done within {within:.0f} s") from late
     if ran.returncode:
         lines = (ran.stderr or ran.stdout).strip().splitlines()
-        raise RuntimeError(
-            next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "")
-        )
+        raise RuntimeError(next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else ""))
     return ran.stdout
 
 

@@ -23,9 +23,7 @@ def look() -> str:
 
 def main(base: str, token: str) -> None:
     """Three rounds of one conversation: whole, as a stream, with a call of a tool."""
-    model = ChatOpenAI(
-        model="old-friend", base_url=base, api_key=token, default_headers={"X-Session-Id": "first-talk"}
-    )
+    model = ChatOpenAI(model="old-friend", base_url=base, api_key=token, default_headers={"X-Session-Id": "first-talk"})
     said: list[object] = [HumanMessage(ROUNDS[0][0])]
     said.append(heard := model.invoke(said))
     assert heard.content == ROUNDS[0][1], heard

@@ -7,10 +7,7 @@ from typing import Any
 
 import openai
 
-LOOK: Any = {
-    "type": "function",
-    "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
-}
+LOOK: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 
 
 def main(base: str, token: str) -> None:

@@ -9,16 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from domain.records import Finish, Image, ImageVersion, Origin, Round, Session
-from recall.words import tokens
+from domain.records import Finish, Origin, Persona, PersonaVersion, Round, Session
+from language.words import tokens
 from storage.clients import Clients
+from storage.engine import Commit
 from storage.erasure import Eraser
 from storage.imports import Imports
-from storage.messages import NewTurn
+from storage.messages import NewMessage, NewSummary
 from storage.repositories import Repositories, open_repositories
 from storage.rounds import Rounds
-from storage.sqlite.database import Commit
-from storage.summaries import NewSummary
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 
@@ -71,18 +70,15 @@ class Store:
             of.messages,
             of.summaries,
         )
-        self.facts, self.chapters, self.archive, self.personas = (
-            of.facts,
-            of.chapters,
-            of.archive,
-            of.personas,
-        )
+        self.facts, self.chapters, self.archive, self.personas = (of.facts, of.chapters, of.archive, of.personas)
+        self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
+        self.jobs = of.jobs
         self.rebuilds, self.saves, self.steps, self.words = of.rebuilds, of.saves, of.steps, of.index.words
         self.embeddings, self.versions = of.index.embeddings, of.personas.versions
         self.rounds = Rounds(of)
         self.imports = Imports(of, self.rounds)
         self.clients = Clients(of)
-        self.erasure = Eraser(of, self.rounds, self.imports, [], self._rebuild)
+        self.erasure = Eraser(of, self.rounds, self.imports, [of.database.path.parent], self._rebuild)
         of.database.on_commit(self._follow)
 
     def at(self, moment: str) -> Self:
@@ -112,43 +108,43 @@ class Store:
         began: str | None = None,
         *,
         before: str | None = None,
-        door: str = "",
+        client: str = "",
         key: str | None = None,
     ) -> Session:
         """A new active session of this name."""
         with self.at(now).database.write() as tx:
-            return self.sessions.add(tx, session_id, now, began, before=before, door=door, door_key=key)
+            return self.sessions.add(tx, session_id, now, began, before=before, client=client, client_key=key)
 
     def add_version(
         self,
-        image: Image,
+        persona: Persona,
         text: str,
         origin: Origin,
         now: str,
         session_id: str | None = None,
         *,
         laid: bool = False,
-    ) -> ImageVersion:
+    ) -> PersonaVersion:
         """A version of a persona; ``laid``: its file says so already."""
         if laid:
-            path = self.personas.path(image)
+            path = self.personas.path(persona)
             path.parent.mkdir(exist_ok=True)
             path.write_text(f"{text}\n", encoding="utf-8")
         with self.database.write() as tx:
-            version = self.versions.add(tx, image, text, origin, now, session_id)
+            version = self.versions.add(tx, persona, text, origin, now, session_id)
             if laid:
-                self.versions.set_laid(image, version.version)
+                self.versions.set_laid(persona, version.version)
         return version
 
-    def pin(self, image: Image, now: str, text: str, *, added: bool = False) -> None:
+    def pin(self, persona: Persona, now: str, text: str, *, added: bool = False) -> None:
         """A pinned line."""
         with self.database.write() as tx:
-            self.versions.add_pin(tx, image, now, text, added=added)
+            self.versions.add_pin(tx, persona, now, text, added=added)
 
-    def unpin(self, image: Image, text: str) -> bool:
+    def unpin(self, persona: Persona, text: str) -> bool:
         """No pinned line any more; whether the pin brought it."""
         with self.database.write() as tx:
-            return self.versions.remove_pin(tx, image, text)
+            return self.versions.remove_pin(tx, persona, text)
 
     def replace_summary(self, session_id: str, text: str, upto: int) -> None:
         """A summary in place of another, made from the rounds so far."""
@@ -191,8 +187,8 @@ class Teller:
         """One round; the reply repeats the words unless it is given."""
         self.told += 1
         turns = (
-            NewTurn(f"u{self.told}", at(self.told), "user", words),
-            NewTurn(f"a{self.told}", at(self.told), "assistant", reply or f"You say {words}"),
+            NewMessage(f"u{self.told}", at(self.told), "user", words),
+            NewMessage(f"a{self.told}", at(self.told), "assistant", reply or f"You say {words}"),
         )
         finish: Finish = "stop"
         return self.store.at(at(self.told)).rounds.add(session_id, turns, finish, served=served, **options)
@@ -212,4 +208,4 @@ def said(store: Store, session_id: str) -> list[str]:
 def holding(store: Store, word: str) -> list[str]:
     """The ids of the messages that a word finds."""
     seqs = store.words.postings("turn", (word,), 1_000)[word].seqs.tolist()
-    return [turn.text_id for turn in store.messages.numbered(seqs)]
+    return [turn.text_id for turn in store.messages.by_number(seqs)]

@@ -35,14 +35,12 @@ class Misnamed:
         friend = fact_of("friend", first, "friend", f"Ann's friend is {other}.", other)
         relation = NewRelation("Ann", "sister", wrong, "wedding")
         both = fact_of("both", first, "event", f"Ann mixes up {wrong} and {right}.", "mixed up")
-        assert store.at(at(90)).facts.learn(
-            learned([first], sister, wedding, friend, both, relations=(relation,))
-        )
+        assert store.at(at(90)).fact_log.learn(learned([first], sister, wedding, friend, both, relations=(relation,)))
         self.right = fact_of("right", later, "sibling", f"Ann's sister is {right}, not {wrong}.", right)
 
     def correct(self, *others: Any, verdict: Any = "corrects") -> str:
         change = Change("sister", verdict, self.right.said, "right")
-        assert self.store.at(at(91)).facts.learn(
+        assert self.store.at(at(91)).fact_log.learn(
             learned([self.rounds["later"]], self.right, *others, changes=[change])
         )
         return self.rounds["later"].assistant.text_id
@@ -60,12 +58,12 @@ def test_a_corrected_name_is_right_in_what_else_was_said_of_that_one(
     fact = life.wedding()
     assert (fact.restatement, fact.subject, fact.value) == (f"{right} marries in May.", right, "May")
     assert (fact.persons, fact.keywords) == (("Ann", right), (f"wedding of {right}",))
-    assert (fact.slot, fact.first_told) == (Slot(right.casefold(), "wedding"), f"{wrong} marries in May.")
+    assert (fact.slot, fact.first_statement) == (Slot(right.casefold(), "wedding"), f"{wrong} marries in May.")
     assert store.facts.find(fact.number) == fact
     assert fact in store.facts.all(current=True)
     assert store.facts.in_slots([Slot(right.casefold(), "wedding")]) == [fact]
     assert fact in store.facts.of_turns(fact.turns)[fact.turns[0]]
-    assert [one.target for one in store.facts.relations()] == [right]
+    assert [one.target for one in store.relations.all()] == [right]
     assert known(store, "friend").restatement == f"Ann's friend is {other}."
     assert known(store, "both").restatement == f"Ann mixes up {wrong} and {right}."
     assert known(store, "sister").restatement == f"Ann's sister is {wrong}."
@@ -80,23 +78,21 @@ def test_a_name_is_as_it_was_when_its_correction_is_taken_back(
     before = store.facts.all()
     window = life.correct()
     assert life.wedding().subject == right
-    store.facts.unlearn([window])
+    store.fact_log.unlearn_windows([window])
     assert store.facts.all() == before
 
 
-def test_a_name_is_as_it_was_when_a_person_says_that_the_correction_is_wrong(
-    store: Store, teller: Teller
-) -> None:
+def test_a_name_is_as_it_was_when_a_person_says_that_the_correction_is_wrong(store: Store, teller: Teller) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     life.correct()
-    store.at(at(92)).facts.put_right("right", None)
+    store.at(at(92)).fact_log.correct_by_hand("right", None)
     assert life.wedding().restatement == "Katja marries in May."
 
 
 def test_what_a_person_puts_right_by_hand_corrects_a_name_as_well(store: Store, teller: Teller) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     by_hand = fact_of("hand", life.rounds["first"], "sibling", "Ann's sister is Katya.", "Katya")
-    store.at(at(92)).facts.put_right("sister", by_hand)
+    store.at(at(92)).fact_log.correct_by_hand("sister", by_hand)
     assert life.wedding().restatement == "Katya marries in May."
 
 
@@ -115,7 +111,7 @@ def test_a_fact_is_found_by_the_right_name_and_no_longer_by_the_wrong_one_until_
     # What was corrected in talk still finds its turn, which is then marked as untrue.
     assert found_by(store, "katya") == {"wedding", "both", "right"}
     assert found_by(store, "katja") == {"sister", "both", "right"}
-    store.facts.unlearn([window])
+    store.fact_log.unlearn_windows([window])
     assert found_by(store, "katja") == {"sister", "wedding", "both"}
     assert found_by(store, "katya") == {"both"}
 
@@ -125,13 +121,13 @@ def test_what_a_person_puts_right_is_found_by_its_new_words_alone_until_that_is_
 ) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     by_hand = fact_of("hand", life.rounds["first"], "sibling", "Ann's sister is Katya.", "Katya")
-    store.at(at(92)).facts.put_right("sister", by_hand)
+    store.at(at(92)).fact_log.correct_by_hand("sister", by_hand)
     assert found_by(store, "katja") == {"both"}
     assert found_by(store, "katya") == {"wedding", "both", "hand"}
-    store.at(at(93)).facts.put_right("wedding", None)
+    store.at(at(93)).fact_log.correct_by_hand("wedding", None)
     assert found_by(store, "katya") == {"both", "hand"}
-    assert store.facts.undo_decision("wedding")
-    assert store.facts.undo_decision("sister")
+    assert store.fact_log.undo_decision("wedding")
+    assert store.fact_log.undo_decision("sister")
     assert found_by(store, "katja") == {"sister", "wedding", "both"}
     assert found_by(store, "katya") == {"both"}
 
@@ -141,7 +137,7 @@ def test_what_was_called_by_a_wrong_name_is_found_by_it_so_that_it_can_be_forgot
 ) -> None:
     life = Misnamed(store, teller, *NAMES[0])
     life.correct()
-    assert "Katja" in life.wedding().words
+    assert "Katja" in life.wedding().all_words
     assert finds(store, "katja")
 
 
@@ -162,10 +158,10 @@ def test_a_correction_that_is_more_than_a_name_leaves_everything_else_as_it_was_
         fact_of("known", first, attribute, f"Ann: {wrong}.", wrong),
         fact_of("else", first, "event", f"Ann spoke of {wrong}.", wrong),
     )
-    assert store.at(at(90)).facts.learn(learned([first], *facts))
+    assert store.at(at(90)).fact_log.learn(learned([first], *facts))
     new = fact_of("right", later, attribute, told, right)
     change = Change("known", "corrects", new.said, "right")
-    assert store.at(at(91)).facts.learn(learned([later], new, changes=[change]))
+    assert store.at(at(91)).fact_log.learn(learned([later], new, changes=[change]))
     assert known(store, "else").restatement == f"Ann spoke of {wrong}."
 
 
@@ -187,6 +183,6 @@ def test_who_is_spoken_of_after_the_correction_may_have_that_name(store: Store, 
     life.correct()
     after = teller.say("s1", "Katja from the gym rang.")
     gym = fact_of("gym", after, "event", "Katja from the gym rang.", "rang", subject="Katja")
-    assert store.at(at(93)).facts.learn(learned([after], gym))
+    assert store.at(at(93)).fact_log.learn(learned([after], gym))
     assert known(store, "gym").restatement == "Katja from the gym rang."
     assert life.wedding().restatement == "Katya marries in May."

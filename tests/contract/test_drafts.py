@@ -1,4 +1,4 @@
-"""What is on its way, pinned lines and versions of the images: each of its own session, each of its own image."""
+"""What is on its way, pinned lines and versions of the personas: each of its own session, each of its own persona."""
 
 from __future__ import annotations
 
@@ -60,9 +60,12 @@ def test_every_version_is_kept_and_the_newest_is_in_force(store: Store) -> None:
     assert store.versions.newest("user") == two
     assert store.versions.find(one.version) == one
     assert store.versions.find(999) is None
-    assert (store.versions.laid("user"), store.versions.laid("self")) == (two.version, other.version)
+    assert (store.versions.written_number("user"), store.versions.written_number("self")) == (
+        two.version,
+        other.version,
+    )
     store.versions.set_laid("user", None)
-    assert store.versions.laid("user") is None
+    assert store.versions.written_number("user") is None
 
 
 def test_a_file_whose_version_was_erased_is_known_for_that(store: Store) -> None:
@@ -70,8 +73,8 @@ def test_a_file_whose_version_was_erased_is_known_for_that(store: Store) -> None
     other = store.add_version("self", "I", "model", at(1), laid=True)
     store.erasure.commit(ErasureScope(versions=(one,), left=("two",), lines=("one",)))
     assert store.personas.path("user").read_text("utf-8") == "two\n"
-    assert store.versions.laid("user") == one.version
-    assert store.versions.laid("self") == other.version
+    assert store.versions.written_number("user") == one.version
+    assert store.versions.written_number("self") == other.version
     newest = store.versions.newest("user")
     assert newest == replace(one, text="two")
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from domain.records import ErasureScope, Image, ImageVersion, Removed, Round, Summary
+from domain.records import ErasureScope, Persona, PersonaVersion, Removed, Round, Summary
 from tests.contract.stores import ENGINES, Opens, Store, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
 from tests.torture.kills import scratch
@@ -39,22 +39,18 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     again = reopen()
     assert said(again, "s1") == ["plain words"]
     assert holding(again, "quokka") == []
-    assert (again.summaries.of("s1"), again.versions.pins("user"), again.sessions.in_flight("s1")) == (
-        None,
-        (),
-        None,
-    )
+    assert (again.summaries.of("s1"), again.versions.pins("user"), again.sessions.in_flight("s1")) == (None, (), None)
     assert again.rounds.steps("s1") == {}
     assert [one.text for one in again.versions.all("user")] == ["likes animals"]
     assert not {turn.text_id for turn in secret.turns} & set(kept(again))
     assert {turn.text_id for turn in plain.turns} <= set(again.embeddings.waiting(9))
-    assert not again.erasure._holds("quokka")
-    note = again.erasure._note()
+    assert not again.erasure._still_stores("quokka")
+    note = again.erasure._read_note()
     assert note is not None
     assert set(chosen.texts) == set(note.texts)
     assert len(note.vectors) == 6
-    again.erasure._end()
-    assert again.erasure._note() is None
+    again.erasure._clean_database()
+    assert again.erasure._read_note() is None
     assert again.database.problems() == []
     again.close()
 
@@ -62,15 +58,15 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
 def test_the_store_knows_whether_anything_holds_a_text_to_the_letter(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "said", "answered")
     store.rounds.compact("s1", 1, teller.summary("summed up"))
-    store.add_version("user", "an image", "model", at(1))
+    store.add_version("user", "a persona", "model", at(1))
     store.pin("self", at(1), "a pin")
-    held = (spoken.user.text, spoken.assistant.text, "summed up", "an image", "a pin")
-    assert [text for text in held if not store.erasure._holds(text)] == []
-    assert store.erasure._holds("an imag")
-    assert not store.erasure._holds("An image")
+    held = (spoken.user.text, spoken.assistant.text, "summed up", "a persona", "a pin")
+    assert [text for text in held if not store.erasure._still_stores(text)] == []
+    assert store.erasure._still_stores("a person")
+    assert not store.erasure._still_stores("A persona")
     store.rounds.undo("s1", 9)
     store.rounds.reset("s1")
-    assert [text for text in held if store.erasure._holds(text)] == ["an image", "a pin"]
+    assert [text for text in held if store.erasure._still_stores(text)] == ["a persona", "a pin"]
 
 
 def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller: Teller) -> None:
@@ -87,15 +83,12 @@ def test_an_archived_session_goes_whole_and_the_others_stay(store: Store, teller
     assert store.sessions.counts() == (0, 1)
 
 
-def archived(store: Store, teller: Teller, waiting: tuple[Image, ...] = ()) -> tuple[Summary, ImageVersion]:
-    """A session with a secret, archived long ago with an image; its summary and the image."""
+def archived(store: Store, teller: Teller, waiting: tuple[Persona, ...] = ()) -> tuple[Summary, PersonaVersion]:
+    """A session with a secret, archived long ago with a persona; its summary and the persona."""
     for words in ("a secret", "plain words"):
         teller.say("s1", words)
     store.at(at(30)).opening("s2").rounds.save(
-        "s1",
-        "a secret and plain words",
-        {"user": "A secret.\nPlain."},
-        waiting=waiting,
+        "s1", "a secret and plain words", {"user": "A secret.\nPlain."}, waiting=waiting
     )
     (summary,), version = store.summaries.all(), store.versions.newest("user")
     assert version is not None
@@ -106,16 +99,14 @@ def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_makes_it_so(
     store: Store, teller: Teller, reopen: Callable[[], Store]
 ) -> None:
     summary, version = archived(store, teller, ("user",))
-    store.erasure.commit(
-        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
-    )
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",)))
     store.close()
     again = reopen()
-    assert [(one.what, one.session_id, one.timestamp) for one in again.rebuilds.due()] == [
+    assert [(one.what, one.session_id, one.timestamp) for one in again.rebuilds.due_requests()] == [
         ("user", "s1", at(30)),
         ("summary", "s1", at(30)),
     ]
-    image, anew = again.rebuilds.due()
+    persona, anew = again.rebuilds.due_requests()
     assert again.rounds.rebuild_summary(anew, "plain words", 2)
     assert not again.rounds.rebuild_summary(anew, "twice", 2)
     (made,) = again.summaries.all()
@@ -124,24 +115,22 @@ def test_what_is_to_be_made_anew_is_asked_for_in_the_commit_that_makes_it_so(
     )  # fmt: skip
     base = again.versions.newest("user")
     assert base is not None
-    assert again.at(at(50)).personas.rebuild([image], base, "Plain words.")
-    assert not again.at(at(51)).personas.rebuild([image], base, "Twice.")
+    assert again.at(at(50)).personas.rebuild([persona], base, "Plain words.")
+    assert not again.at(at(51)).personas.rebuild([persona], base, "Twice.")
     assert [one.text for one in again.versions.all("user")] == ["Plain.", "Plain words."]
-    assert again.rebuilds.due() == []
+    assert again.rebuilds.due_requests() == []
     again.close()
 
 
-def test_an_image_that_was_edited_meanwhile_is_not_written_over(store: Store, teller: Teller) -> None:
+def test_a_persona_that_was_edited_meanwhile_is_not_written_over(store: Store, teller: Teller) -> None:
     summary, version = archived(store, teller, ("user",))
-    store.erasure.commit(
-        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
-    )
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",)))
     base = store.versions.newest("user")
     store.add_version("user", "By hand.", "hand", at(40))
-    image = store.rebuilds.due()[0]
-    assert not store.at(at(50)).personas.rebuild([image], base, "By a model.")
-    assert store.rebuilds.due()[0] == image
-    assert store.at(at(50)).personas.rebuild([image], store.versions.newest("user"), "By hand.")
+    persona = store.rebuilds.due_requests()[0]
+    assert not store.at(at(50)).personas.rebuild([persona], base, "By a model.")
+    assert store.rebuilds.due_requests()[0] == persona
+    assert store.at(at(50)).personas.rebuild([persona], store.versions.newest("user"), "By hand.")
     assert [one.text for one in store.versions.all("user")] == ["Plain.", "By hand."]
 
 
@@ -153,10 +142,10 @@ def test_a_summary_that_is_made_anew_while_its_session_folds_on_is_asked_for_aga
     store.rounds.compact("s1", 1, teller.summary("one"))
     (summary,) = store.summaries.all()
     store.erasure.commit(ErasureScope(summaries=(summary,)))
-    (asked,) = store.rebuilds.due()
+    (asked,) = store.rebuilds.due_requests()
     store.rounds.compact("s1", 2, teller.summary("two"))
     assert not store.rounds.rebuild_summary(asked, teller.summary("one"), 1)
-    (again,) = store.rebuilds.due()
+    (again,) = store.rebuilds.due_requests()
     assert again.number != asked.number
     assert store.rounds.rebuild_summary(again, teller.summary("one, two"), 2)
     assert [one.summary for one in store.summaries.all()] == ["one, two"]
@@ -168,22 +157,20 @@ def test_a_summary_by_hand_or_a_reset_ends_the_wish_for_one(store: Store, teller
     store.rounds.compact("s1", 1, teller.summary("one"))
     store.erasure.commit(ErasureScope(summaries=tuple(store.summaries.all())))
     removed = store.rounds.reset("s1")
-    assert store.rebuilds.due() == []
+    assert store.rebuilds.due_requests() == []
     store.rounds.put_back(removed)
-    assert [one.what for one in store.rebuilds.due()] == ["summary"]
+    assert [one.what for one in store.rebuilds.due_requests()] == ["summary"]
     store.rounds.set_summary("s1", teller.summary("by hand"))
-    assert store.rebuilds.due() == []
+    assert store.rebuilds.due_requests() == []
 
 
 def test_with_a_session_goes_what_was_to_be_made_anew_of_it(store: Store, teller: Teller) -> None:
     summary, version = archived(store, teller)
-    store.erasure.commit(
-        ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",))
-    )
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")[:2]), (summary,), (version,), ("Plain.",)))
     session = store.sessions.find("s1")
     assert session is not None
     store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")), sessions=(session,)))
-    assert store.rebuilds.due() == []
+    assert store.rebuilds.due_requests() == []
     assert store.database.problems() == []
 
 
@@ -293,7 +280,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.said = {name: [one for one in words if one != word] for name, words in self.said.items()}
         for name in self.said:
             self.forget(name)
-        self.store.erasure._end()
+        self.store.erasure._clean_database()
 
     @rule()
     def open_again(self) -> None:
@@ -311,9 +298,7 @@ class AnyOrder(RuleBasedStateMachine):
         for session in sessions:
             assert session.current_conv_count == len(self.store.messages.context(session.session_id))
         for word in WORDS:
-            found = {
-                turn.text_id for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words
-            }
+            found = {turn.text_id for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words}
             assert set(holding(self.store, word)) == found
         waiting = set(self.store.embeddings.waiting(9_999))
         assert waiting >= {turn.text_id for turn in self.store.messages.stored_after(0, 9_999)}
@@ -330,3 +315,49 @@ def test_in_any_order_the_store_is_what_a_plain_list_says(engine: str) -> None:
     case = machine.TestCase
     case.settings = settings(max_examples=15, stateful_step_count=20)
     case("runTest").debug()
+
+
+def ids(chosen: ErasureScope) -> list[str]:
+    return [turn.text_id for turn in chosen.turns]
+
+
+def test_what_an_erasure_would_take_is_chosen_by_message_round_session_words_or_all(
+    store: Store, teller: Teller
+) -> None:
+    teller.say("s1", "one apple")
+    store.opening("s2").rounds.save("s1", teller.summary("of an apple"), {})
+    teller.say("s2", "two pears")
+    store.sessions.note_in_flight("s2", "a third apple")
+    store.rounds.hide(["u3"])
+    choose = store.erasure
+    assert ids(choose.scope_of_message("u1")) == ["u1"]
+    assert ids(choose.scope_of_messages(["u1", "u3"])) == ["u1", "u3"]
+    assert ids(choose.scope_of_round("a1")) == ["u1", "a1"]
+    assert (ids(choose.scope_of_session("s1")), ids(choose.scope_of_hidden())) == (["u1", "a1"], ["u3"])
+    assert (ids(choose.scope_of_words("APPLE")), choose.scope_of_words("apple").in_flight) == (["u1", "a1"], ("s2",))
+    assert ids(choose.scope_of_everything()) == ["u1", "a1", "u3", "a3"]
+    summary = store.summaries.of("s1")
+    assert summary
+    assert (ids(choose.scope_of_memory(summary.text_id)), ids(choose.scope_of_memory("u1"))) == (["u1", "a1"], ["u1"])
+    assert [ids(one) for one in choose.scopes_of_leaves(store.archive.oldest_visited(2))] == [["u1", "a1"]]
+    assert (choose.scope_of_session("nowhere"), choose.scope_of_words(" ")) == (ErasureScope(), ErasureScope())
+    chosen = choose.scope_of_session("s1")
+    store.rounds.set_summary("s1", "of one apple")
+    assert [one.summary for one in choose.refresh_scope(chosen).summaries][-1] == "of one apple"
+
+
+def test_an_erasure_is_proven_and_one_that_was_cut_short_is_finished(
+    store: Store, teller: Teller, reopen: Callable[[], Store]
+) -> None:
+    spoken = teller.say("s1", "the quick brown fox jumps over it")
+    store.erasure.remove(store.erasure.scope_of_message(spoken.user.text_id))
+    assert store.erasure.is_unfinished()
+    store.close()
+    again = reopen()
+    proof = again.erasure.finish()
+    assert proof
+    assert (proof.traces, again.rebuilt, again.erasure.is_unfinished()) == ((), 1, False)
+    assert again.erasure.finish() is None
+    assert again.erasure.erase(again.erasure.scope_of_everything()).traces == ()
+    assert again.messages.of_session("s1") == []
+    again.close()

@@ -15,7 +15,7 @@ def embed_all(store: Store, model: str = MODEL) -> None:
     store.embeddings.set_dimension(model, 4)
     for number, text_id in enumerate(digests, start=1):
         store.embeddings.store(text_id, model, digests[text_id], np.full(4, number, np.float16))
-    store.embeddings.done(digests, model)
+    store.embeddings.mark_done(digests, model)
 
 
 def kept(store: Store, model: str = MODEL) -> list[str]:
@@ -36,7 +36,7 @@ def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, te
 def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller: Teller) -> None:
     assert (store.words.rows("turn"), store.words.rows("fact")) == (0, 0)
     spoken = [teller.say("s1", words) for words in ("one", "two", "three")]
-    store.at(at(5)).naming("f1").facts.learn_key("s1", "counts", [spoken[0].user.seq])
+    store.at(at(5)).naming("f1").fact_log.learn_key("s1", "counts", [spoken[0].user.seq])
     store.rounds.compact("s1", 1, teller.summary("one"))
     assert store.words.rows("turn") >= 6
     assert (store.words.rows("fact"), store.words.rows("summary")) == (1, 1)
@@ -65,7 +65,7 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
 
 def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: Teller) -> None:
     first, second = teller.say("s1", "one"), teller.say("s1", "two")
-    store.at(at(5)).naming("f1").facts.learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
+    store.at(at(5)).naming("f1").fact_log.learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
     assert set(store.facts.turns_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
     store.rounds.undo("s1", 1)
@@ -78,35 +78,29 @@ def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Te
     assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in spoken.turns}
     embed_all(store)
     assert store.embeddings.waiting(9) == []
-    assert store.embeddings.effort() == (0, 0)
+    assert store.embeddings.queue_effort() == (0, 0)
     counts = store.embeddings.counts(MODEL)
     assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
     (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
-    assert store.embeddings.take_stock(MODEL).tolist() == sorted(
-        turn.text_id.encode() for turn in spoken.turns
-    )
+    assert store.embeddings.take_stock(MODEL).tolist() == sorted(turn.text_id.encode() for turn in spoken.turns)
 
 
 def test_an_answer_for_other_words_takes_no_text_off_the_queue(store: Store, teller: Teller) -> None:
     text_id = teller.say("s1", "one").user.text_id
     store.embeddings.store(text_id, MODEL, "of other words", np.ones(4, np.float16))
-    store.embeddings.done({text_id: "of these words"}, MODEL)
+    store.embeddings.mark_done({text_id: "of these words"}, MODEL)
     assert text_id in store.embeddings.waiting(9)
     assert store.embeddings.with_vector(MODEL, {text_id: "of these words"}) == set()
     assert store.embeddings.with_vector(MODEL, {text_id: "of other words"}) == {text_id}
 
 
-def test_what_is_refused_three_times_is_set_aside_until_it_is_tried_again(
-    store: Store, teller: Teller
-) -> None:
+def test_what_is_refused_three_times_is_set_aside_until_it_is_tried_again(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "one")
     for _ in range(3):
-        store.embeddings.refuse(spoken.user.text_id, "too long")
+        store.embeddings.record_failure(spoken.user.text_id, "too long")
     assert store.embeddings.waiting(9) == [spoken.assistant.text_id]
-    assert [(one.text_id, one.reason) for one in store.embeddings.set_aside()] == [
-        (spoken.user.text_id, "too long")
-    ]
+    assert [(one.text_id, one.reason) for one in store.embeddings.set_aside()] == [(spoken.user.text_id, "too long")]
     store.embeddings.try_again()
     assert len(store.embeddings.waiting(9)) == 2
     assert store.embeddings.set_aside() == []
@@ -116,16 +110,14 @@ def test_effort_changes_with_all_that_was_achieved_or_failed_and_with_nothing_el
     store: Store, teller: Teller
 ) -> None:
     text_id = teller.say("s1", "one").user.text_id
-    assert store.embeddings.effort() == store.embeddings.effort() == (2, 0)
-    store.embeddings.refuse(text_id, "too long")
-    assert store.embeddings.effort() == (2, 1)
+    assert store.embeddings.queue_effort() == store.embeddings.queue_effort() == (2, 0)
+    store.embeddings.record_failure(text_id, "too long")
+    assert store.embeddings.queue_effort() == (2, 1)
     embed_all(store)
-    assert store.embeddings.effort() == (0, 0)
+    assert store.embeddings.queue_effort() == (0, 0)
 
 
-def test_vectors_that_are_forgotten_are_gone_of_every_model_and_wait_for_none(
-    store: Store, teller: Teller
-) -> None:
+def test_vectors_that_are_forgotten_are_gone_of_every_model_and_wait_for_none(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "one")
     for model in (MODEL, "another"):
         embed_all(store, model)
@@ -168,4 +160,4 @@ def test_checksums_of_the_index_are_kept_replaced_and_forgotten(store: Store) ->
     assert store.embeddings.checksums() == {"b": "3", "c": "4"}
     store.embeddings.remove_checksums()
     assert store.embeddings.checksums() == {}
-    assert store.versions.laid("user") is None
+    assert store.versions.written_number("user") is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Slot, Window
+from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, SessionChanges, Slot, Window
 from domain.records import ErasureScope, Round
-from storage.messages import NewTurn
+from storage.messages import NewMessage
 from tests.contract.stores import Store, Teller, at
 
 HOME = Slot("ann", "home")
@@ -36,9 +36,7 @@ def window_of(*rounds: Round) -> Window:
     return Window(turns[-1], rounds[0].user.session_id, turns)
 
 
-def learned(
-    rounds: Sequence[Round], *facts: NewFact, changes: Sequence[Change] = (), **given: Any
-) -> Learned:
+def learned(rounds: Sequence[Round], *facts: NewFact, changes: Sequence[Change] = (), **given: Any) -> Learned:
     notes = tuple(new_note(fact) for fact in facts)
     return Learned(window_of(*rounds), notes, facts, changes=tuple(changes), **given)
 
@@ -46,7 +44,7 @@ def learned(
 def learn(store: Store, spoken: Round, *values: str, changes: Sequence[Change] = ()) -> str:
     """Learn a round that says where Ann lives. Returns the name of the window."""
     facts = [new_fact(value, spoken) for value in values]
-    assert store.at(at(90)).facts.learn(learned([spoken], *facts, changes=changes))
+    assert store.at(at(90)).fact_log.learn(learned([spoken], *facts, changes=changes))
     return spoken.assistant.text_id
 
 
@@ -80,54 +78,33 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
         stance="supposed", end="2026-05", turns=(second.user.text_id, first.user.text_id),
     )  # fmt: skip
     note = replace(new_note(home), memory_type="passive", private=False, importance=9)
-    all_of_it = Learned(
-        window_of(first, second), (note,), (home, cat), (NewRelation("Ann", "keeps", "Momo", "cat"),)
-    )
-    assert store.at(at(50)).facts.learn(all_of_it)
+    all_of_it = Learned(window_of(first, second), (note,), (home, cat), (NewRelation("Ann", "keeps", "Momo", "cat"),))
+    assert store.at(at(50)).fact_log.learn(all_of_it)
     store.close()
     again = reopen()
     one, two = again.facts.all()
-    expected = {
-        name: getattr(home, name) for name in ("text_id", "note", "restatement", "subject", "attribute")
-    }
-    expected |= {
-        name: getattr(home, name) for name in ("value", "slot", "single", "about", "stance", "said", "turns")
-    }
-    expected |= {
-        name: getattr(home, name) for name in ("keywords", "persons", "entities", "location", "start", "end")
-    }
+    expected = {name: getattr(home, name) for name in ("text_id", "note", "restatement", "subject", "attribute")}
+    expected |= {name: getattr(home, name) for name in ("value", "slot", "single", "about", "stance", "said", "turns")}
+    expected |= {name: getattr(home, name) for name in ("keywords", "persons", "entities", "location", "start", "end")}
     assert {name: getattr(one, name) for name in expected} == expected
     assert (one.session_id, one.since, one.until, one.seen, one.importance, one.topic) == (
         "s1", "2020", "", home.said, 9, "homes",
     )  # fmt: skip
-    assert (one.current, one.corrected, one.kept, one.decided, one.doubtful_since) == (
-        True,
-        False,
-        False,
-        "model",
-        "",
-    )
+    assert (one.current, one.corrected, one.kept, one.decided, one.doubtful_since) == (True, False, False, "model", "")
     assert two.turns == (first.user.text_id, second.user.text_id)
     assert again.facts.find(two.number) == two
-    (stored,) = again.facts.notes_of("s1")
+    (stored,) = again.notes.of_session("s1")
     assert (stored.text, stored.topic, stored.importance, stored.memory_type, stored.private) == (
         "Of Lyon.", "homes", 9, "passive", False,
     )  # fmt: skip
     assert stored.turns == (first.user.text_id, second.user.text_id)
     assert stored.timestamp == second.user.timestamp
-    (relation,) = again.facts.relations()
-    assert (relation.source, relation.relation, relation.target, relation.fact) == (
-        "Ann",
-        "keeps",
-        "Momo",
-        two,
-    )
-    assert again.facts.of_turns([first.user.text_id, first.assistant.text_id]) == {
-        first.user.text_id: [one, two]
-    }
+    (relation,) = again.relations.all()
+    assert (relation.source, relation.relation, relation.target, relation.fact) == ("Ann", "keeps", "Momo", two)
+    assert again.facts.of_turns([first.user.text_id, first.assistant.text_id]) == {first.user.text_id: [one, two]}
     assert again.facts.of_sessions(["s1", "s2"]) == {"s1": [one, two]}
-    assert [event.what for event in again.facts.history("Lyon")] == ["learned"]
-    assert again.facts.history("nobody") == []
+    assert [event.kind for event in again.facts.events_of("Lyon")] == ["learned"]
+    assert again.facts.events_of("nobody") == []
     again.close()
 
 
@@ -136,7 +113,7 @@ def test_a_fact_finds_its_turns_by_every_word_of_it(store: Store, teller: Teller
     given = new_fact(
         "a", spoken, "amber", keywords=("birch",), persons=("Copper",), entities=("Dune",), location="Ember"
     )
-    store.at(at(50)).facts.learn(learned([spoken], given))
+    store.at(at(50)).fact_log.learn(learned([spoken], given))
     number = store.facts.all()[0].number
     for word in ("amber", "birch", "copper", "dune", "ember"):
         assert finds(store, word) == [(number, spoken.user.seq)]
@@ -145,9 +122,9 @@ def test_a_fact_finds_its_turns_by_every_word_of_it(store: Store, teller: Teller
 def test_a_window_that_is_learned_twice_changes_nothing(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "I live in Lyon")
     learn(store, spoken, "Lyon")
-    before = store.facts.all(), store.facts.notes_of("s1")
-    assert not store.at(at(99)).facts.learn(learned([spoken], new_fact("other", spoken)))
-    assert (store.facts.all(), store.facts.notes_of("s1")) == before
+    before = store.facts.all(), store.notes.of_session("s1")
+    assert not store.at(at(99)).fact_log.learn(learned([spoken], new_fact("other", spoken)))
+    assert (store.facts.all(), store.notes.of_session("s1")) == before
 
 
 def test_read_turns_are_read_and_the_others_are_not(store: Store, teller: Teller) -> None:
@@ -157,15 +134,13 @@ def test_read_turns_are_read_and_the_others_are_not(store: Store, teller: Teller
     assert store.messages.unread("s1") == list(two.turns)
     store.rounds.hide([two.user.text_id])
     assert store.messages.unread("s1") == [two.assistant]
-    answered = (NewTurn("u9", at(9), "user", "hello"), NewTurn("a9", at(9), "assistant", "…", standin=True))
+    answered = (NewMessage("u9", at(9), "user", "hello"), NewMessage("a9", at(9), "assistant", "…", demo=True))
     said = store.at(at(9)).rounds.add("s1", answered, "stop")
     assert store.messages.unread("s1") == [two.assistant, said.user]
 
 
-@pytest.mark.parametrize("fate", ["read", "gone", "withheld", "withheld before"])
-def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(
-    store: Store, teller: Teller, fate: str
-) -> None:
+@pytest.mark.parametrize("fate", ["read", "gone", "hidden", "hidden before"])
+def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(store: Store, teller: Teller, fate: str) -> None:
     before, one, two = (teller.say("s1", words) for words in ("before", "one", "two"))
     late = learned([one, two], new_fact("late", one))
     late = replace(late, window=replace(late.window, before=tuple(turn.text_id for turn in before.turns)))
@@ -175,8 +150,8 @@ def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(
         store.rounds.undo("s1", 1)
     else:
         store.rounds.hide([(before if "before" in fate else one).user.text_id])
-    assert not store.at(at(99)).facts.learn(late)
-    assert (store.facts.all(), store.facts.notes_of("s1")) == ([], [])
+    assert not store.at(at(99)).fact_log.learn(late)
+    assert (store.facts.all(), store.notes.of_session("s1")) == ([], [])
     assert one.assistant in store.messages.unread("s1")
 
 
@@ -189,35 +164,32 @@ def test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored(store: Store, t
     )
     notes = (new_note(facts[0]), new_note(facts[1]))
     relations = tuple(NewRelation("Ann", "knows", "Bob", fact.text_id) for fact in facts)
-    assert store.at(at(50)).facts.learn(Learned(window_of(spoken), notes, facts, relations))
+    assert store.at(at(50)).fact_log.learn(Learned(window_of(spoken), notes, facts, relations))
     assert [fact.text_id for fact in store.facts.all()] == ["good"]
-    assert [one.fact.text_id for one in store.facts.relations()] == ["good"]
-    assert store.facts.notes_of("s1") == []
+    assert [one.fact.text_id for one in store.relations.all()] == ["good"]
+    assert store.notes.of_session("s1") == []
 
 
-def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(
-    store: Store, teller: Teller
-) -> None:
+def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
-    store.at(at(3)).facts.keep_reply("a1", "notes", "digest", "the reply")
-    store.at(at(3)).facts.keep_reply("a1", "notes", "digest", "the later reply")
-    store.at(at(3)).facts.keep_reply("a2", "notes", "digest", "another")
-    store.at(at(3)).facts.keep_reply("u1", "notes", "digest", "of a shorter window")
-    (kept,) = store.facts.kept_replies("a1").items()
-    assert (kept[0], kept[1].base, kept[1].reply) == ("notes", "digest", "the later reply")
+    store.at(at(3)).windows.store_reply("a1", "notes", "digest", "the reply")
+    store.at(at(3)).windows.store_reply("a1", "notes", "digest", "the later reply")
+    store.at(at(3)).windows.store_reply("a2", "notes", "digest", "another")
+    store.at(at(3)).windows.store_reply("u1", "notes", "digest", "of a shorter window")
+    assert store.steps.of("window", "a1") == {"notes": ("the later reply", "digest")}
+    assert store.windows.reply("a1", "notes", "digest") == "the later reply"
+    assert store.windows.reply("a1", "notes", "another digest") is None
     learn(store, one)
-    assert (store.facts.kept_replies("a1"), store.facts.kept_replies("u1")) == ({}, {})
-    assert store.facts.kept_replies("a2") != {}
+    assert (store.steps.of("window", "a1"), store.steps.of("window", "u1")) == ({}, {})
+    assert store.steps.of("window", "a2") != {}
     store.rounds.undo("s1", 1)
-    assert store.facts.kept_replies(two.assistant.text_id) == {}
+    assert store.steps.of("window", two.assistant.text_id) == {}
 
 
 # -- kept true -------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_later_window_changed_keeps_its_place_and_says_until_when(
-    store: Store, teller: Teller
-) -> None:
+def test_what_a_later_window_changed_keeps_its_place_and_says_until_when(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
     learn(store, one, "Lyon")
     learn(store, two, "Oslo", changes=[Change("Lyon", "changes", "2026-02", "Oslo")])
@@ -226,7 +198,7 @@ def test_what_a_later_window_changed_keeps_its_place_and_says_until_when(
     assert store.facts.all(current=True) == [oslo]
     assert store.facts.all(current=False) == [lyon]
     assert store.facts.in_slots([HOME, HOME]) == [lyon, oslo]
-    assert [(event.what, event.when, event.by) for event in store.facts.history("Lyon")] == [
+    assert [(event.kind, event.when, event.by) for event in store.facts.events_of("Lyon")] == [
         ("learned", lyon.said, ""),
         ("changed", "2026-02", "Oslo"),
     ]
@@ -245,29 +217,27 @@ def test_a_verdict_does_what_it_says_and_is_taken_back_whole(
     store: Store, teller: Teller, verdict: Any, expected: dict[str, object]
 ) -> None:
     one, two = teller.say("s1", "I swim"), teller.say("s1", "not any more")
-    store.at(at(50)).facts.learn(learned([one], new_fact("swims", one, single=False)))
+    store.at(at(50)).fact_log.learn(learned([one], new_fact("swims", one, single=False)))
     before = known(store, "swims")
     new = new_fact("new", two, single=False)
-    store.at(at(51)).facts.learn(learned([two], new, changes=[Change("swims", verdict, "2026-05", "new")]))
+    store.at(at(51)).fact_log.learn(learned([two], new, changes=[Change("swims", verdict, "2026-05", "new")]))
     after = known(store, "swims")
     assert {name: getattr(after, name) for name in expected} == expected
-    store.facts.unlearn([two.assistant.text_id])
+    store.fact_log.unlearn_windows([two.assistant.text_id])
     assert known(store, "swims") == before
     assert store.messages.unread("s1") == list(two.turns)
 
 
 def test_doubt_goes_when_the_fact_is_confirmed_or_ends(store: Store, teller: Teller) -> None:
     rounds = [teller.say("s1", word) for word in ("gym", "moved", "still there", "closed")]
-    store.at(at(50)).facts.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)))
+    store.at(at(50)).fact_log.learn(learned(rounds[:1], new_fact("gym", rounds[0], single=False)))
     doubtful = []
     for spoken, verdict in zip(rounds[1:], ("doubts", "same", "doubts"), strict=True):
-        store.at(at(51)).facts.learn(
-            learned([spoken], changes=[Change("gym", verdict, spoken.user.timestamp)])
-        )  # type: ignore[arg-type]
+        store.at(at(51)).fact_log.learn(learned([spoken], changes=[Change("gym", verdict, spoken.user.timestamp)]))  # type: ignore[arg-type]
         doubtful.append(known(store, "gym").doubtful_since)
     assert doubtful == [rounds[1].user.timestamp, "", rounds[3].user.timestamp]
     last = teller.say("s1", "it burnt down")
-    store.at(at(52)).facts.learn(
+    store.at(at(52)).fact_log.learn(
         learned([last], changes=[Change("gym", "ends", "2026-03-02"), Change("gym", "doubts", "2026")])
     )
     assert (known(store, "gym").until, known(store, "gym").doubtful_since) == ("2026-03-02", "")
@@ -285,7 +255,7 @@ def test_one_value_is_current_in_a_single_slot_whatever_the_order_of_arrival(
     assert current(store) == ["Rome"]
     assert (told["Lyon"].until, told["Lyon"].replaced_by) == (rounds[1].user.timestamp, "Oslo")
     assert (told["Oslo"].until, told["Oslo"].replaced_by) == (rounds[2].user.timestamp, "Rome")
-    assert [event.what for event in store.facts.history("Oslo")] == ["learned", "changed"]
+    assert [event.kind for event in store.facts.events_of("Oslo")] == ["learned", "changed"]
 
 
 def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_does_not(
@@ -294,7 +264,7 @@ def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_do
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "more")
     plan, past = new_fact("Oslo", two, stance="planned"), new_fact("Rome", two, start="2010", end="2015")
     learn(store, one, "Lyon")
-    store.at(at(51)).facts.learn(learned([two], plan, past))
+    store.at(at(51)).fact_log.learn(learned([two], plan, past))
     assert current(store) == ["Lyon", "Oslo"]
     assert (known(store, "Rome").since, known(store, "Rome").until) == ("2010", "2015")
 
@@ -305,19 +275,19 @@ def test_only_what_was_stated_takes_a_slot_and_what_was_over_when_it_was_told_do
 def test_what_a_person_called_wrong_never_was_and_no_model_changes_that(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "again")
     learn(store, one, "Lyon")
-    assert store.at(at(60)).facts.put_right("Lyon", None)
+    assert store.at(at(60)).fact_log.correct_by_hand("Lyon", None)
     wrong = known(store, "Lyon")
     assert (wrong.corrected, wrong.current, wrong.decided) == (True, False, "hand")
     learn(store, two, changes=[Change("Lyon", "same", at(61)), Change("nobody", "ends", at(61))])
     assert known(store, "Lyon") == wrong
-    assert [event.what for event in store.facts.history("Lyon")] == ["learned", "put_right"]
-    assert not store.at(at(62)).facts.put_right("nobody", None)
+    assert [event.kind for event in store.facts.events_of("Lyon")] == ["learned", "put_right"]
+    assert not store.at(at(62)).fact_log.correct_by_hand("nobody", None)
 
 
 def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "of Rome")
     learn(store, one, "Lyon")
-    assert store.at(at(60)).facts.put_right("Lyon", new_fact("Como", one, turns=()))
+    assert store.at(at(60)).fact_log.correct_by_hand("Lyon", new_fact("Como", one, turns=()))
     assert known(store, "Lyon").replaced_by == "Como"
     learn(store, two, "Rome", changes=[Change("Como", "changes", at(61), "Rome")])
     assert current(store) == ["Como"]
@@ -325,7 +295,7 @@ def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Tell
     assert (by_hand.turns, by_hand.note, by_hand.decided) == ((one.user.text_id,), "note of Lyon", "hand")
     assert (known(store, "Rome").until, known(store, "Rome").replaced_by) == (two.user.timestamp, "Como")
     assert finds(store, "como") == [(by_hand.number, one.user.seq)]
-    store.at(at(62)).facts.put_right("Como", new_fact("Nice", one))
+    store.at(at(62)).fact_log.correct_by_hand("Como", new_fact("Nice", one))
     assert current(store) == ["Nice"]
 
 
@@ -335,55 +305,51 @@ def test_a_decision_that_is_taken_back_never_was(store: Store, teller: Teller) -
     learn(store, two, "Rome", changes=[Change("Lyon", "changes", at(50), "Rome")])
     before = store.facts.all()
     for decide in (
-        lambda: store.at(at(60)).facts.put_right("Rome", None),
-        lambda: store.at(at(60)).facts.put_right("Rome", new_fact("Como", two)),
-        lambda: store.at(at(60)).facts.put_right("Lyon", new_fact("Como", one)),
-        lambda: store.at(at(60)).facts.keep("Rome", True),
+        lambda: store.at(at(60)).fact_log.correct_by_hand("Rome", None),
+        lambda: store.at(at(60)).fact_log.correct_by_hand("Rome", new_fact("Como", two)),
+        lambda: store.at(at(60)).fact_log.correct_by_hand("Lyon", new_fact("Como", one)),
+        lambda: store.at(at(60)).fact_log.keep_fact("Rome", True),
     ):
         decide()
         assert store.facts.all() != before
         decided = "Lyon" if known(store, "Lyon").decided == "hand" else "Rome"
-        assert store.facts.undo_decision(decided)
+        assert store.fact_log.undo_decision(decided)
         assert store.facts.all() == before
         assert finds(store, "como") == []
-        assert not store.facts.undo_decision(decided), "there is none any more"
-    assert not store.facts.undo_decision("nobody")
+        assert not store.fact_log.undo_decision(decided), "there is none any more"
+    assert not store.fact_log.undo_decision("nobody")
 
 
 def test_of_several_decisions_the_last_is_taken_back(store: Store, teller: Teller) -> None:
     learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
-    store.at(at(60)).facts.keep("Lyon", True)
-    store.at(at(61)).facts.put_right("Lyon", None)
-    assert store.facts.undo_decision("Lyon")
+    store.at(at(60)).fact_log.keep_fact("Lyon", True)
+    store.at(at(61)).fact_log.correct_by_hand("Lyon", None)
+    assert store.fact_log.undo_decision("Lyon")
     assert (known(store, "Lyon").kept, known(store, "Lyon").current) == (True, True)
-    assert store.facts.undo_decision("Lyon")
+    assert store.fact_log.undo_decision("Lyon")
     assert not known(store, "Lyon").kept
 
 
-def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(
-    store: Store, teller: Teller
-) -> None:
+def test_what_a_person_called_wrong_stays_so_without_what_they_put_in_its_place(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "I live in Lyon")
     learn(store, spoken, "Lyon")
-    store.at(at(60)).facts.put_right("Lyon", new_fact("Como", spoken))
+    store.at(at(60)).fact_log.correct_by_hand("Lyon", new_fact("Como", spoken))
     store.erasure.commit(ErasureScope(facts=(known(store, "Como"),)))
     assert [fact.value for fact in store.facts.all()] == ["Lyon"]
     assert current(store) == []
 
 
-def test_what_a_fact_did_to_others_never_was_either_once_a_person_called_it_wrong(
-    store: Store, teller: Teller
-) -> None:
+def test_what_a_fact_did_to_others_never_was_either_once_a_person_called_it_wrong(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon and swim"), teller.say("s1", "I moved to Rome")
     pool = new_fact("pool", one, slot=Slot("ann", "sport"), single=False)
-    assert store.at(at(50)).facts.learn(learned([one], new_fact("Lyon", one), pool))
+    assert store.at(at(50)).fact_log.learn(learned([one], new_fact("Lyon", one), pool))
     moved = [Change("Lyon", "changes", at(58), "Rome"), Change("pool", "doubts", at(58), "Rome")]
     before = known(store, "Lyon"), known(store, "pool")
     learn(store, two, "Rome", changes=moved)
     after = known(store, "Lyon"), known(store, "pool")
-    store.at(at(60)).facts.put_right("Rome", None)
+    store.at(at(60)).fact_log.correct_by_hand("Rome", None)
     assert (known(store, "Lyon"), known(store, "pool")) == before
-    store.at(at(61)).facts.put_right("Rome", new_fact("Roma", two))
+    store.at(at(61)).fact_log.correct_by_hand("Rome", new_fact("Roma", two))
     assert (known(store, "Lyon"), known(store, "pool")) == after
     store.erasure.commit(ErasureScope(facts=(known(store, "Roma"),)))
     assert (known(store, "Lyon"), known(store, "pool")) == before
@@ -394,7 +360,7 @@ def test_a_fact_that_a_person_keeps_is_in_doubt_no_more(store: Store, teller: Te
     learn(store, one, "Lyon")
     learn(store, two, changes=[Change("Lyon", "doubts", at(58))])
     assert known(store, "Lyon").doubtful_since == at(58)
-    store.at(at(60)).facts.keep("Lyon", True)
+    store.at(at(60)).fact_log.keep_fact("Lyon", True)
     assert known(store, "Lyon").doubtful_since == ""
 
 
@@ -402,11 +368,11 @@ def test_a_fact_can_be_kept_and_let_go(store: Store, teller: Teller) -> None:
     learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
     kept = []
     for wish in (True, False):
-        assert store.at(at(60)).facts.keep("Lyon", wish)
+        assert store.at(at(60)).fact_log.keep_fact("Lyon", wish)
         kept.append(known(store, "Lyon").kept)
     assert kept == [True, False]
     assert known(store, "Lyon").decided == "model"
-    assert not store.at(at(61)).facts.keep("nobody", True)
+    assert not store.at(at(61)).fact_log.keep_fact("nobody", True)
 
 
 # -- what goes with its turns ----------------------------------------------------------------------------------------
@@ -420,12 +386,12 @@ def go_by_reset(store: Store, spoken: Round) -> None:
     store.rounds.reset("s1")
 
 
-def go_by_withholding(store: Store, spoken: Round) -> None:
+def go_by_hiding(store: Store, spoken: Round) -> None:
     store.rounds.hide([spoken.user.text_id])
 
 
 def go_by_another_reply(store: Store, spoken: Round) -> None:
-    turns = (NewTurn("u99", at(80), "user", "other"), NewTurn("a99", at(80), "assistant", "words"))
+    turns = (NewMessage("u99", at(80), "user", "other"), NewMessage("a99", at(80), "assistant", "words"))
     store.at(at(80)).rounds.add("s1", turns, "stop", instead_of=spoken)
 
 
@@ -433,7 +399,7 @@ def go_by_erasure(store: Store, spoken: Round) -> None:
     store.erasure.commit(ErasureScope((spoken.user,)))
 
 
-WAYS = [go_by_undo, go_by_reset, go_by_withholding, go_by_another_reply, go_by_erasure]
+WAYS = [go_by_undo, go_by_reset, go_by_hiding, go_by_another_reply, go_by_erasure]
 
 
 @pytest.mark.parametrize("go", WAYS)
@@ -442,44 +408,38 @@ def test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_ba
 ) -> None:
     store.start("s0", at(0))
     one, two = teller.say("s0", "I live in Lyon"), teller.say("s1", "I moved to Oslo")
-    store.at(at(50)).facts.learn(
+    store.at(at(50)).fact_log.learn(
         learned([one], new_fact("Lyon", one), new_fact("gym", one, slot=Slot("ann", "gym")))
     )
-    before, notes = store.facts.all(), store.facts.notes_of("s0")
+    before, notes = store.facts.all(), store.notes.of_session("s0")
     changes = [Change("Lyon", "changes", at(40), "Oslo"), Change("gym", "doubts", at(40))]
     whole = learned([two], new_fact("Oslo", two), changes=changes)
     relation = NewRelation("Ann", "lives in", "Oslo", "Oslo")
-    assert store.at(at(51)).facts.learn(replace(whole, relations=(relation,)))
-    store.at(at(52)).facts.keep_reply("elsewhere", "compare", "digest", "Oslo")
-    assert (len(store.facts.relations()), current(store)) == (1, ["gym", "Oslo"])
+    assert store.at(at(51)).fact_log.learn(replace(whole, relations=(relation,)))
+    store.at(at(52)).windows.store_reply("elsewhere", "compare", "digest", "Oslo")
+    assert (len(store.relations.all()), current(store)) == (1, ["gym", "Oslo"])
     go(store, two)
     assert store.facts.all() == before
-    assert store.facts.notes_of("s0") == notes
+    assert store.notes.of_session("s0") == notes
     assert (
-        store.facts.notes_of("s1"),
-        store.facts.relations(current=False),
-        store.facts.kept_replies("elsewhere"),
-    ) == (
-        [],
-        [],
-        {},
-    )
+        store.notes.of_session("s1"),
+        store.relations.all(current=False),
+        store.steps.of("window", "elsewhere"),
+    ) == ([], [], {})
     assert finds(store, "oslo") == []
-    assert [event.what for event in store.facts.history("Lyon")] == ["learned"]
+    assert [event.kind for event in store.facts.events_of("Lyon")] == ["learned"]
     assert store.database.problems() == []
 
 
-def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stays(
-    store: Store, teller: Teller
-) -> None:
+def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stays(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "with Momo")
     home, cat = new_fact("Lyon", one), new_fact("cat", two, note="note of Lyon", single=False)
-    store.at(at(50)).facts.learn(Learned(window_of(one, two), (new_note(home),), (home, cat)))
+    store.at(at(50)).fact_log.learn(Learned(window_of(one, two), (new_note(home),), (home, cat)))
     store.rounds.hide([one.user.text_id])
     (left,) = store.facts.all()
     assert (left.text_id, left.note, left.topic, left.importance) == ("cat", "", "", 5)
-    assert store.facts.notes_of("s1") == []
-    store.facts.unlearn([two.assistant.text_id])
+    assert store.notes.of_session("s1") == []
+    store.fact_log.unlearn_windows([two.assistant.text_id])
     assert store.facts.all() == []
 
 
@@ -501,9 +461,63 @@ def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> 
 
 def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "there")
-    store.at(at(5)).naming("old").facts.learn_key("s1", "plays the violin", [spoken.user.seq])
+    store.at(at(5)).naming("old").fact_log.learn_key("s1", "plays the violin", [spoken.user.seq])
     assert finds(store, "violin") == [(1, spoken.user.seq)]
     assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
     assert store.facts.of_turns([spoken.user.text_id]) == {}
     store.rounds.undo("s1", 1)
     assert finds(store, "violin") == []
+
+
+def test_a_fact_that_was_over_when_it_was_said_stays_so_when_another_message_of_its_window_goes(
+    store: Store, teller: Teller
+) -> None:
+    one, two = teller.say("s1", "I used to live in Lyon"), teller.say("s1", "I had soup")
+    over = Change("Lyon", "ends", at(1), "Lyon")
+    assert store.at(at(50)).fact_log.learn(learned([one, two], new_fact("Lyon", one), changes=[over]))
+    before = known(store, "Lyon")
+    store.rounds.undo("s1", 1)
+    assert (known(store, "Lyon"), before.current, before.replaced_by) == (before, False, "")
+    assert [(event.kind, event.by) for event in store.facts.events_of("Lyon")] == [("learned", ""), ("ended", "")]
+
+
+def test_what_is_known_is_counted_and_a_session_says_what_is_new_by_it(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "I live in Oslo")
+    teller.say("s1", "not read")
+    assert store.facts.count_all().unread == 4
+    window = learn(store, spoken, "Oslo")
+    assert (store.facts.count_all().current, store.facts.count_all().unread) == (1, 2)
+    assert [note.text for note in store.notes.all()] == ["Of Oslo."]
+    assert store.notes.of_turns([spoken.user.text_id]) == store.notes.of_session("s1") == store.notes.all()
+    assert store.facts.session_changes("s1") == SessionChanges(new=1)
+    assert store.windows.reply(window, "notes", "base") is None
+
+
+def test_relations_are_found_by_their_fact_and_by_a_name_in_a_text(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "Bob is my brother")
+    related = NewRelation("Ann", "brother", "Bob", "f1")
+    assert store.fact_log.learn(learned([spoken], new_fact("f1", spoken), relations=(related,)))
+    (relation,) = store.relations.of_facts(["f1"])
+    assert (relation.source, relation.target) == ("Ann", "Bob")
+    assert store.relations.about([], "Where is Bob?") == [relation] == store.relations.all()
+    assert store.relations.about([], "Where is my sister?") == []
+
+
+def test_a_memory_that_was_filled_with_rows_finds_its_facts_once_they_are_indexed(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "I live in Oslo")
+    learn(store, spoken, "Oslo")
+    before = finds(store, "oslo")
+    with store.database.write() as tx:
+        store.fact_log.index_all(tx)
+    assert finds(store, "oslo") == before != []
+    assert store.fact_log.new_id() != store.fact_log.new_id()
+
+
+def test_a_fact_that_was_known_before_may_be_what_changes_another(store: Store, teller: Teller) -> None:
+    rounds = [teller.say("s1", words) for words in ("I live in Oslo", "I live in Bergen", "I said so")]
+    learn(store, rounds[0], "Oslo")
+    learn(store, rounds[1], "Bergen")
+    change = Change("Oslo", "changes", "2026-03-01", "Bergen")
+    assert store.at(at(95)).fact_log.learn(learned([rounds[2]], changes=[change]))
+    assert store.facts.events_of("Oslo")[-1].by == known(store, "Bergen").text_id
+    assert current(store) == ["Bergen"]

@@ -42,9 +42,9 @@ def told(store: Store) -> dict[str, tuple[Any, ...]]:
 def do(store: Store, done: Done) -> None:
     """Do what was done, in whichever store."""
     if isinstance(done, ByHand):
-        store.at(at(70)).facts.put_right(done.fact, done.new)
+        store.at(at(70)).fact_log.correct_by_hand(done.fact, done.new)
     else:
-        assert store.at(at(60)).facts.learn(done)
+        assert store.at(at(60)).fact_log.learn(done)
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -100,9 +100,7 @@ class AnyOrder(RuleBasedStateMachine):
         new = tuple(self.drawn(rounds[which % len(rounds)], slot) for slot, which in drawn)
         known = [fact.text_id for fact in self.store.facts.all()] + [fact.text_id for fact in new]
         changes = tuple(
-            Change(
-                known[which % len(known)], verdict, at(30 + which), new[0].text_id if new and caused else ""
-            )
+            Change(known[which % len(known)], verdict, at(30 + which), new[0].text_id if new and caused else "")
             for which, verdict, caused in verdicts
             if known
         )
@@ -133,7 +131,7 @@ class AnyOrder(RuleBasedStateMachine):
         windows = [done for done in self.done if isinstance(done, Learned)]
         if windows:
             taken = windows[which % len(windows)]
-            self.store.facts.unlearn([taken.window.name])
+            self.store.fact_log.unlearn_windows([taken.window.name])
             self.forget_facts({fact.text_id for fact in taken.facts}, {taken.window.name})
 
     @rule(session_id=st.sampled_from(["s1", "s2"]))
@@ -149,7 +147,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.store.rounds.put_back(removed)
 
     @rule(which=st.integers(0, 5))
-    def withhold_and_release(self, which: int) -> None:
+    def hide_and_unhide(self, which: int) -> None:
         ids = [turn.text_id for turn in self.rounds[which].turns]
         self.store.rounds.hide(ids)
         self.forget_turns(set(ids))
@@ -160,7 +158,7 @@ class AnyOrder(RuleBasedStateMachine):
         turns = tuple(self.store.messages.with_ids([self.rounds[which].user.text_id]))
         self.store.erasure.commit(ErasureScope(turns))
         self.forget_turns({turn.text_id for turn in turns})
-        self.store.erasure._end()
+        self.store.erasure._clean_database()
         left = b"".join(path.read_bytes() for path in sorted((Path(self.folder.name) / "one").iterdir()))
         assert [name for name in self.gone if name.encode() in left or name.lower().encode() in left] == []
 
@@ -174,18 +172,13 @@ class AnyOrder(RuleBasedStateMachine):
         """What counts no more when these turns go: what rests on them, and what a window did without a fact."""
         facts = {fact.text_id for done in self.facts_done() for fact in done if turns & set(fact.turns)}
         windows = {
-            done.window.name
-            for done in self.done
-            if isinstance(done, Learned) and turns & set(done.window.turns)
+            done.window.name for done in self.done if isinstance(done, Learned) and turns & set(done.window.turns)
         }
         self.forget_facts(facts, set(), without_cause=windows)
         self.done = [self.read_without(done, turns) for done in self.done]
 
     def facts_done(self) -> list[tuple[NewFact, ...]]:
-        return [
-            done.facts if isinstance(done, Learned) else ((done.new,) if done.new else ())
-            for done in self.done
-        ]
+        return [done.facts if isinstance(done, Learned) else ((done.new,) if done.new else ()) for done in self.done]
 
     @staticmethod
     def read_without(done: Done, turns: set[str]) -> Done:
@@ -221,9 +214,7 @@ class AnyOrder(RuleBasedStateMachine):
             done,
             facts=tuple(fact for fact in done.facts if fact.text_id not in facts),
             changes=tuple(
-                one
-                for one in done.changes
-                if not {one.fact, one.by} & facts and not (causeless and not one.by)
+                one for one in done.changes if not {one.fact, one.by} & facts and not (causeless and not one.by)
             ),
         )
 
@@ -235,10 +226,7 @@ class AnyOrder(RuleBasedStateMachine):
             return fact.single and fact.stance == "stated"
 
         assert (
-            max(
-                Counter(fact.slot for fact in self.store.facts.all(current=True) if alone(fact)).values(),
-                default=1,
-            )
+            max(Counter(fact.slot for fact in self.store.facts.all(current=True) if alone(fact)).values(), default=1)
             == 1
         )
 
@@ -257,7 +245,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert self.store.database.problems() == []
         facts = self.store.facts.all()
         assert all(fact.turns for fact in facts)
-        notes = [note for session_id in ("s1", "s2") for note in self.store.facts.notes_of(session_id)]
+        notes = [note for session_id in ("s1", "s2") for note in self.store.notes.of_session(session_id)]
         assert all(note.turns for note in notes)
         found = self.store.words.postings("fact", ("live",), 9_999)["live"].seqs.tolist()
         assert found == [fact.number for fact in facts if not (fact.corrected and fact.decided == "hand")]

@@ -1,4 +1,4 @@
-"""What the lines of the images rest on, and a save that is taken back right after it."""
+"""What the lines of the personas rest on, and a save that is taken back right after it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ from collections.abc import Callable
 
 import pytest
 
-from domain.facts import ImageDraft, LineEvidence
-from domain.records import ErasureScope, Round, Turn
+from domain.facts import LineEvidence, PersonaDraft
+from domain.records import ErasureScope, Message, Round
 from tests.contract.stores import Store, Teller, at, said
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import current, finds, known, learn
 
 
-def line(words: str, *turns: Turn, date: str = "2026-03-01", importance: int = 5) -> LineEvidence:
+def line(words: str, *turns: Message, date: str = "2026-03-01", importance: int = 5) -> LineEvidence:
     return LineEvidence(words, tuple(turn.text_id for turn in turns), date, importance)
 
 
-def save(
-    store: Store, teller: Teller, session_id: str, following: str, text: str, *lines: LineEvidence
-) -> None:
-    """Archive a session with an image."""
+def save(store: Store, teller: Teller, session_id: str, following: str, text: str, *lines: LineEvidence) -> None:
+    """Archive a session with a persona."""
     store.opening(following).rounds.save(
-        session_id, teller.summary(f"the end of {session_id}"), {"user": ImageDraft(text, lines)}
+        session_id, teller.summary(f"the end of {session_id}"), {"user": PersonaDraft(text, lines)}
     )
 
 
-def image(store: Store) -> str:
+def persona(store: Store) -> str:
     newest = store.versions.newest("user")
     return newest.text if newest else ""
 
@@ -71,20 +69,18 @@ def test_a_line_that_is_not_named_keeps_what_it_rested_on_and_plain_text_takes_n
     assert {one.line for one in store.versions.every_line_evidence("user")} == {"A cat.", "In Lyon."}
 
 
-def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: Teller) -> None:
+def test_a_persona_that_is_made_anew_says_what_it_rests_on(store: Store, teller: Teller) -> None:
     one, two = (teller.say("s1", word) for word in ("one", "two"))
     save(store, teller, "s1", "s2", "A cat.", line("A cat.", one.user))
     drafts = (
-        ImageDraft("A cat.", (line("A cat.", two.user),)),
-        ImageDraft("A cat.\nIn Lyon.", (line("In Lyon.", one.user),)),
+        PersonaDraft("A cat.", (line("A cat.", two.user),)),
+        PersonaDraft("A cat.\nIn Lyon.", (line("In Lyon.", one.user),)),
     )
     for number, draft in enumerate(drafts, 2):
         base = store.versions.newest("user")
         assert base is not None
-        store.opening(f"s{number + 1}").rounds.save(
-            f"s{number}", teller.summary("later"), {}, waiting=("user",)
-        )
-        wishes = [wish for wish in store.rebuilds.due() if wish.what == "user"]
+        store.opening(f"s{number + 1}").rounds.save(f"s{number}", teller.summary("later"), {}, waiting=("user",))
+        wishes = [wish for wish in store.rebuilds.due_requests() if wish.what == "user"]
         assert store.at(at(70)).personas.rebuild(wishes, base, draft)
     assert store.versions.line_evidence("user") == [line("A cat.", two.user), line("In Lyon.", one.user)]
     assert [version.text for version in store.versions.all("user")] == ["A cat.", "A cat.\nIn Lyon."]
@@ -93,14 +89,10 @@ def test_an_image_that_is_made_anew_says_what_it_rests_on(store: Store, teller: 
 def test_with_an_erased_line_goes_what_it_rested_on(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
     text = "Has a cat. Lives in Lyon.\nSings."
-    save(
-        store, teller, "s1", "s2", text, line("Has a cat. Lives in Lyon.", one.user), line("Sings.", two.user)
-    )
+    save(store, teller, "s1", "s2", text, line("Has a cat. Lives in Lyon.", one.user), line("Sings.", two.user))
     version = store.versions.newest("user")
     assert version is not None
-    store.erasure.commit(
-        ErasureScope(versions=(version,), left=("Lives in Lyon.",), lines=("Has a cat.", "Sings."))
-    )
+    store.erasure.commit(ErasureScope(versions=(version,), left=("Lives in Lyon.",), lines=("Has a cat.", "Sings.")))
     assert store.versions.every_line_evidence("user") == [line("Lives in Lyon.", one.user)]
 
 
@@ -135,10 +127,10 @@ def everything(store: Store) -> list[object]:
     """All that a save may change, but the dates and places of what it made."""
     summary = store.summaries.of("s2")
     return [
-        store.facts.all(), store.facts.notes_of("s2"), store.messages.unread("s2"), store.messages.context("s2"),
+        store.facts.all(), store.notes.of_session("s2"), store.messages.unread("s2"), store.messages.context("s2"),
         summary, finds(store, "nice"),
-        image(store), store.versions.line_evidence("user"), [one.session_id for one in store.sessions.recent(9, 0)],
-        store.sessions.find("s2"), store.rebuilds.due(), store.rounds.steps("s2"),
+        persona(store), store.versions.line_evidence("user"), [one.session_id for one in store.sessions.recent(9, 0)],
+        store.sessions.find("s2"), store.rebuilds.due_requests(), store.rounds.steps("s2"),
     ]  # fmt: skip
 
 
@@ -169,25 +161,21 @@ def test_a_save_that_is_taken_back_leaves_everything_as_it_was(
     again.close()
 
 
-def test_the_lines_of_a_save_that_was_taken_back_are_still_known_for_an_erasure(
-    store: Store, teller: Teller
-) -> None:
+def test_the_lines_of_a_save_that_was_taken_back_are_still_known_for_an_erasure(store: Store, teller: Teller) -> None:
     rounds = lived(store, teller)
     saved_again(store, teller, rounds)
     store.at(at(60)).rounds.undo_save("s2", "s3")
-    told = {
-        one.line for one in store.versions.every_line_evidence("user") if rounds[2].user.text_id in one.turns
-    }
+    told = {one.line for one in store.versions.every_line_evidence("user") if rounds[2].user.text_id in one.turns}
     assert told == {"In Lyon.", "In Oslo."}
     assert store.versions.lines_resting_on("user", [rounds[2].user.text_id]) == []
 
 
-def test_an_image_that_was_edited_since_the_save_keeps_the_edit(store: Store, teller: Teller) -> None:
+def test_a_persona_that_was_edited_since_the_save_keeps_the_edit(store: Store, teller: Teller) -> None:
     rounds = lived(store, teller)
     saved_again(store, teller, rounds)
     store.add_version("user", "By hand.\nIn Oslo.", "hand", at(59))
     assert store.at(at(60)).rounds.undo_save("s2", "s3") is not None
-    assert image(store) == "By hand.\nIn Oslo."
+    assert persona(store) == "By hand.\nIn Oslo."
     assert [one.line for one in store.versions.line_evidence("user")] == ["In Oslo."]
 
 
@@ -217,9 +205,7 @@ def erase_words(store: Store, teller: Teller) -> None:
     store.erasure.commit(ErasureScope(words="anything"))
 
 
-@pytest.mark.parametrize(
-    "meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_turn, erase_words]
-)
+@pytest.mark.parametrize("meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_turn, erase_words])
 def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
     store: Store, teller: Teller, meanwhile: Callable[[Store, Teller], None]
 ) -> None:

@@ -32,7 +32,7 @@ session = memory.sessions.resume_or_start()[0].session_id
 memory.sessions.note_in_flight(session, "Hello")
 memory.rounds.store(session, "Hello", "Hello, Ann.", session, "stop")
 memory.rounds.compact(session, 1, "They greeted each other.")
-memory.personas.read("user"), memory.index_progress(), memory.index_degraded
+memory.personas.read("user")
 memory.close()
 sys.exit(bool({"numpy", "pyarrow", "lancedb"} & set(sys.modules)))
 """
@@ -55,10 +55,10 @@ def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory:
     spoken = memory.rounds.store(session, "We adopted a puppy called Biscuit.", "Lovely!", at(0), "stop")
     gone = memory.rounds.store(session, "Forget this.", "I will.", at(1), "stop")
     memory.rounds.undo(session, 1)
-    assert not memory.settle_index(0.0)
+    assert not memory.index.settle(0.0)
     memory.start()
-    assert memory.settle_index(60)
-    assert memory.index_status().vectors == 2
+    assert memory.index.settle(60)
+    assert memory.index.status().vectors == 2
     other = memory.sessions.start().session_id
     limits = RecallLimits(sessions=3, turns=6, tokens=4_000)
     found = memory.recall(["What is the puppy called?"], other, SetClock()(), limits)
@@ -75,15 +75,8 @@ def test_a_history_of_2023_can_be_put_in_after_one_of_2026(memory: Memory) -> No
         late = memory.rounds.store(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
         memory.rounds.store(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
     assert [session.session_id for session in memory.sessions.recent()] == [today, past]
-    assert [turn.words for turn in memory.messages.of_session(past)] == [
-        "First that.",
-        "Oh.",
-        "Then this.",
-        "Ah.",
-    ]
-    assert [turn.timestamp for turn in memory.messages.of_session(past)] == [
-        at(minute, 2023) for minute in range(4)
-    ]
+    assert [turn.words for turn in memory.messages.of_session(past)] == ["First that.", "Oh.", "Then this.", "Ah."]
+    assert [turn.timestamp for turn in memory.messages.of_session(past)] == [at(minute, 2023) for minute in range(4)]
     assert memory.sessions.resume_or_start()[0].session_id == today
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from domain.records import ErasureScope, Quoted
-from storage.messages import NewTurn
+from storage.messages import NewMessage
 from tests.contract.stores import Store, Teller, at, holding, said
 
 
@@ -32,8 +32,8 @@ def test_rounds_are_there_in_order_after_the_store_is_opened_again(
 
 def test_a_round_says_when_it_was_said_and_when_it_was_stored(store: Store) -> None:
     turns = (
-        NewTurn("u", at(1, 2023), "user", "said long ago"),
-        NewTurn("a", at(2, 2023), "assistant", "so long"),
+        NewMessage("u", at(1, 2023), "user", "said long ago"),
+        NewMessage("a", at(2, 2023), "assistant", "so long"),
     )
     spoken = store.at(at(5)).rounds.add("s1", turns, "length")
     assert (spoken.user.timestamp, spoken.assistant.timestamp) == (at(1, 2023), at(2, 2023))
@@ -41,9 +41,7 @@ def test_a_round_says_when_it_was_said_and_when_it_was_stored(store: Store) -> N
     assert spoken.assistant.finish == "length"
 
 
-def test_a_session_of_2023_that_is_stored_after_one_of_2026_stands_first(
-    store: Store, teller: Teller
-) -> None:
+def test_a_session_of_2023_that_is_stored_after_one_of_2026_stands_first(store: Store, teller: Teller) -> None:
     teller.say("s1", "of today")
     old = store.start("of-2023", at(7), began=at(0, 2023))
     assert (old.start_timestamp, old.stored_at) == (at(0, 2023), at(7))
@@ -81,9 +79,7 @@ def test_there_is_always_room_between_two_sessions(store: Store) -> None:
     assert len({session.position for session in store.sessions.recent(None)}) == len(order)
 
 
-def test_the_last_rounds_are_the_last_whole_ones_whatever_was_erased_of_others(
-    store: Store, teller: Teller
-) -> None:
+def test_the_last_rounds_are_the_last_whole_ones_whatever_was_erased_of_others(store: Store, teller: Teller) -> None:
     one, *others = (teller.say("s1", words) for words in ("one", "two", "three", "four", "five"))
     store.erasure.commit(ErasureScope(tuple(spoken.user for spoken in others[1:])))
     assert store.messages.rounds("s1", 1) == (others[0],)
@@ -229,9 +225,7 @@ def test_rounds_that_were_taken_back_come_back_where_they_stood_with_words_and_a
     again.close()
 
 
-def test_a_round_that_is_withheld_or_quotes_comes_back_withheld_or_quoting(
-    store: Store, teller: Teller
-) -> None:
+def test_a_round_that_is_hidden_or_quotes_comes_back_hidden_or_quoting(store: Store, teller: Teller) -> None:
     quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
     hidden = teller.say("s1", "a secret quokka")
     store.rounds.hide([turn.text_id for turn in hidden.turns])
@@ -261,7 +255,7 @@ def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhi
     assert holding(store, "two") == [turn.text_id for turn in rounds[1].turns]
 
 
-def test_archiving_keeps_images_and_starts_the_next(store: Store, teller: Teller) -> None:
+def test_archiving_keeps_personas_and_starts_the_next(store: Store, teller: Teller) -> None:
     teller.say("s1", "plain words")
     store.at(at(3)).rounds.keep_step("s1", "summary", "{}")
     store.at(at(4)).sessions.note_in_flight("s1", "and")
@@ -290,8 +284,8 @@ QUOTING = "I sing: <blockquote>Kiwi is green</blockquote> and <blockquote>a yach
 def quoting(store: Store, quoted: tuple[Quoted, ...]) -> None:
     """A round in which both quote something."""
     turns = (
-        NewTurn("u", at(1), "user", "Look: <blockquote>Kiwi is green</blockquote>"),
-        NewTurn("a", at(2), "assistant", QUOTING, quoted),
+        NewMessage("u", at(1), "user", "Look: <blockquote>Kiwi is green</blockquote>"),
+        NewMessage("a", at(2), "assistant", QUOTING, quoted),
     )
     store.at(at(2)).rounds.add("s1", turns, "stop")
 
@@ -306,9 +300,7 @@ def test_of_a_quotation_that_was_found_in_a_memory_a_reference_stays_and_all_els
     assert spoken.assistant.words == "I sing: [2026-03-01 · 1a2b3c4d] and <blockquote>a yacht</blockquote>!"
 
 
-def test_a_reply_is_found_by_its_own_words_and_not_by_those_that_it_quotes(
-    store: Store, teller: Teller
-) -> None:
+def test_a_reply_is_found_by_its_own_words_and_not_by_those_that_it_quotes(store: Store, teller: Teller) -> None:
     quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
     wanted = (["u"], [], ["a"])
     assert tuple(holding(store, word) for word in ("kiwi", "yacht", "sing")) == wanted
@@ -372,14 +364,14 @@ def test_what_was_said_after_a_reset_follows_what_is_put_back(store: Store, tell
     assert teller.say("s1", "four") == store.messages.rounds("s1")[-1]
 
 
-def test_what_is_withheld_stays_stored_and_is_found_by_nothing(store: Store, teller: Teller) -> None:
+def test_what_is_hidden_stays_stored_and_is_found_by_nothing(store: Store, teller: Teller) -> None:
     told, after = teller.say("s1", "a secret quokka"), teller.say("s1", "plain words")
-    store.at(at(3)).naming("f").facts.learn_key("s1", "has a quokka", [told.user.seq])
+    store.at(at(3)).naming("f").fact_log.learn_key("s1", "has a quokka", [told.user.seq])
     store.rounds.hide([turn.text_id for turn in told.turns])
     assert [turn.text_id for turn in store.messages.hidden()] == [turn.text_id for turn in told.turns]
-    assert [spoken.withheld for spoken in store.messages.rounds("s1")] == [True, False]
+    assert [spoken.hidden for spoken in store.messages.rounds("s1")] == [True, False]
     assert holding(store, "quokka") == []
-    assert store.messages.numbered([turn.seq for turn in told.turns]) == []
+    assert store.messages.by_number([turn.seq for turn in told.turns]) == []
     assert [row.seq for row in store.messages.rows_after(0, 9)] == [turn.seq for turn in after.turns]
     assert store.messages.numbers_of([turn.text_id for turn in told.turns]) == {}
     assert store.messages.before(after.user, 9) == []
@@ -396,24 +388,20 @@ def test_what_is_withheld_stays_stored_and_is_found_by_nothing(store: Store, tel
     assert store.messages.hidden() == []
 
 
-def test_a_session_of_another_door_is_found_by_its_key_and_is_never_the_newest_of_the_terminal(
-    store: Store,
-) -> None:
-    held = store.start("held", at(5), door="chat", key="a-key")
-    other = store.start("other", at(6), door="chat", key="another")
-    store.start("served", at(7), door="service", key="")
+def test_a_session_of_another_client_is_found_by_its_key_and_is_never_the_newest_of_the_terminal(store: Store) -> None:
+    held = store.start("held", at(5), client="chat", key="a-key")
+    other = store.start("other", at(6), client="chat", key="another")
+    store.start("served", at(7), client="service", key="")
     newest = store.sessions.newest_active()
     assert newest is not None
-    assert (newest.session_id, newest.door, newest.door_key) == ("s1", "", None)
-    assert store.sessions.of_door("chat") == [held, other]
-    assert store.sessions.of_door("chat", "a-key") == [held]
-    assert store.sessions.of_door("") == []
+    assert (newest.session_id, newest.client, newest.client_key) == ("s1", "", None)
+    assert store.sessions.of_client("chat") == [held, other]
+    assert store.sessions.of_client("chat", "a-key") == [held]
+    assert store.sessions.of_client("") == []
 
 
-def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(
-    store: Store,
-) -> None:
-    store.start("served", at(5), door="service", key="")
+def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(store: Store) -> None:
+    store.start("served", at(5), client="service", key="")
     said = store.at(at(6)).rounds.store_alone("served", "Momo sleeps.", "alone", said=at(6))
     assert [turn.text for turn in store.messages.of_session("served")] == ["User: Momo sleeps."]
     assert (said.role, store.messages.rounds("served"), store.messages.context("served")) == ("user", (), ())
@@ -422,10 +410,8 @@ def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(
     assert store.database.problems() == []
 
 
-def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_archived(
-    store: Store,
-) -> None:
-    store.start("served", at(5), door="service", key="")
+def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_archived(store: Store) -> None:
+    store.start("served", at(5), client="service", key="")
     store.at(at(6)).rounds.store_alone("served", "Momo sleeps.", "alone", said=at(6))
     store.sessions.end("served", at(7))
     store.sessions.end("served", at(8))
@@ -440,4 +426,26 @@ def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_arc
     store.at(at(11)).rounds.resume("served", "present")
     resumed = store.sessions.find("served")
     assert resumed is not None
-    assert (resumed.status, resumed.end_timestamp, resumed.door) == ("active", None, "")
+    assert (resumed.status, resumed.end_timestamp, resumed.client) == ("active", None, "")
+
+
+def test_a_message_is_found_by_the_beginning_of_its_id(store: Store, teller: Teller) -> None:
+    teller.say("s1", "one")
+    teller.say("s1", "two")
+    assert [turn.text_id for turn in store.messages.with_prefix("u")] == ["u1", "u2"]
+    assert [turn.text_id for turn in store.messages.with_prefix("u2")] == ["u2"]
+    assert store.messages.with_prefix("") == []
+
+
+def test_a_session_of_a_client_is_found_by_its_key_and_is_never_the_terminals(store: Store) -> None:
+    made = store.opening("c1").sessions.start_for("page", "k")
+    assert store.sessions.of_client("page", "k") == [made]
+    assert store.sessions.resume_or_start()[0].session_id == "s1"
+
+
+def test_a_save_is_the_last_until_something_is_said(store: Store, teller: Teller) -> None:
+    teller.say("s1", "one")
+    store.opening("s2").rounds.save("s1", teller.summary("just one"), {})
+    assert store.saves.last("s2") == "s1"
+    teller.say("s2", "two")
+    assert store.saves.last("s2") is None

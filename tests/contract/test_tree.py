@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from domain.fading import Leaf
+from domain.imports import ImportedMessage, PastPiece
 from domain.records import ErasureScope
-from domain.tree import LIFE, Chapter
+from domain.tree import LIFE, Chapter, Leaf
 from tests.contract.stores import Store, Teller, at
 
 
@@ -86,10 +86,10 @@ def test_an_erased_turn_takes_the_text_of_its_spine_and_of_nothing_else(store: S
     assert summary is not None
     store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s3")[:1]), (summary,)))
     assert [one.text_id for one in store.chapters.all() if not one.text] == ["d1", "c2"]
-    assert not store.erasure._holds("Chapter c2")
+    assert not store.erasure._still_stores("Chapter c2")
     assert store.chapters.members("c2") is None, "the summary is still to be made anew"
     assert store.chapters.members("d1") is None
-    (anew,) = store.rebuilds.due()
+    (anew,) = store.rebuilds.due_requests()
     store.rounds.rebuild_summary(anew, teller.summary("what is left"), 1)
     members = store.chapters.members("c2")
     assert members is not None
@@ -108,17 +108,13 @@ def test_a_chapter_with_less_than_two_sessions_is_none(store: Store, teller: Tel
     session, summary = store.sessions.find("s1"), store.summaries.of("s1")
     assert session is not None
     assert summary is not None
-    store.erasure.commit(
-        ErasureScope(tuple(store.messages.of_session("s1")), (summary,), sessions=(session,))
-    )
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")), (summary,), sessions=(session,)))
     assert [one.text_id for one in store.chapters.all()] == ["c2"]
     assert [one.name for one in store.chapters.ungrouped(1)] == ["s2"]
     assert store.database.problems() == []
 
 
-def test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew(
-    store: Store, teller: Teller
-) -> None:
+def test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew(store: Store, teller: Teller) -> None:
     saved(store, teller, "s1")
     store.start("s2", at(10))
     teller.say("s2", "of s2")
@@ -168,11 +164,7 @@ def test_turns_of_a_long_session_are_grouped_within_it(store: Store, teller: Tel
     assert store.chapters.all() == []
     assert [one.grouped_before for one in store.chapters.ungrouped(1, "s1")] == [0, 0, 0]
     store.rounds.unhide(["u1", "a1", "u2"])
-    assert (
-        store.at(at(51))
-        .naming("g2")
-        .chapters.add(1, store.chapters.ungrouped(1, "s1")[:4], "Two things", "s1")
-    )
+    assert store.at(at(51)).naming("g2").chapters.add(1, store.chapters.ungrouped(1, "s1")[:4], "Two things", "s1")
     store.rounds.reset("s1")
     assert store.chapters.all() == []
 
@@ -214,26 +206,53 @@ def test_what_goes_takes_its_visits_and_marks_along(store: Store, teller: Teller
     session, summary = store.sessions.find("s1"), store.summaries.of("s1")
     assert session is not None
     assert summary is not None
-    store.erasure.commit(
-        ErasureScope(tuple(store.messages.of_session("s1")), (summary,), sessions=(session,))
-    )
+    store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1")), (summary,), sessions=(session,)))
     assert store.archive.all() == {}
     assert [node.text_id for node in store.chapters.nodes()] == [LIFE]
 
 
-def test_no_chapter_reaches_over_a_session_that_is_still_to_be_made_anew(
-    store: Store, teller: Teller
-) -> None:
+def test_no_chapter_reaches_over_a_session_that_is_still_to_be_made_anew(store: Store, teller: Teller) -> None:
     for session_id in ("s1", "s2", "s3"):
         saved(store, teller, session_id)
     summary = store.summaries.of("s2")
     assert summary is not None
     store.erasure.commit(ErasureScope((store.messages.of_session("s2")[0],), (summary,)))
     assert [(one.name, one.unready_before) for one in store.chapters.ungrouped(1)] == [("s1", 0), ("s3", 1)]
-    (anew,) = store.rebuilds.due()
+    (anew,) = store.rebuilds.due_requests()
     store.rounds.rebuild_summary(anew, teller.summary("what is left"), 1)
-    assert [(one.name, one.unready_before) for one in store.chapters.ungrouped(1)] == [
-        ("s1", 0),
-        ("s2", 0),
-        ("s3", 0),
-    ]
+    assert [(one.name, one.unready_before) for one in store.chapters.ungrouped(1)] == [("s1", 0), ("s2", 0), ("s3", 0)]
+
+
+def test_a_chapter_over_what_changed_is_due_once_all_under_it_is_ready(store: Store, teller: Teller) -> None:
+    saved(store, teller, "s1", "s2", "s3")
+    chapter_over(store, teller, "c1", most=2)
+    assert [one.text_id for one in store.chapters.chapters_above([], ["s1"])] == ["c1"]
+    assert store.chapters.chapters_above(["u5"], ["s3"]) == []
+    assert store.chapters.due_rebuilds() == []
+    with store.database.write() as tx:
+        store.chapters.void(tx, ["c1"])
+    ((chapter, members),) = store.chapters.due_rebuilds()
+    assert (chapter.text_id, [one.name for one in members]) == ("c1", ["s1", "s2"])
+
+
+def test_a_session_without_its_messages_is_no_member_of_a_chapter_to_be_written(store: Store, teller: Teller) -> None:
+    saved(store, teller, "s1", "s2", "s3")
+    chapter_over(store, teller, "c1", most=3)
+    store.rounds.hide(["u1"])
+    assert store.chapters.due_rebuilds() == []
+    assert [one.session_id for one in store.rebuilds.due_requests()] == ["s1"]
+
+
+def test_what_is_shown_again_of_an_import_asks_for_its_summary(store: Store, teller: Teller) -> None:
+    told = tuple(
+        ImportedMessage(words, role, words, at(place, 2023), 0, replies=role == "assistant")
+        for place, (role, words) in enumerate((("user", "one"), ("assistant", "two")))
+    )
+    store.imports.add(store.imports.begin("f", "chatgpt", "0", 1), [PastPiece("talk", "", False, told)])
+    (session,) = [one.session_id for one in store.sessions.recent(None) if one.session_id != "s1"]
+    before, turns = store.imports.summary_and_rest(session)
+    store.rounds.hide([turns[0].text_id])
+    assert store.imports.keep_summary(session, "of two", before, turns[1:])
+    store.rounds.unhide([turns[0].text_id])
+    assert store.summaries.of(session) is None
+    assert [one.session_id for one in store.imports.due_sessions()] == [session]

@@ -11,26 +11,44 @@ from domain.settings import TABLE
 from tests.torture.__main__ import PROMISES
 
 
-def test_the_page_of_commands_is_that_of_the_table():
-    assert (generate.ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == generate.commands_page()
+@pytest.mark.parametrize("name", generate.pages())
+def test_the_tables_of_a_page_are_those_of_the_program(name):
+    text = (generate.ROOT / name).read_text(encoding="utf-8")
+    assert generate.with_parts(text, generate.pages()[name]) == text
 
 
 @pytest.mark.parametrize("language", generate.READMES)
-def test_the_tables_of_the_readmes_are_those_of_the_program(language):
-    text = (generate.ROOT / generate.READMES[language]).read_text(encoding="utf-8")
-    assert generate.with_tables(text, language) == text
-
-
-@pytest.mark.parametrize("language", generate.READMES)
-def test_a_readme_begins_with_the_two_commands_and_shows_a_real_run(language):
+def test_a_readme_begins_with_the_two_commands_and_stays_short(language):
     text = (generate.ROOT / generate.READMES[language]).read_text(encoding="utf-8")
     assert text.index("make chat") < text.index("make test") < text.index("python3 -m venv")
-    assert "$ make chat" in text.split("<!-- begin transcript -->")[1]
+    assert text.count("\n") <= 120
+
+
+@pytest.mark.parametrize("language", generate.READMES)
+def test_the_page_of_commands_shows_a_real_run(language):
+    text = (generate.ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert "$ make chat" in text.split(f"<!-- begin transcript.{language} -->")[1]
+
+
+def test_every_link_of_a_document_leads_to_a_file():
+    pages = [*(generate.ROOT / name for name in generate.READMES.values()), *(generate.ROOT / "docs").glob("*.md")]
+    links = [
+        (page.name, link)
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert links == []
 
 
 def test_the_page_of_promises_has_a_row_for_each_that_is_tried():
     text = (generate.ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| (P\d+|doors|signals) \|", text, re.M) == [one.name for one in PROMISES]
+    assert re.findall(r"^\| (P\d+|clients|signals) \|.*\| [\d,–]+ \|$", text, re.M) == [one.name for one in PROMISES]
+
+
+def test_the_tests_of_each_promise_exist():
+    paths = {test.split(" -k ")[0] for one in PROMISES for test in one.tests}
+    assert [path for path in sorted(paths) if not (generate.ROOT / path).exists()] == []
 
 
 def test_what_the_torture_printed_is_put_into_its_row():
@@ -46,9 +64,7 @@ def test_both_readmes_have_the_same_parts():
     counts = []
     for name in generate.READMES.values():
         text = (generate.ROOT / name).read_text(encoding="utf-8")
-        counts.append(
-            (len(re.findall(r"^## ", text, re.M)), len(re.findall(r"^\|", text, re.M)), text.count("```"))
-        )
+        counts.append((len(re.findall(r"^## ", text, re.M)), len(re.findall(r"^\|", text, re.M)), text.count("```")))
     assert counts[0] == counts[1]
 
 

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from domain.text import pattern_of
+from domain.patterns import pattern_of
 from tests.test_architecture import MODULES, ROOT
 
 #: What a start of the chat loads; whatever else there is may compile what it needs.
@@ -27,11 +27,7 @@ def test_a_pattern_does_what_a_compiled_one_does() -> None:
     for text in ("aBBa", "", "none"):
         assert late.sub("-", text) == compiled.sub("-", text)
         assert [found["who"] for found in late.finditer(text)] == compiled.findall(text)
-    assert (late.pattern, late.flags, late.groupindex) == (
-        compiled.pattern,
-        compiled.flags,
-        compiled.groupindex,
-    )
+    assert (late.pattern, late.flags, late.groupindex) == (compiled.pattern, compiled.flags, compiled.groupindex)
 
 
 def test_every_pattern_of_the_program_can_be_compiled() -> None:

@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from domain import errors
-from domain.workers import Stop
+from domain.workers import CancelToken
 
 
 def test_whoever_waits_is_woken_by_another_thread():
-    stop = Stop()
+    stop = CancelToken()
     timer = threading.Timer(0.05, stop.set)
     timer.start()
     assert stop.wait(3_600)
@@ -20,12 +20,12 @@ def test_whoever_waits_is_woken_by_another_thread():
 
 
 def test_a_wait_that_nobody_ends_is_over_in_its_time():
-    assert not Stop().wait(0.01)
-    assert not Stop().wait(-1)
+    assert not CancelToken().wait(0.01)
+    assert not CancelToken().wait(-1)
 
 
 def test_a_signal_handler_may_set_it_in_the_thread_that_waits():
-    stop = Stop()
+    stop = CancelToken()
     before = signal.signal(signal.SIGALRM, lambda number, frame: stop.set())
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
@@ -37,7 +37,7 @@ def test_a_signal_handler_may_set_it_in_the_thread_that_waits():
 
 def test_a_signal_handler_may_set_it_whatever_its_thread_is_doing_with_it():
     """No lock is held anywhere: signals come thick while the same thread looks, waits and registers."""
-    stop, heard = Stop(), []
+    stop, heard = CancelToken(), []
     before = signal.signal(signal.SIGALRM, lambda number, frame: (heard.append(number), stop.set()))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
@@ -51,7 +51,7 @@ def test_a_signal_handler_may_set_it_whatever_its_thread_is_doing_with_it():
 
 
 def test_who_asked_to_be_called_is_called_meanwhile_and_not_after():
-    stop, called = Stop(), []
+    stop, called = CancelToken(), []
     with stop.calling(lambda: called.append("in")):
         assert called == []
         stop.set()
@@ -63,7 +63,7 @@ def test_who_asked_to_be_called_is_called_meanwhile_and_not_after():
 
 
 def test_looking_at_it_raises_once_it_is_set():
-    stop = Stop()
+    stop = CancelToken()
     stop.check()
     stop.set()
     with pytest.raises(errors.Interrupted):

@@ -1,4 +1,4 @@
-"""Text at the doors: clean when it comes in, inert when it is shown, quotations told apart; always linear."""
+"""Text on its way: clean when it comes in, inert when it is shown, quotations told apart; always linear."""
 
 from dataclasses import replace
 
@@ -7,37 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain import errors
-from domain.languages import language_of
-from domain.recollection import RecalledOther, RecalledSummary, RecalledTurn, Recollection, Why
-from domain.text import (
-    admitted,
-    checked,
-    clean,
-    inert,
-    is_blank,
-    one_line,
-    outside_quotations,
-    quotations,
-    source_of,
-    without_quotations,
-)
+from domain.quotations import check_quotations, find_quotations, outside_quotations, source_of, without_quotations
+from domain.recollection import RecalledExternal, RecalledMessage, RecalledSummary, Recollection, Why
+from domain.text import check_input, clean_text, is_blank, make_inert, one_line
+from language.scripts import language_of
 from tests.growing import growth
 
 
-def test_what_no_store_can_take_is_cleaned_at_the_door():
-    assert clean("a\udc80b\0c\x1b[2Jd\r\ne\rf\x85g") == "a\ufffdbc[2Jd\ne\nfg"
-    clean("\ud83d").encode("utf-8")
+def test_what_no_store_can_take_is_cleaned_when_it_comes_in():
+    assert clean_text("a\udc80b\0c\x1b[2Jd\r\ne\rf\x85g") == "a\ufffdbc[2Jd\ne\nfg"
+    clean_text("\ud83d").encode("utf-8")
 
 
 @pytest.mark.parametrize(
     "hidden", ["\x1b", "\x9b", "\x07", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\U000e0041"]
 )
 def test_hidden_and_controlling_characters_are_not_shown(hidden):
-    assert inert(f"a{hidden}b") == "ab"
+    assert make_inert(f"a{hidden}b") == "ab"
 
 
 def test_joined_emoji_and_ordinary_text_are_shown_as_they_are():
-    assert inert("👩‍👩‍👧 你好\tA\n") == "👩‍👩‍👧 你好\tA\n"
+    assert make_inert("👩‍👩‍👧 你好\tA\n") == "👩‍👩‍👧 你好\tA\n"
 
 
 @pytest.mark.parametrize(
@@ -46,18 +36,18 @@ def test_joined_emoji_and_ordinary_text_are_shown_as_they_are():
 def test_what_shows_nothing_is_empty(text):
     assert is_blank(text)
     with pytest.raises(errors.UsageError):
-        admitted(text)
+        check_input(text)
 
 
 @pytest.mark.parametrize("text", [".", "你", "👩\u200d👧", "\u200b?", "\u0301"])
 def test_what_shows_anything_is_not_empty(text):
     assert not is_blank(text)
-    assert admitted(text) == text
+    assert check_input(text) == text
 
 
 @given(st.text(), st.integers(0, 40))
 def test_inert_does_not_depend_on_how_a_stream_is_cut(text, at):
-    assert inert(text[:at]) + inert(text[at:]) == inert(text)
+    assert make_inert(text[:at]) + make_inert(text[at:]) == make_inert(text)
 
 
 def test_one_line_is_one_short_line():
@@ -100,32 +90,30 @@ def test_a_reply_says_itself_what_is_not_shown_as_quoted(reply, own):
 def test_only_what_somebody_said_themselves_bears_a_quotation_out():
     made_up, why = "I keep bees on the roof", Why("", 0.0)
     at, summary = "2026-05-04T13:05:00+02:00", RecalledSummary("m", "s", "", made_up, Why("", 0.0))
-    of_user = RecalledTurn("u", "s", at, "user", f"User: {made_up}.", True, why)
+    of_user = RecalledMessage("u", "s", at, "user", f"User: {made_up}.", True, why)
     of_reply = replace(of_user, role="assistant", text=f"Assistant: {made_up}!")
     quoting = replace(of_reply, text=f"Assistant: As you said:\n<blockquote>{made_up}</blockquote>")
     cut = replace(of_reply, text=f"Assistant: As you said:\n<blockquote>{made_up}")
-    other = RecalledOther("@o", "notes", "", at, None, made_up, why)
+    other = RecalledExternal("@o", "notes", "", at, None, made_up, why)
     for bearing in (
         Recollection(turns=(quoting, of_user)),
         Recollection(turns=(of_reply,)),
-        Recollection(others=(other,)),
+        Recollection(external=(other,)),
     ):
-        assert source_of(made_up, bearing) == (*bearing.turns, *bearing.others)[-1]
+        assert source_of(made_up, bearing) == (*bearing.turns, *bearing.external)[-1]
     for telling in (Recollection(turns=(quoting, cut)), Recollection(summaries=(summary,))):
         assert source_of(made_up, telling) is None
-        assert checked(f"<blockquote>{made_up}</blockquote>", telling) == ()
+        assert check_quotations(f"<blockquote>{made_up}</blockquote>", telling) == ()
 
 
 def test_quotations_are_found_in_order():
-    assert quotations("<blockquote>a</blockquote>x<blockquote>b <blockquote>c</blockquote></blockquote>") == [
+    assert find_quotations("<blockquote>a</blockquote>x<blockquote>b <blockquote>c</blockquote></blockquote>") == [
         "a",
         "b c",
     ]
 
 
-@pytest.mark.parametrize(
-    "unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<", "<blockquote></blockquote>"]
-)
+@pytest.mark.parametrize("unit", ["<blockquote>", "</blockquote>", "<blockquote ", "<", "<blockquote></blockquote>"])
 def test_work_on_text_grows_with_its_length_and_no_faster(unit):
     assert growth(without_quotations, unit, 200_000) < 9
 

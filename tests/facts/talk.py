@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from itertools import count
 
-from domain.facts import Change, Fact, NewFact
-from domain.records import PREFIX, Turn
+from domain.fact_states import (
+    EVENT_OF_VERDICT,
+    Event,
+    FactState,
+    LearnedFact,
+    apply_event,
+    is_alone,
+    settle_slot,
+    state_of,
+)
+from domain.facts import Fact, NewFact
+from domain.records import PREFIX, Message
+from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome
 from facts.drafts import FactDraft, NoteDraft
-from facts.grounding import Checked, grounded
 from facts.slots import Names, slot_of
 
 MARA = Names(("Mara", "Mara Lindqvist"), ("Juniper", "Old Friend"))
 CHEN = Names(("陈默",), ("老友",))
 
 
-def talk(day: str, *said: str) -> list[Turn]:
+def talk(day: str, *said: str) -> list[Message]:
     """Turns of one evening: a line that begins with ``>`` is the companion's."""
     found = []
     for at, text in enumerate(said):
         role = "assistant" if text.startswith(">") else "user"
         words = text.removeprefix(">").strip()
         when = f"{day}T20:00:{at:02}+00:00"
-        found.append(Turn(at + 1, f"{day}/{at + 1}", "session", when, role, PREFIX[role] + words, at // 2))
+        found.append(Message(at + 1, f"{day}/{at + 1}", "session", when, role, PREFIX[role] + words, at // 2))
     return found
 
 
@@ -41,18 +51,14 @@ def note_draft(text: str, *facts: FactDraft, private: bool = True, turns: tuple[
 
 
 def checked(
-    draft: FactDraft, turns: Sequence[Turn], names: Names = MARA, before: Sequence[Turn] = ()
-) -> Checked:
+    draft: FactDraft, turns: Sequence[Message], names: Names = MARA, before: Sequence[Message] = ()
+) -> CheckedNotes:
     """One fact in a note of its own, checked against a stretch of talk."""
     numbers = count()
-    return grounded(
-        [note_draft(draft.restatement, draft)], turns, before, names, lambda: f"id{next(numbers)}"
-    )
+    return check_notes([note_draft(draft.restatement, draft)], turns, before, names, lambda: f"id{next(numbers)}")
 
 
-def reason(
-    statement: str, turns: Sequence[Turn], *handles: int, names: Names = MARA, **fields: object
-) -> str:
+def reason(statement: str, turns: Sequence[Message], *handles: int, names: Names = MARA, **fields: object) -> str:
     """Why a statement is not believed; "" when it is."""
     found = checked(fact_draft(statement, *handles, **fields), turns, names)
     if found.facts:
@@ -61,14 +67,7 @@ def reason(
 
 
 def new_fact(
-    name: str,
-    attribute: str,
-    value: str,
-    said: str,
-    *,
-    subject: str = "Mara",
-    text: str = "",
-    **fields: object,
+    name: str, attribute: str, value: str, said: str, *, subject: str = "Mara", text: str = "", **fields: object
 ) -> NewFact:
     """A fact that is not stored yet, resting on one turn."""
     slot, single = slot_of(subject, attribute, "person", MARA)
@@ -80,30 +79,33 @@ def new_fact(
 
 
 def stored(known: Iterable[Fact], outcome: Outcome) -> list[Fact]:
-    """What a store holds afterwards."""
+    """What a store holds afterwards, by the rules by which it settles states."""
     facts = {fact.text_id: fact for fact in known}
     for fact in outcome.facts:
         facts[fact.text_id] = _as_stored(fact, len(facts) + 1)
+    states = {fact.number: _state(fact) for fact in facts.values()}
     for change in outcome.changes:
-        facts[change.fact] = _changed(facts[change.fact], change)
-    return list(facts.values())
+        number, by = facts[change.fact].number, change.by if change.by != change.fact else ""
+        states[number] = apply_event(states[number], Event(EVENT_OF_VERDICT[change.verdict], change.when, by))
+    for slot in {fact.slot for fact in facts.values() if is_alone(fact)}:
+        group = [_learned(fact) for fact in facts.values() if fact.slot == slot and is_alone(fact)]
+        states |= settle_slot(group, {one.number: states[one.number] for one in group})
+    return [replace(fact, **asdict(states[fact.number])) for fact in facts.values()]
 
 
 def _as_stored(fact: NewFact, number: int) -> Fact:
+    learned = LearnedFact(number, fact.text_id, is_alone(fact), False, fact.said, fact.start, fact.end)
     return Fact(
         number, fact.text_id, fact.note, "session", fact.restatement, fact.subject, fact.attribute, fact.value,
-        fact.slot, fact.single, fact.about, fact.stance, fact.said, fact.said, fact.turns, start=fact.start,
-        end=fact.end, since=fact.start or fact.said,
+        fact.slot, fact.single, fact.about, fact.stance, fact.said, turns=fact.turns, start=fact.start, end=fact.end,
+        **asdict(state_of(learned, ())),
     )  # fmt: skip
 
 
-def _changed(fact: Fact, change: Change) -> Fact:
-    if change.verdict == "same":
-        return replace(fact, seen=max(fact.seen, change.when), doubtful_since="")
-    if change.verdict == "corrects":
-        return replace(fact, corrected=True, replaced_by=change.by)
-    if change.verdict == "doubts":
-        return replace(fact, doubtful_since=change.when)
-    if fact.until and fact.until <= change.when:
-        return fact
-    return replace(fact, until=change.when, replaced_by=change.by, doubtful_since="")
+def _state(fact: Fact) -> FactState:
+    return FactState(**{field.name: getattr(fact, field.name) for field in fields(FactState)})
+
+
+def _learned(fact: Fact) -> LearnedFact:
+    by_hand = fact.decided == "hand"
+    return LearnedFact(fact.number, fact.text_id, is_alone(fact), by_hand, fact.said, fact.start, fact.end)

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.facts import Fact, NewFact, Slot, Verdict
-from facts.comparing import MOST_SHOWN, changes, near
+from facts.comparing import MOST_COMPARED, compare_facts, find_near, same_value
 from facts.drafts import DoubtDraft, VerdictDraft, read_comparison
-from facts.timeline import same_value
 from tests.facts.talk import new_fact, stored
 
 
@@ -21,7 +20,7 @@ def arrived(*windows: Sequence[NewFact]) -> dict[str, Fact]:
     """What is known after these windows, with no model at all."""
     known: list[Fact] = []
     for window in windows:
-        known = stored(known, changes(window, known))
+        known = stored(known, compare_facts(window, known))
     return {fact.text_id: fact for fact in known}
 
 
@@ -55,9 +54,7 @@ def test_a_value_that_arrives_late_between_two_others_shortens_the_first() -> No
 
 def test_what_was_over_when_it_was_told_is_never_current() -> None:
     rome = new_fact("rome", "home", "Rome", "2026-01-01T18:00:00+00:00", end="2019")
-    paris = new_fact(
-        "paris", "home", "Paris", "2026-01-02T18:00:00+00:00", text="Mara used to live in Paris."
-    )
+    paris = new_fact("paris", "home", "Paris", "2026-01-02T18:00:00+00:00", text="Mara used to live in Paris.")
     for windows in permutations([[YORK], [rome], [paris]]):
         assert current(arrived(*windows)) == ["Fishergate, York"]
 
@@ -67,15 +64,17 @@ def test_what_arrives_late_from_before_an_end_ended_with_it() -> None:
     ended = replace(next(iter(arrived([tom]).values())), until="2025-07-06")
     josef = new_fact("josef", "partner", "Josef", "2025-05-01T20:00:00+00:00")
     rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
-    later = stored([ended], changes([josef], [ended]))
+    later = stored([ended], compare_facts([josef], [ended]))
     assert [(fact.text_id, fact.until) for fact in later][1:] == [("josef", "2025-07-06")]
-    assert current({fact.text_id: fact for fact in stored(later, changes([rafe], later))}) == ["Rafe"]
+    assert current({fact.text_id: fact for fact in stored(later, compare_facts([rafe], later))}) == ["Rafe"]
 
 
 def test_what_a_person_decided_about_the_past_is_not_shortened_by_what_arrives_late() -> None:
     known = [replace(fact, decided="hand") for fact in arrived([LEEDS], [YORK]).values()]
     bath = new_fact("bath", "home", "Bath", "2025-05-01T18:00:00+00:00")
-    assert {change.fact for change in changes([bath], known).changes} == {"bath"}
+    outcome = compare_facts([bath], known)
+    assert {*outcome.replaced} == {"bath"}
+    assert outcome.changes == ()
 
 
 VALUES = ["Leeds", "York", "Bath", "Rome"]
@@ -138,10 +137,9 @@ def test_no_verdict_leaves_two_values_current_or_touches_what_a_person_decided(
     known = list(arrived(*[[fact] for fact in _as_facts(before)]).values())
     known = [replace(fact, decided="hand") if at == by_hand else fact for at, fact in enumerate(known)]
     window = [
-        replace(fact, text_id=f"new {fact.text_id}", said=f"2026{fact.said[4:]}", start="")
-        for fact in _as_facts(after)
+        replace(fact, text_id=f"new {fact.text_id}", said=f"2026{fact.said[4:]}", start="") for fact in _as_facts(after)
     ]
-    outcome = changes(window, known, known, verdicts, doubts)
+    outcome = compare_facts(window, known, known, verdicts, doubts)
     later = {fact.text_id: fact for fact in stored(known, outcome)}
     assert len(current(later)) <= 1
     for fact in known:
@@ -155,7 +153,7 @@ def test_no_verdict_leaves_two_values_current_or_touches_what_a_person_decided(
 def test_what_is_not_stated_takes_the_place_of_nothing(stance: str) -> None:
     monaco = new_fact("monaco", "home", "Monaco", "2025-05-01T18:00:00+00:00", stance=stance)
     known = list(arrived([LEEDS]).values())
-    outcome = changes([monaco], known, known, [VerdictDraft(1, 1, "changes")], [DoubtDraft(1, 1)])
+    outcome = compare_facts([monaco], known, known, [VerdictDraft(1, 1, "changes")], [DoubtDraft(1, 1)])
     assert outcome.changes == ()
     assert outcome.ignored == {"not stated": 1, "doubt without a change": 1}
 
@@ -169,11 +167,11 @@ def test_a_plan_that_came_true_is_no_plan_any_more() -> None:
 
 def test_what_is_said_again_confirms_and_is_not_stored_twice() -> None:
     again = new_fact("again", "home", "headingley,  LEEDS", "2025-06-01T18:00:00+00:00")
-    outcome = changes([again], list(arrived([LEEDS]).values()))
+    outcome = compare_facts([again], list(arrived([LEEDS]).values()))
     assert outcome.facts == ()
     assert [(one.fact, one.verdict, one.when) for one in outcome.changes] == [("leeds", "same", again.said)]
     less = new_fact("less", "home", "Leeds", "2025-06-01T18:00:00+00:00")
-    assert changes([less], list(arrived([LEEDS]).values())).facts == ()
+    assert compare_facts([less], list(arrived([LEEDS]).values())).facts == ()
 
 
 def test_several_values_stand_beside_each_other_and_each_stands_once() -> None:
@@ -188,10 +186,10 @@ def test_several_values_stand_beside_each_other_and_each_stands_once() -> None:
 def test_facts_that_repeat_each_other_in_one_window_are_one_with_the_turns_of_both() -> None:
     one = new_fact("one", "likes", "rooibos", "2025-03-01T20:00:00+00:00", keywords=("tea",))
     two = new_fact("two", "likes", "Rooibos", "2025-03-01T20:05:00+00:00", keywords=("drink",))
-    (fact,) = changes([one, two], []).facts
+    (fact,) = compare_facts([one, two], []).facts
     assert (fact.turns, fact.keywords, fact.said) == (("turn one", "turn two"), ("tea", "drink"), two.said)
     homes = [replace(LEEDS, text_id=name, turns=(name,)) for name in ("a", "b")]
-    (home,) = changes(homes, []).facts
+    (home,) = compare_facts(homes, []).facts
     assert home.turns == ("a", "b")
 
 
@@ -199,8 +197,8 @@ def test_a_habit_that_was_given_up_is_not_the_habit_again() -> None:
     plays = new_fact("plays", "hobby", "cello", "2025-08-30T18:00:00+00:00", text="Mara takes cello lessons.")
     quit_it = new_fact("quit", "hobby", "cello", "2026-01-10T18:00:00+00:00", text="Mara quit the cello.")
     known = list(arrived([plays]).values())
-    assert [fact.text_id for fact in changes([quit_it], known).facts] == ["quit"]
-    outcome = changes([quit_it], known, known, [VerdictDraft(1, 1, "ends")])
+    assert [fact.text_id for fact in compare_facts([quit_it], known).facts] == ["quit"]
+    outcome = compare_facts([quit_it], known, known, [VerdictDraft(1, 1, "ends")])
     assert [(one.fact, one.verdict, one.by) for one in outcome.changes] == [("plays", "ends", "quit")]
 
 
@@ -209,7 +207,7 @@ def test_a_correction_says_that_the_old_one_never_was() -> None:
     right = new_fact("right", "name", "Annika", "2025-05-17T21:00:00+00:00", subject="Annika")
     known = list(arrived([wrong]).values())
     later = {
-        f.text_id: f for f in stored(known, changes([right], known, known, [VerdictDraft(1, 1, "corrects")]))
+        f.text_id: f for f in stored(known, compare_facts([right], known, known, [VerdictDraft(1, 1, "corrects")]))
     }
     assert (later["wrong"].corrected, later["wrong"].current, later["right"].current) == (True, False, True)
 
@@ -226,26 +224,26 @@ def test_a_correction_says_that_the_old_one_never_was() -> None:
 def test_a_verdict_that_cannot_be_is_ignored(verdict: VerdictDraft, why: str) -> None:
     known = list(arrived([new_fact("rent", "rent", "780", "2025-03-01T20:00:00+00:00")]).values())
     new = new_fact("more", "rent", "925", "2025-08-30T20:00:00+00:00")
-    outcome = changes([new], known, known, [verdict])
+    outcome = compare_facts([new], known, known, [verdict])
     assert outcome.ignored == {why: 1}
-    assert [(one.fact, one.verdict) for one in outcome.changes] == [("rent", "changes")]
+    assert outcome.replaced == {"rent": "more"}
+    assert outcome.changes == ()
 
 
 @pytest.mark.parametrize("verdict", ["same", "changes", "ends", "corrects"])
-def test_what_a_person_says_of_a_matter_of_their_own_does_nothing_to_what_the_companion_is(
-    verdict: Verdict,
-) -> None:
+def test_what_a_person_says_of_a_matter_of_their_own_does_nothing_to_what_the_companion_is(verdict: Verdict) -> None:
     taste = new_fact("taste", "likes", "rain", LEEDS.said, subject="Companion", about="companion")
     known = list(arrived([replace(taste, slot=Slot("companion", "likes"))]).values())
-    outcome = changes([YORK], known, known, [VerdictDraft(1, 1, verdict)])
+    outcome = compare_facts([YORK], known, known, [VerdictDraft(1, 1, verdict)])
     assert (outcome.facts, outcome.changes, outcome.ignored) == ((YORK,), (), {"of somebody else": 1})
 
 
 def test_what_a_person_put_right_wins_for_good() -> None:
     known = [replace(fact, decided="hand") for fact in arrived([LEEDS]).values()]
-    outcome = changes([YORK], known, known, [VerdictDraft(1, 1, "changes")])
+    outcome = compare_facts([YORK], known, known, [VerdictDraft(1, 1, "changes")])
     assert outcome.ignored == {"decided by hand": 1}
-    assert [(one.fact, one.by) for one in outcome.changes] == [("york", "leeds")]
+    assert outcome.replaced == {"york": "leeds"}
+    assert outcome.changes == ()
     assert current({fact.text_id: fact for fact in stored(known, outcome)}) == ["Headingley, Leeds"]
 
 
@@ -284,12 +282,11 @@ def test_a_first_home_or_the_same_home_told_more_exactly_makes_nothing_doubtful(
 def test_a_doubt_of_the_model_is_followed_only_beside_a_change_on_which_things_hang() -> None:
     friend = new_fact("friend", "neighbour's dog", "Rex", "2025-03-01T20:00:04+00:00")
     known = list(arrived([LEEDS, GYM, friend]).values())
-    outcome = changes([YORK], known, known, [], [DoubtDraft(3, 1)])
-    assert {(one.fact, one.verdict) for one in outcome.changes} == {
-        ("leeds", "changes"), ("gym", "doubts"), ("friend", "doubts"),
-    }  # fmt: skip
+    outcome = compare_facts([YORK], known, known, [], [DoubtDraft(3, 1)])
+    assert {(one.fact, one.verdict) for one in outcome.changes} == {("gym", "doubts"), ("friend", "doubts")}
+    assert outcome.replaced == {"leeds": "york"}
     tea = new_fact("tea", "favourite tea", "mint", "2025-04-01T20:00:00+00:00")
-    assert changes([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
+    assert compare_facts([tea], known, known, [], [DoubtDraft(3, 1)]).changes == ()
 
 
 @pytest.mark.parametrize(("end", "since"), [("2025-09", "2025-09"), ("", "2025-10-01T20:00:00+00:00")])
@@ -301,7 +298,7 @@ def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, si
     moved = new_fact("moved", "home", "York", "2025-10-01T20:00:01+00:00", start="2025-09-30")
     known = list(arrived([LEEDS, tom, flat, cooks]).values())
     verdicts, doubts = [VerdictDraft(1, 2, "ends"), VerdictDraft(2, 1, "changes")], [DoubtDraft(4, 1)]
-    found = {one.fact: one for one in changes([over, moved], known, known, verdicts, doubts).changes}
+    found = {one.fact: one for one in compare_facts([over, moved], known, known, verdicts, doubts).changes}
     doubted = [found[name] for name in ("flat", "cooks")]
     assert [(one.verdict, one.when, one.by) for one in doubted] == [("doubts", since, "over")] * 2
 
@@ -309,9 +306,7 @@ def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, si
 def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
     pet = new_fact("pet", "pet", "Pickle", "2025-03-01T20:00:00+00:00")
     dose = new_fact("dose", "medication", "Semintra", "2025-03-01T20:00:01+00:00", subject="Pickle")
-    death = new_fact(
-        "death", "died", "2025-11-09", "2025-11-16T21:00:00+00:00", subject="Pickle", start="2025-11-09"
-    )
+    death = new_fact("death", "died", "2025-11-09", "2025-11-16T21:00:00+00:00", subject="Pickle", start="2025-11-09")
     known = arrived([pet, dose], [death])
     assert [known[name].doubtful_since for name in ("pet", "dose")] == ["2025-11-09", "2025-11-09"]
 
@@ -319,10 +314,9 @@ def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
 def test_one_new_fact_changes_all_the_known_ones_of_which_a_model_says_so() -> None:
     known = list(arrived([LEEDS, GYM, RENT, TEA]).values())
     verdicts = read_comparison('[{"new": 1, "verdict": "changes", "known": [1, 3]}]').verdicts
-    outcome = changes([YORK], known, known, verdicts)
-    assert [(one.fact, one.verdict) for one in outcome.changes if one.verdict == "changes"] == [
-        ("rent", "changes"), ("leeds", "changes"),
-    ]  # fmt: skip
+    outcome = compare_facts([YORK], known, known, verdicts)
+    assert [one.fact for one in outcome.changes if one.verdict == "changes"] == ["rent"]
+    assert outcome.replaced == {"leeds": "york"}
     later = {fact.text_id: fact for fact in stored(known, outcome)}
     assert [later[name].replaced_by for name in ("leeds", "rent", "tea")] == ["york", "york", ""]
 
@@ -349,9 +343,10 @@ def test_what_was_learned_with_a_change_is_not_doubted_by_it(learned: NewFact, d
     known = list(arrived([LEEDS], [replace(PLAN, note="move")], [learned]).values())
     known = [replace(one, note=learned.note) if one.text_id == "rent" else one for one in known]
     asked = [DoubtDraft(at, 1) for at, one in enumerate(known, 1) if one.text_id == "rent"]
-    found = {one.fact: one.verdict for one in changes([THERE], known, known, [], asked).changes}
+    outcome = compare_facts([THERE], known, known, [], asked)
+    found = {one.fact: one.verdict for one in outcome.changes}
     assert found.get("rent", "") == ("doubts" if doubted else "")
-    assert found["leeds"] == "changes"
+    assert outcome.replaced == {"leeds": "there"}
 
 
 def test_what_was_learned_with_a_home_that_was_to_come_is_not_doubted_when_it_has_come() -> None:
@@ -363,27 +358,23 @@ def test_what_was_learned_with_a_home_that_was_to_come_is_not_doubted_when_it_ha
 
 def test_what_a_person_keeps_is_not_doubted() -> None:
     known = [replace(fact, kept=fact.text_id == "gym") for fact in arrived([LEEDS, GYM]).values()]
-    assert [one.fact for one in changes([YORK], known, known, [], [DoubtDraft(2, 1)]).changes] == ["leeds"]
+    outcome = compare_facts([YORK], known, known, [], [DoubtDraft(2, 1)])
+    assert (outcome.changes, outcome.replaced) == ((), {"leeds": "york"})
 
 
 def test_the_nearest_known_facts_are_shown_and_only_so_many() -> None:
     known = list(arrived([LEEDS, GYM, TEA, RENT]).values())
-    assert near([YORK], known)[0].text_id == "leeds"
-    assert {"gym", "rent"} <= {fact.text_id for fact in near([YORK], known)}
-    assert "tea" not in {fact.text_id for fact in near([YORK], known)}
+    assert find_near([YORK], known)[0].text_id == "leeds"
+    assert {"gym", "rent"} <= {fact.text_id for fact in find_near([YORK], known)}
+    assert "tea" not in {fact.text_id for fact in find_near([YORK], known)}
     many = [new_fact(f"n{n}", "likes", f"thing {n}", f"2025-03-01T20:{n:02}:00+00:00") for n in range(50)]
-    assert len(near([many[0]], list(arrived(many).values()))) == MOST_SHOWN
-    assert near([], known) == ()
+    assert len(find_near([many[0]], list(arrived(many).values()))) == MOST_COMPARED
+    assert find_near([], known) == ()
 
 
 def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:
     wrong = new_fact(
-        "wrong",
-        "name",
-        "Annette",
-        "2025-03-29T19:30:00+00:00",
-        subject="Annette",
-        text="Annette is Mara's sister.",
+        "wrong", "name", "Annette", "2025-03-29T19:30:00+00:00", subject="Annette", text="Annette is Mara's sister."
     )
     right = new_fact(
         "right",
@@ -394,7 +385,7 @@ def test_a_name_that_was_misheard_is_near_by_its_rare_words() -> None:
         text="Mara's sister is Annika, not Annette.",
     )
     known = list(arrived([wrong, TEA, GYM]).values())
-    assert near([right], known)[0].text_id == "wrong"
+    assert find_near([right], known)[0].text_id == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -413,32 +404,26 @@ def test_values_are_equal_however_they_are_written(one: str, other: str, same: b
 def test_what_is_told_as_over_ends_what_was_known_from_the_day_it_was_over() -> None:
     tom = list(arrived([new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")]).values())
     over = new_fact("over", "partner", "Tom, over", "2025-07-12T20:00:00+00:00", end="2025-07-06")
-    known = {
-        fact.text_id: fact for fact in stored(tom, changes([over], tom, tom, [VerdictDraft(1, 1, "ends")]))
-    }
+    known = {fact.text_id: fact for fact in stored(tom, compare_facts([over], tom, tom, [VerdictDraft(1, 1, "ends")]))}
     assert (known["tom"].until, known["tom"].replaced_by) == ("2025-07-06", "over")
     assert current(known) == []
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_two_values_told_in_one_breath_the_one_that_takes_a_place_is_current(
-    order: tuple[int, int],
-) -> None:
+def test_of_two_values_told_in_one_breath_the_one_that_takes_a_place_is_current(order: tuple[int, int]) -> None:
     before = list(arrived([new_fact("none", "smoking", "戒烟", "2025-08-16T21:00:00+00:00")]).values())
     now = new_fact("half", "smoking", "一天半包", "2025-12-20T22:00:00+00:00")
     past = new_fact("months", "smoking", "整整三个月", "2025-12-20T22:00:00+00:00")
     new = [(now, past)[at] for at in order]
     verdict = VerdictDraft(new.index(now) + 1, 1, "changes")
-    known = stored(before, changes(new, before, before, [verdict]))
+    known = stored(before, compare_facts(new, before, before, [verdict]))
     assert current({fact.text_id: fact for fact in known}) == ["一天半包"]
 
 
 def test_what_only_says_that_something_is_over_is_not_doubted() -> None:
     tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
-    off = new_fact(
-        "off", "plan", "off", "2025-07-12T20:00:00+00:00", text="Portugal is off for Mara.", single=False
-    )
+    off = new_fact("off", "plan", "off", "2025-07-12T20:00:00+00:00", text="Portugal is off for Mara.", single=False)
     known = list(arrived([tom], [off]).values())
     rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
-    found = changes([rafe], known, known, [VerdictDraft(1, 1, "changes")])
-    assert [change.verdict for change in found.changes] == ["changes"]
+    found = compare_facts([rafe], known, known, [VerdictDraft(1, 1, "changes")])
+    assert (found.changes, found.replaced) == ((), {"tom": "rafe"})

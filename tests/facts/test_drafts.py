@@ -65,9 +65,7 @@ def test_quotation_marks_inside_of_chinese_words_break_nothing() -> None:
     assert [note.text for note in read_notes(reply).notes] == ['陈默说"房租"是一只橘猫。']
 
 
-@pytest.mark.parametrize(
-    "reply", ["", "     ", "I could not find anything to note.", "[" * 50_000, "<think>[1]"]
-)
+@pytest.mark.parametrize("reply", ["", "     ", "I could not find anything to note.", "[" * 50_000, "<think>[1]"])
 def test_a_reply_without_json_is_as_good_as_no_reply(reply: str) -> None:
     read = read_notes(reply)
     assert not read.notes
@@ -149,9 +147,7 @@ def test_the_prompts_own_example_and_blanks_are_no_notes() -> None:
     example = "Anna moved to Lisbon on 3 May 2024."
     fact = {**LEEDS["facts"][0], "restatement": "anna moved to Lisbon on 3 May 2024"}  # type: ignore[index,dict-item]
     blank = {**LEEDS["facts"][0], "value": "<value>"}  # type: ignore[index,dict-item]
-    read = read_notes(
-        json.dumps([{**LEEDS, "facts": [fact, blank]}, {**TEA, "text": "..."}]), "stop", [example]
-    )
+    read = read_notes(json.dumps([{**LEEDS, "facts": [fact, blank]}, {**TEA, "text": "..."}]), "stop", [example])
     assert [len(note.facts) for note in read.notes] == [0]
     assert read.rejected["echo"] == 3
 
@@ -165,11 +161,7 @@ def test_an_entry_that_is_a_fact_itself_is_a_note_of_one_fact() -> None:
 
 def test_verdicts_and_doubts_are_read() -> None:
     reply = {
-        "verdicts": [
-            {"new": 1, "known": "#2", "verdict": "Changes"},
-            {"new": 2, "verdict": "adds"},
-            {"verdict": "x"},
-        ],
+        "verdicts": [{"new": 1, "known": "#2", "verdict": "Changes"}, {"new": 2, "verdict": "adds"}, {"verdict": "x"}],
         "doubts": [4, {"known": 5, "new": 1}],
     }
     read = read_comparison(f"```json\n{json.dumps(reply)}\n```")
@@ -183,9 +175,7 @@ def test_a_verdict_of_several_known_facts_is_one_of_each() -> None:
     for known in ([2, 5], "2, #5", ["2", 5]):
         read = read_comparison(json.dumps([{"new": 1, "known": known, "verdict": "changes"}]))
         assert read.verdicts == (VerdictDraft(1, 2, "changes"), VerdictDraft(1, 5, "changes"))
-    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (
-        VerdictDraft(1, 0, "adds"),
-    )
+    assert read_comparison('[{"new": 1, "known": [], "verdict": "adds"}]').verdicts == (VerdictDraft(1, 0, "adds"),)
 
 
 def test_doubts_inside_of_a_verdict_are_read() -> None:

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domain import pleas
-from facts import cues, dates
-from facts.guarded import Guarded, holds_any
+from domain.patterns import Guarded, holds_any
+from facts import cues
+from language import forget_requests, times
 
 GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guarded)}
-FORMS = [*pleas._EARNEST, *pleas._HAN_EARNEST]
+FORMS = [*forget_requests._EARNEST, *forget_requests._HAN_EARNEST]
 #: How many texts are drawn for each pattern; ``make torture`` draws more.
 _EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "15"))
-TRIED = settings(
-    max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+TRIED = settings(max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", GUARDED)
@@ -35,7 +33,7 @@ def test_no_cue_is_missed_for_want_of_its_letters(name: str, data: st.DataObject
 @pytest.mark.parametrize(("needs", "pattern"), FORMS, ids=range(len(FORMS)))
 @TRIED
 @given(data=st.data())
-def test_no_plea_is_missed_for_want_of_its_letters(
+def test_no_forget_request_is_missed_for_want_of_its_letters(
     needs: tuple[str, ...], pattern: str, data: st.DataObject
 ) -> None:
     text = data.draw(st.from_regex(re.compile(pattern)))
@@ -43,7 +41,7 @@ def test_no_plea_is_missed_for_want_of_its_letters(
 
 
 @pytest.mark.parametrize(
-    ("needs", "pattern"), [rule[:2] for rule in dates._RULES], ids=range(len(dates._RULES))
+    ("needs", "pattern"), [(rule.needs, rule.pattern) for rule in times._RULES], ids=range(len(times._RULES))
 )
 @TRIED
 @given(data=st.data())

@@ -26,9 +26,7 @@ def test_an_attribute_is_one_in_both_languages(english: str, chinese: str, singl
     assert attribute_of(english)[1] is single
 
 
-@pytest.mark.parametrize(
-    "name", ["Mara", "mara", "Mara Lindqvist", "the user", "User", "用户", "本人", "MARA ", ""]
-)
+@pytest.mark.parametrize("name", ["Mara", "mara", "Mara Lindqvist", "the user", "User", "用户", "本人", "MARA ", ""])
 def test_the_person_is_one_subject_under_every_name(name: str) -> None:
     assert subject_of(name, "person", MARA) == "person"
 

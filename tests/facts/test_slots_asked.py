@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.facts import Slot
-from facts.slots import slots_asked
+from facts.slots import find_asked_slots
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ from facts.slots import slots_asked
     ],
 )
 def test_a_question_asks_for_the_same_slot_in_both_languages(english, chinese, attribute):
-    assert Slot("person", attribute) in slots_asked(english)
-    assert Slot("person", attribute) in slots_asked(chinese)
+    assert Slot("person", attribute) in find_asked_slots(english)
+    assert Slot("person", attribute) in find_asked_slots(chinese)
 
 
 @pytest.mark.parametrize(
@@ -43,28 +43,26 @@ def test_a_question_asks_for_the_same_slot_in_both_languages(english, chinese, a
     ],
 )
 def test_what_is_asked_of_somebody_of_the_persons_is_not_asked_of_the_person(question, theirs):
-    asked = slots_asked(question)
+    asked = find_asked_slots(question)
     assert Slot("person", theirs) not in asked
     assert theirs in {slot.attribute for slot in asked}
 
 
 def test_whoever_is_somebodys_is_found_by_what_they_are_called_in_either_language():
     for question in ("我妈妈住在哪里？", "Where does my mother live?"):
-        assert {Slot("妈妈", "home"), Slot("妈", "home"), Slot("mother", "home")} <= set(
-            slots_asked(question)
-        )
-    assert Slot("妹妹", "age") not in slots_asked("我姐姐多大了？")
-    assert Slot("person", "home") in slots_asked("我妈住哪？我又住在哪里？")
+        assert {Slot("妈妈", "home"), Slot("妈", "home"), Slot("mother", "home")} <= set(find_asked_slots(question))
+    assert Slot("妹妹", "age") not in find_asked_slots("我姐姐多大了？")
+    assert Slot("person", "home") in find_asked_slots("我妈住哪？我又住在哪里？")
 
 
 @pytest.mark.parametrize(
     "text", ["Thanks!", "谢谢", "What did I do last May?", "今天真冷", "Where is the salary printed?"]
 )
 def test_what_names_no_matter_or_nobody_asks_for_none(text):
-    assert slots_asked(text) == ()
+    assert find_asked_slots(text) == ()
 
 
 def test_whose_matter_it_is_is_told_apart():
-    assert slots_asked("Where does Annika work?") == (Slot("annika", "employer"),)
-    assert Slot("person", "employer") not in slots_asked("Where does my sister work?")
-    assert slots_asked("What is your favourite tea?") == (Slot("companion", "favourite tea"),)
+    assert find_asked_slots("Where does Annika work?") == (Slot("annika", "employer"),)
+    assert Slot("person", "employer") not in find_asked_slots("Where does my sister work?")
+    assert find_asked_slots("What is your favourite tea?") == (Slot("companion", "favourite tea"),)

@@ -12,11 +12,11 @@ import pytest
 
 from domain import errors
 from domain.events import Notice
-from domain.languages import estimate
 from domain.tree import LIFE, Member
-from domain.workers import Stop
-from jobs.chapters import Grown, WritingChapters, full_groups, shortened
-from jobs.noting import names_of_both
+from domain.workers import CancelToken
+from jobs.chapters import ChapterWriter, ChapterWritten, full_groups, shorten_members
+from jobs.extraction import names_of_both
+from language.scripts import estimate
 from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
 from tests.past import bring, talk
@@ -28,7 +28,7 @@ def test_eight_sessions_become_a_chapter_and_eight_chapters_one_over_them(tmp_pa
         sessions = home.sessions(7)
         assert home.grow() == []
         sessions += home.sessions(1)
-        assert home.grow() == [Grown(1, 8)]
+        assert home.grow() == [ChapterWritten(1, 8)]
         (chapter,) = home.memory.chapters.all()
         assert chapter.children == tuple(sessions)
         assert chapter.title == TITLE
@@ -61,11 +61,7 @@ def test_a_session_of_the_past_joins_those_near_it_and_not_those_of_today(tmp_pa
     def member(name: str, day: str, grouped_before: int) -> Member:
         return Member(name, name, name, f"{day}T09:00:00+00:00", f"{day}T10:00:00+00:00", grouped_before)
 
-    old, near, today = (
-        member("a", "2023-05-01", 0),
-        member("b", "2023-06-20", 0),
-        member("c", "2026-01-01", 8),
-    )
+    old, near, today = (member("a", "2023-05-01", 0), member("b", "2023-06-20", 0), member("c", "2026-01-01", 8))
     late = member("d", "2026-01-20", 9)
     assert list(full_groups([old, near, today, late], 2)) == [[old, near], [today, late]]
     assert list(full_groups([near, today, late], 2)) == [[today, late]]
@@ -79,8 +75,8 @@ def test_what_is_too_long_together_is_shortened_the_longest_first() -> None:
         return Member("n", "n", "word " * words, "", "")
 
     few = [member(10), member(20)]
-    assert shortened(few, 100) == few
-    short, long, longer = shortened([member(50), member(900), member(2_000)], 600)
+    assert shorten_members(few, 100) == few
+    short, long, longer = shorten_members([member(50), member(900), member(2_000)], 600)
     assert short.text == "word " * 50
     assert sum(estimate(one.text) for one in (short, long, longer)) <= 600
     assert abs(estimate(long.text) - estimate(longer.text)) <= 10
@@ -95,7 +91,7 @@ def test_a_model_that_fails_leaves_the_chapter_for_later_and_says_so_once(tmp_pa
         assert told.key == "chapters.left"
         assert home.memory.chapters.all() == []
         home.writer.failing = 0
-        assert home.grow() == [Grown(1, 2), Grown(1, 2), Grown(2, 2)]
+        assert home.grow() == [ChapterWritten(1, 2), ChapterWritten(1, 2), ChapterWritten(2, 2)]
 
 
 def test_what_a_model_refuses_to_read_is_told_by_how_it_begins_and_holds_up_nothing(tmp_path: Path) -> None:
@@ -103,7 +99,7 @@ def test_what_a_model_refuses_to_read_is_told_by_how_it_begins_and_holds_up_noth
         home.session("an owl")
         home.session("a badger")
         home.writer.failing = 400
-        assert home.grow() == [Grown(1, 2)]
+        assert home.grow() == [ChapterWritten(1, 2)]
         assert [one.text for one in home.memory.chapters.all()] == ["an owl\na badger"]
         assert home.writer.calls == 3
 
@@ -112,24 +108,24 @@ def test_without_a_model_the_tree_waits(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2, openai_api_base="", openai_api_key="") as home:
         home.sessions(4)
         assert home.grow() == []
-        assert not WritingChapters(home.memory, home.llm).due()
+        assert not ChapterWriter(home.memory, home.llm).has_due()
         assert home.memory.chapters.all() == []
 
 
-def test_what_is_withheld_while_a_long_session_is_summarised_is_in_no_summary(tmp_path: Path) -> None:
+def test_what_is_hidden_while_a_long_session_is_summarised_is_in_no_summary(tmp_path: Path) -> None:
     with life(tmp_path, group_size=4, group_tokens=30) as home:
         words = [f"The {number} owl sat in the tree and said nothing at all." for number in range(9)]
         session = home.session(*words, summary="")
         secret, answer = home.memory.messages.of_session(session)[0], home.writer.transport.handler
 
-        def withholding(request: Any) -> Any:
+        def hiding(request: Any) -> Any:
             response = answer(request)
             if home.writer.calls != 6:
                 return response
             home.memory.rounds.hide([secret.text_id])
             return httpx2.Response(200, text=response.text.replace(TITLE, "It was told"))
 
-        home.writer.transport = httpx2.MockTransport(withholding)
+        home.writer.transport = httpx2.MockTransport(hiding)
         home.grow()
         made = home.memory.summaries.of(session)
         assert made is not None
@@ -140,7 +136,7 @@ def test_what_others_said_is_told_as_theirs_and_never_as_the_companions(tmp_path
     when = "2025-05-01T10:00:00+00:00"
     with life(tmp_path) as home:
         turns = [Member("a", "a", "Assistant: An owl sat there.", when, when, speaker="Ann")]
-        home.llm.chapter(turns, "turns", Stop(), names_of_both([], home.llm.settings))
+        home.llm.tasks.write_chapter(turns, "turns", CancelToken(), names_of_both([], home.llm.settings))
         (part,) = home.writer.parts()
         assert (part["speaker"], part["text"]) == ("Ann", "An owl sat there.")
 
@@ -151,7 +147,7 @@ def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path)
         session = home.session(*words, summary="")
         assert home.memory.summaries.of(session) is None
         grown = home.grow()
-        assert [one.height for one in grown if isinstance(one, Grown)] == [1, 1, 1, 1, 2, 0]
+        assert [one.height for one in grown if isinstance(one, ChapterWritten)] == [1, 1, 1, 1, 2, 0]
         assert home.writer.parts(0)[0]["speaker"] == "the user"
         for call in range(home.writer.calls):
             # What a cut is marked by weighs in texts as short as these.
@@ -183,33 +179,31 @@ def test_an_erased_session_has_its_chapter_written_anew_without_it(tmp_path: Pat
         home.sessions(3)
         home.grow()
         calls = home.writer.calls
-        scope = home.memory.erasure.words("Quintessenz")
+        scope = home.memory.erasure.scope_of_words("Quintessenz")
         assert len(scope.chapters) == 1
         assert any("Quintessenz" in text and "owl" in text for text in scope.texts)
-        home.memory.erasure.take_out(scope)
+        home.memory.erasure.remove(scope)
         assert [bool(one.text) for one in home.memory.chapters.all()] == [False, True]
-        (renewal,) = home.memory.rebuilds.due()
+        (renewal,) = home.memory.rebuilds.due_requests()
         home.memory.rounds.rebuild_summary(renewal, "a badger", 1)
-        assert home.grow() == [Grown(1, 3)]
+        assert home.grow() == [ChapterWritten(1, 3)]
         assert home.writer.calls == calls + 1
         assert home.memory.chapters.all()[0].text == f"{TITLE}\nan owl a badger a fox"
 
 
-def test_after_a_save_the_chapter_that_is_full_is_written_in_the_background(
-    tmp_path: Path, clock, new_id, log
-) -> None:
+def test_after_a_save_the_chapter_that_is_full_is_written_in_the_background(tmp_path: Path, clock, new_id, log) -> None:
     with ScriptedServer() as server:
         Mind(server).answers("chapter", "Two evenings\nThey talked of cats.")
         with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2") as home:
             for number in range(2):
                 home.say(f"I have {number} cats")
                 home.save()
-            home.talk._keeping.wait()
+            home.talk.maintenance.wait()
             (chapter,) = home.memory.chapters.all()
             assert chapter.title == "Two evenings"
             calls = len(server.chats)
-            home.talk.keep_silent()
-            home.talk._keeping.wait()
+            home.talk.start_maintenance()
+            home.talk.maintenance.wait()
             assert len(server.chats) == calls
 
 
@@ -220,16 +214,16 @@ def test_a_save_is_taken_back_with_the_chapter_that_it_filled(tmp_path: Path, cl
             for words in ("I have a cat", "I have a dog called Quintessenz"):
                 home.say(words)
                 home.save()
-            home.talk._keeping.wait()
+            home.talk.maintenance.wait()
             assert "Quintessenz" in home.memory.chapters.all()[0].text
             home.talk.undo()
             home.talk.undo()
             assert [one.text for one in home.memory.chapters.all()] == [""]
-            home.talk.keep_silent()
-            home.talk._keeping.wait()
+            home.talk.start_maintenance()
+            home.talk.maintenance.wait()
             home.say("I have a parrot")
             home.save()
-            home.talk._keeping.wait()
+            home.talk.maintenance.wait()
             assert "parrot" in home.memory.chapters.all()[0].text
             assert "Quintessenz" not in home.memory.chapters.all()[0].text
 
@@ -237,33 +231,29 @@ def test_a_save_is_taken_back_with_the_chapter_that_it_filled(tmp_path: Path, cl
 def test_a_stop_leaves_the_chapter_unwritten(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2) as home:
         home.sessions(2)
-        stop = Stop()
+        stop = CancelToken()
         stop.set()
         with pytest.raises(errors.Interrupted):
-            list(WritingChapters(home.memory, home.llm).run(stop))
+            list(ChapterWriter(home.memory, home.llm).run(stop))
         assert home.memory.chapters.all() == []
 
 
-def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(
-    tmp_path: Path, clock, new_id, log
-) -> None:
+def test_what_was_brought_along_is_in_no_chapter_before_it_is_read_up(tmp_path: Path, clock, new_id, log) -> None:
     def brought(month: int) -> Any:
         began = datetime(2025, month, 3, 10, 0, tzinfo=UTC)
         return talk(f"talk {month}", f"P: It is month {month}.", "C: So it is.", began=began, title="A title")
 
     with ScriptedServer() as server:
         mind = Mind(server)
-        with house(
-            tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3"
-        ) as home:
+        with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2", GROUP_TOKENS="1", IMPORT_CALLS="3") as home:
             bring(home.memory, brought(1), brought(2), brought(3))
-            assert not WritingChapters(home.memory, home.llm).due()
+            assert not ChapterWriter(home.memory, home.llm).has_due()
             for _ in range(3):
-                home.talk.keep_silent()
-                home.talk._keeping.wait()
+                home.talk.start_maintenance()
+                home.talk.maintenance.wait()
                 clock.pass_by(days=1)
-            home.talk.keep_silent()
-            home.talk._keeping.wait()
+            home.talk.start_maintenance()
+            home.talk.maintenance.wait()
             (chapter,) = home.memory.chapters.all()
             assert not chapter.session_id, "what is too long was read up in parts"
             assert "title" not in chapter.text
@@ -281,25 +271,25 @@ def test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_
         mind = Mind(server)
         with house(tmp_path, server, clock, new_id, log, GROUP_SIZE="2", IMPORT_CALLS="3") as home:
             bring(home.memory, *map(brought, range(1, 5)))
-            home.memory.imports.rest(True)
+            home.memory.imports.set_paused(True)
             for words in ("The owl is back.", "The owl is gone."):
                 home.say(words)
                 home.save()
-                home.talk.background.wait()
+                home.talk.maintenance.wait()
             assert [one.text.count("owl") for one in home.memory.chapters.all()] == [2], "at once"
-            home.memory.imports.rest(False)
+            home.memory.imports.set_paused(False)
             before, counted = len(server.chats), []
             for _ in range(8):
                 clock.pass_by(days=1)
-                home.talk.keep_silent()
-                home.talk.background.wait()
-                counted.append(home.memory.imports.left().calls_today)
+                home.talk.start_maintenance()
+                home.talk.maintenance.wait()
+                counted.append(home.memory.imports.remaining_backlog().calls_today)
             assert max(counted) <= 3
             assert len(mind.asked("chapter")) == 4
             assert len(server.chats) - before == sum(counted) + 1, "that over the past and the present"
 
 
-@pytest.mark.parametrize("how", ["erased", "withheld"])
+@pytest.mark.parametrize("how", ["erased", "hidden"])
 def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
     tmp_path: Path, clock, new_id, log, how: str
 ) -> None:
@@ -309,14 +299,14 @@ def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
             home.say(f"I like {drink}.")
             home.save()
             home.settle()
-            home.talk.background.wait()
-        chosen = home.memory.erasure.words("tea")
+            home.talk.maintenance.wait()
+        chosen = home.memory.erasure.scope_of_words("tea")
         if how == "erased":
             home.memory.erasure.erase(chosen)
         else:
             home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
-        list(WritingChapters(home.memory, home.llm).run(Stop()))
+        list(ChapterWriter(home.memory, home.llm).run(CancelToken()))
         (chapter,) = home.memory.chapters.all()
         assert chapter.text == "A chapter\nI like coffee. | I like cocoa."
-        home.memory.erasure.erase(home.memory.erasure.words("coffee"))
+        home.memory.erasure.erase(home.memory.erasure.scope_of_words("coffee"))
         assert home.memory.chapters.all() == []

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from domain.events import Notice
-from domain.workers import Stop
+from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
 from storage import proof
@@ -28,14 +28,14 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def erase(open_house: House, chosen) -> Erased:
-    events = list(Erasing(open_house.memory, open_house.llm).run(chosen, Stop()))
+    events = list(Erasing(open_house.memory, open_house.llm).run(chosen, CancelToken()))
     open_house.settle()
     assert isinstance(events[-1], Erased)
     return events[-1]
 
 
 def plant(open_house: House) -> None:
-    """The marker in two sessions: in turns, summaries, images, a pin, in flight; and other things beside it."""
+    """The marker in two sessions: in turns, summaries, personas, a pin, in flight; and other things beside it."""
     for line in ("I like rain.", f"My word is {MARKER}.", "The kettle is red."):
         open_house.say(line)
     open_house.save()
@@ -48,8 +48,7 @@ def plant(open_house: House) -> None:
 
 def holding(folder: Path) -> list[str]:
     return [
-        f"{trace.path.relative_to(folder)}: {trace.form}"
-        for trace in proof.traces([folder], proof.forms(MARKER))
+        f"{trace.path.relative_to(folder)}: {trace.form}" for trace in proof.find_traces([folder], proof.forms(MARKER))
     ]
 
 
@@ -61,7 +60,7 @@ def test_a_saved_session_of_which_nothing_is_left_goes_too(tmp_path, server, clo
         open_house.say(f"Again: {MARKER}")
         open_house.save()
         open_house.say(f"Once more: {MARKER}")
-        erase(open_house, open_house.memory.erasure.words(MARKER))
+        erase(open_house, open_house.memory.erasure.scope_of_words(MARKER))
         left = open_house.memory.sessions.recent(None)
         rounds = [len(open_house.memory.messages.rounds(one.session_id)) for one in left]
         assert sorted(rounds) == [0, 1]
@@ -71,18 +70,16 @@ def test_a_saved_session_of_which_nothing_is_left_goes_too(tmp_path, server, clo
 def test_everything_that_holds_a_word_goes_from_every_file(tmp_path, server, clock, new_id, log):
     debug = DebugLog(tmp_path / "logs", on=True)
     with house(tmp_path, server, clock, new_id, debug.log) as first:
-        first.memory.erasure.scrubbers = (lambda needles: debug.scrub(needles.held_by),)
+        first.memory.erasure.scrubbers = (lambda needles: debug.remove_files(needles.are_in),)
         plant(first)
         (tmp_path / "data" / "memory.before-1.db").write_bytes(MARKER.encode())
         (tmp_path / "data" / "persona" / "user_image.txt.aside-1").write_text(MARKER, encoding="utf-8")
         assert len(holding(tmp_path)) >= 6
-        erased = erase(first, first.memory.erasure.words(MARKER.lower()))
+        erased = erase(first, first.memory.erasure.scope_of_words(MARKER.lower()))
         assert erased.proof.traces == ()
         assert erased.proof.searched > 4
         assert holding(tmp_path) == []
-        assert MARKER not in str(first.rows("conversation")) + str(first.rows("persona")) + str(
-            first.rows("meta")
-        )
+        assert MARKER not in str(first.rows("conversation")) + str(first.rows("persona")) + str(first.rows("meta"))
         assert [row["text"] for row in first.rows("conversation") if row["role"] == "user"] == [
             "User: I like rain.",
             "User: The kettle is red.",
@@ -106,7 +103,7 @@ def test_what_finishes_erasures_waits_for_one_that_is_under_way_so_that_its_proo
         first.say(f"My word is {MARKER}.")
         first.settle()
         first.memory.erasure.scrubbers = (scrub,)
-        erasing = threads.submit(first.memory.erasure.erase, first.memory.erasure.words(MARKER))
+        erasing = threads.submit(first.memory.erasure.erase, first.memory.erasure.scope_of_words(MARKER))
         assert begun.wait(60)
         finishing = threads.submit(first.memory.erasure.finish)
         go_on.set()
@@ -114,29 +111,27 @@ def test_what_finishes_erasures_waits_for_one_that_is_under_way_so_that_its_proo
         assert erasing.result(60).searched > 0
 
 
-def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_images_without_a_model(
+def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_personas_without_a_model(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        chosen = first.memory.erasure.words(MARKER)
-        assert (len(chosen.summaries), {version.image for version in chosen.versions}) == (1, {"user"})
+        chosen = first.memory.erasure.scope_of_words(MARKER)
+        assert (len(chosen.summaries), {version.persona for version in chosen.versions}) == (1, {"user"})
         before = len(server.chats)
         erased = erase(first, chosen)
-        assert (erased.summaries_anew, erased.images_anew) == (1, ())
+        assert (erased.summaries_rebuilt, erased.personas_rebuilt) == (1, ())
         assert len(server.chats) - before == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain. | The kettle is red."]
         assert first.memory.personas.read("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
 
 
-def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(
-    tmp_path, server, clock, new_id, log
-):
+def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(401)] * 4)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
-        assert "erase.not_made_anew" in [getattr(event, "key", "") for event in events]
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        assert "erase.not_rebuilt" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
         assert first.memory.personas.read("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
         assert holding(tmp_path) == []
@@ -158,9 +153,9 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[filtered] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
-        assert keys(events) == ["fold.left_out"]
-        assert events[-1].summaries_anew == 1
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        assert keys(events) == ["compaction.left_out"]
+        assert events[-1].summaries_rebuilt == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
 
 
@@ -168,9 +163,9 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(400, "flagged", error_code="content_filter")] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.words(MARKER), Stop()))
-        assert keys(events) == ["fold.left_out"]
-        assert (events[-1].summaries_anew, events[-1].images_anew) == (0, ())
+        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        assert keys(events) == ["compaction.left_out"]
+        assert (events[-1].summaries_rebuilt, events[-1].personas_rebuilt) == (0, ())
         assert first.rows("summary") == []
 
 
@@ -180,7 +175,7 @@ def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, lo
         first.say("Something else.")
         turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
         server.answer = lambda request: "fine"
-        erase(first, first.memory.erasure.turn(turn.text_id))
+        erase(first, first.memory.erasure.scope_of_message(turn.text_id))
         assert [row["role"] for row in first.rows("conversation")] == ["assistant", "user", "assistant"]
         assert turn.text_id not in first.indexed()
         assert len(first.talk.rounds_in_context()) == 1
@@ -188,13 +183,11 @@ def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, lo
 
 @pytest.mark.parametrize("by_hand", ["", "I said something once."])
 def test_a_session_of_which_only_a_reply_is_left_can_be_saved(tmp_path, server, clock, new_id, log, by_hand):
-    server.answer = lambda request: (
-        friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
-    )
+    server.answer = lambda request: friend(request) if request["messages"][0]["content"].startswith("Task") else "ok"
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
         first.memory.rounds.set_summary(first.talk.session.session_id, by_hand)
-        erase(first, first.memory.erasure.words(MARKER))
+        erase(first, first.memory.erasure.scope_of_words(MARKER))
         saved = first.save()
         assert saved.summary == by_hand
         assert [turn.words for turn in first.memory.messages.of_session(saved.archived.session_id)] == ["ok"]
@@ -205,9 +198,9 @@ def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
         turn = first.memory.messages.rounds(first.talk.session.session_id)[0].assistant
-        erased = erase(first, first.memory.erasure.round(turn.text_id))
+        erased = erase(first, first.memory.erasure.scope_of_round(turn.text_id))
         assert erased.proof.traces == ()
-        assert proof.traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
+        assert proof.find_traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
         assert len(first.rows("conversation")) == 2
 
 
@@ -217,25 +210,25 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         archived = first.rows("session")[0]["session_id"]
         ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
         vectors = first.memory._of.index.embeddings.bytes_of(sorted(ids))
-        assert proof.traces([tmp_path / "data"], {"vector": vectors[0]})
-        erase(first, first.memory.erasure.session(archived))
+        assert proof.find_traces([tmp_path / "data"], {"vector": vectors[0]})
+        erase(first, first.memory.erasure.scope_of_session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
         assert not ids & set(first.indexed())
         assert [
-            trace for vector in vectors for trace in proof.traces([tmp_path / "data"], {"vector": vector})
+            trace for vector in vectors for trace in proof.find_traces([tmp_path / "data"], {"vector": vector})
         ] == []
 
 
 def test_a_summary_that_was_made_while_the_person_was_asked_goes_too(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as first:
-        list(first.talk.turn(f"My word is {MARKER}.", Stop()))
-        list(first.talk.turn("second", Stop()))
-        list(first.talk.turn("third", Stop()))
-        chosen = first.memory.erasure.words(MARKER)
+        list(first.talk.turn(f"My word is {MARKER}.", CancelToken()))
+        list(first.talk.turn("second", CancelToken()))
+        list(first.talk.turn("third", CancelToken()))
+        chosen = first.memory.erasure.scope_of_words(MARKER)
         assert chosen.summaries == ()
-        assert first.talk.fold_now() == []
+        assert first.talk.compact_now() == []
         assert MARKER in str(first.rows("summary"))
-        assert list(first.talk.erase(chosen, Stop()))[-1].proof.traces == ()
+        assert list(first.talk.erase(chosen, CancelToken()))[-1].proof.traces == ()
         assert holding(tmp_path) == []
 
 
@@ -245,7 +238,7 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
         first.save()
         first.say("Which word, Quintessenz?")
         assert any("Quintessenz" in turn.text for turn in first.talk.last.recollection.turns)
-        chosen = first.memory.erasure.words("Quintessenz")
+        chosen = first.memory.erasure.scope_of_words("Quintessenz")
         erase(first, chosen)
         first.say("Which word, please?")
         assert "Quintessenz" not in str(first.talk.last.recollection)
@@ -254,8 +247,8 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
 def test_an_erasure_that_was_cut_short_is_finished_at_the_next_start(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
-        first.memory.erasure.take_out(first.memory.erasure.words(MARKER))
-        assert first.memory.erasure.unfinished()
+        first.memory.erasure.remove(first.memory.erasure.scope_of_words(MARKER))
+        assert first.memory.erasure.is_unfinished()
     with house(tmp_path, server, clock, new_id, log) as second:
         found = second.memory.erasure.finish()
         assert found is not None
@@ -270,15 +263,15 @@ def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server,
         first.say("Good night, dear")
         first.say("Good night, dear")
         turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
-        assert erase(first, first.memory.erasure.turn(turn.text_id)).proof.skipped == 1
+        assert erase(first, first.memory.erasure.scope_of_message(turn.text_id)).proof.skipped == 1
 
 
 def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("hello")
         for chosen in (
-            first.memory.erasure.words("  "),
-            first.memory.erasure.turn("x"),
-            first.memory.erasure.session("x"),
+            first.memory.erasure.scope_of_words("  "),
+            first.memory.erasure.scope_of_message("x"),
+            first.memory.erasure.scope_of_session("x"),
         ):
             assert not chosen

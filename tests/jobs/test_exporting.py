@@ -14,18 +14,12 @@ import pytest
 
 from domain import errors
 from domain.forests import Forest
-from domain.workers import Stop
-from histories import MachineZone, ReadingOptions, recognise
-from jobs.exporting import (
-    copy_to_forest_json,
-    copy_to_forest_tables,
-    copy_to_lance,
-    copy_to_milvus,
-    forest_of,
-)
-from jobs.importing import Importing, teller
+from domain.workers import CancelToken
+from importers import MachineZone, ReadingOptions, recognise_export
+from jobs.exporting import copy_to_forest_json, copy_to_forest_tables, copy_to_lance, copy_to_milvus, forest_of
+from jobs.importing import Importing, make_context
 from memory import Memory
-from models.sentence_embedder import own_embedder
+from models.embeddings import own_embedder
 
 
 @pytest.fixture
@@ -50,9 +44,7 @@ def live(memory: Memory) -> str:
         memory.rounds.store(first.session_id, said, f"I see: {said}", memory._of.stamp.now(), "stop")
     memory.rounds.set_summary(first.session_id, "Momo broke a vase.")
     second = memory.sessions.start()
-    hidden = memory.rounds.store(
-        second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop"
-    )
+    hidden = memory.rounds.store(second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop")
     memory.rounds.hide([turn.text_id for turn in hidden.turns])
     return first.session_id
 
@@ -156,11 +148,7 @@ def test_what_is_kept_and_was_visited_is_told(memory: Memory) -> None:
     memory.chapters.set_never_delete([turn], True)
     memory.rounds.store(session_id, "And?", "Momo.", memory._of.stamp.now(), "stop", served=[turn])
     unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == turn)
-    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (
-        True,
-        1,
-        memory.chapters.rounds_counted(),
-    )
+    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (True, 1, memory.chapters.rounds_counted())
 
 
 def test_the_tables_hold_together(memory: Memory, tmp_path: Path) -> None:
@@ -171,9 +159,7 @@ def test_the_tables_hold_together(memory: Memory, tmp_path: Path) -> None:
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         counts = {
             name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
-            for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            ).fetchall()
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         }
     assert counts == {
         "memory_units": 6, "session_memories": 1, "long_term_memories": 1, "mu_hierarchy_edges": 5,
@@ -205,9 +191,7 @@ def test_what_was_said_comes_back_through_memforests_layout(
         assert bring(other, path) == 0
         again = write(other, tmp_path / "two", "bot", "me")
         assert said_in(forest_of(other, "bot", "me")) == said_in(forest_of(memory, "bot", "me"))
-        assert (
-            forest_of(other, "bot", "me").life.session_ids == forest_of(memory, "bot", "me").life.session_ids
-        )
+        assert forest_of(other, "bot", "me").life.session_ids == forest_of(memory, "bot", "me").life.session_ids
     with closing(opened(tmp_path / "third", clock, new_id, log)) as third:
         assert bring(third, again) == 4
         assert said_in(forest_of(third, "bot", "me")) == said_in(forest_of(memory, "bot", "me"))
@@ -216,10 +200,10 @@ def test_what_was_said_comes_back_through_memforests_layout(
 def bring(memory: Memory, path: Path) -> int:
     """How many messages an import of it brought."""
     brought = 0
-    for file in recognise(path, ReadingOptions(zone=MachineZone())):
+    for file in recognise_export(path, ReadingOptions(zone=MachineZone())):
         assert file.source == "memforest", "nothing else is told of the files beside it"
         now = datetime(2026, 5, 1, tzinfo=UTC)
-        last = list(Importing(memory).run(file, path.name, str(path), teller([], path, now), Stop()))[-1]
+        last = list(Importing(memory).run(file, path.name, str(path), make_context([], path, now), CancelToken()))[-1]
         brought += last.messages  # type: ignore[union-attr]
     return brought
 

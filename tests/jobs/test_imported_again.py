@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from domain.workers import Stop
-from jobs.importing import Importing, Teller
+from domain.workers import CancelToken
+from jobs.importing import ImportContext, Importing
 from memory import restore_portable, write_portable
-from tests.histories.exports import ZONE
 from tests.house import House, friend, house
+from tests.importers.exports import ZONE
 from tests.past import BEGAN, bring, talk, told
 from tests.server import ScriptedServer
 
@@ -53,10 +53,10 @@ def exported(home: House, clock, name: str, change: Callable[[Rows], None] = lam
 
 def imported(home: House, path: Path) -> int:
     """How many messages a file added."""
-    from histories import ReadingOptions, recognise
+    from importers import ReadingOptions, recognise_export
 
-    (file,) = recognise(path, ReadingOptions(zone=ZONE))
-    *_, last = Importing(home.memory).run(file, path.name, path.name, Teller(frozenset(), BEGAN), Stop())
+    (file,) = recognise_export(path, ReadingOptions(zone=ZONE))
+    *_, last = Importing(home.memory).run(file, path.name, path.name, ImportContext(frozenset(), BEGAN), CancelToken())
     return last.messages
 
 
@@ -92,7 +92,7 @@ def test_what_was_erased_does_not_come_back_with_our_own_export(home: House, clo
     home.say("It rains.")
     home.save()
     path = exported(home, clock, "before", change)
-    proof = home.memory.erasure.erase(home.memory.erasure.words("zeppelin"))
+    proof = home.memory.erasure.erase(home.memory.erasure.scope_of_words("zeppelin"))
     assert not proof.traces
     left = told(home.memory)
     assert imported(home, path) == 0
@@ -106,7 +106,7 @@ def test_what_was_erased_stays_away_from_a_memory_that_was_laid_back_from_rows(
     home.say("My secret is a zeppelin.")
     home.say("It rains.")
     full = exported(home, clock, "full")
-    home.memory.erasure.erase(home.memory.erasure.words("zeppelin"))
+    home.memory.erasure.erase(home.memory.erasure.scope_of_words("zeppelin"))
     document = json.loads(exported(home, clock, "without").read_text(encoding="utf-8"))
     rows = [(table, row) for table, found in document["tables"].items() for row in found]
     (tmp_path / "again" / "data").mkdir(parents=True)
@@ -125,28 +125,22 @@ def test_what_another_memory_took_over_and_wrote_again_adds_nothing(home: House,
     assert [len(session) for session in told(home.memory)] == [4, 2]
 
 
-def test_what_was_put_in_other_words_at_the_save_is_recognised_as_it_was_and_as_it_is(
-    home: House, clock
-) -> None:
+def test_what_was_put_in_other_words_at_the_save_is_recognised_as_it_was_and_as_it_is(home: House, clock) -> None:
     home.say("I live in Oslo.")
     before = exported(home, clock, "before")
     with home.memory._of.database.write() as tx:
         (turn,) = [
-            one
-            for one in home.memory.messages.of_session(home.talk.session.session_id)
-            if one.role == "assistant"
+            one for one in home.memory.messages.of_session(home.talk.session.session_id) if one.role == "assistant"
         ]
         home.memory._of.messages.set_words(tx, turn, "Said otherwise.")
     assert imported(home, before) == 0
     assert imported(home, exported(home, clock, "after", under_other_ids)) == 0
 
 
-def test_a_conversation_of_another_program_that_comes_under_other_ids_adds_only_what_is_new(
-    home: House,
-) -> None:
+def test_a_conversation_of_another_program_that_comes_under_other_ids_adds_only_what_is_new(home: House) -> None:
     said = ["P: My cat is called Momo.", "C: A fine name.", "P: She is grey.", "C: Like fog."]
     bring(home.memory, talk("cats", *said))
-    home.memory.erasure.erase(home.memory.erasure.words("grey"))
+    home.memory.erasure.erase(home.memory.erasure.scope_of_words("grey"))
     again = bring(home.memory, talk("moggies", *said, "P: She purrs."), sha256="2")
     assert (again.messages, again.known) == (1, 4)
     assert [line for session in told(home.memory) for line in session] == [
@@ -182,12 +176,14 @@ def test_an_undated_talk_that_begins_as_another_keeps_its_beginning(home: House)
 
 
 def test_a_look_counts_what_is_recognised(home: House, clock) -> None:
-    from histories import ReadingOptions, recognise
-    from jobs.importing import look
+    from importers import ReadingOptions, recognise_export
+    from jobs.importing import preview_file
 
     home.say("I live in Oslo.")
-    (file,) = recognise(exported(home, clock, "one"), ReadingOptions(zone=ZONE))
-    *_, seen = look(file, Teller(frozenset(), BEGAN), 50, 8, Stop(), home.memory.imports.known)
+    (file,) = recognise_export(exported(home, clock, "one"), ReadingOptions(zone=ZONE))
+    *_, seen = preview_file(
+        file, ImportContext(frozenset(), BEGAN), 50, 8, CancelToken(), home.memory.imports.count_known
+    )
     assert (seen.messages, seen.known) == (2, 2)
 
 

@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.facts import ImageDraft, LineEvidence
-from domain.histories import Unread
-from domain.imports import Look
-from domain.workers import Stop
-from jobs.importing import Importing, Teller, look
-from tests.histories.exports import read, written
-from tests.histories.test_gemini import entry
+from domain.facts import LineEvidence, PersonaDraft
+from domain.imports import Look, Unread
+from domain.workers import CancelToken
+from jobs.importing import ImportContext, Importing, preview_file
 from tests.house import house
+from tests.importers.exports import read, written
+from tests.importers.test_gemini import entry
 from tests.past import BEGAN, Handmade, bring, continued, talk, told
 from tests.server import ScriptedServer, say
 
-WHO = Teller(frozenset(), BEGAN)
+WHO = ImportContext(frozenset(), BEGAN)
 NOW = "2026-03-01T10:00:00+00:00"
 
 
@@ -45,7 +44,7 @@ def test_every_message_is_a_turn_of_its_own_word_for_word_in_the_order_in_which_
     brought = bring(home.memory, talk("row", *said))
     assert (brought.messages, brought.sessions, brought.known) == (5, 1, 0)
     assert told(home.memory) == [[line.replace("C:", "a:").replace("P:", "u:") for line in said]]
-    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
     turns = home.memory.messages.of_session(session.session_id)
     assert [turn.round for turn in turns] == [1, 2, 3, 3, 4]
     assert turns[2].timestamp == (BEGAN + timedelta(minutes=2)).astimezone().isoformat(timespec="seconds")
@@ -53,9 +52,7 @@ def test_every_message_is_a_turn_of_its_own_word_for_word_in_the_order_in_which_
 
 
 def test_sessions_end_at_long_pauses_and_stand_where_they_happened(home):
-    early = talk(
-        "early", "P: One.", "C: Yes.", "... 5h later", "P: Two.", "... 7h later", "P: Three.", began=BEGAN
-    )
+    early = talk("early", "P: One.", "C: Yes.", "... 5h later", "P: Two.", "... 7h later", "P: Three.", began=BEGAN)
     between = talk("between", "P: Meanwhile.", began=BEGAN + timedelta(hours=8))
     brought = bring(home.memory, early, between)
     assert brought.sessions == 3
@@ -73,7 +70,7 @@ def test_a_talk_goes_on_where_it_was_and_never_in_what_was_brought_along(opened)
         bring(at.memory, talk("later", "P: Much later.", began=at.talk._clock() + timedelta(minutes=30)))
     with opened() as again:
         assert again.talk.session.session_id == present
-        assert again.memory.last_spoken() < again.memory.sessions.recent(1)[0].start_timestamp
+        assert again.memory.last_round_end() < again.memory.sessions.recent(1)[0].start_timestamp
 
 
 def test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new(home):
@@ -94,7 +91,7 @@ def test_a_reply_that_only_a_newer_export_has_belongs_to_the_round_that_waited_f
     asked = talk("asked", "P: Who are you?")
     bring(home.memory, asked)
     bring(home.memory, continued(asked, "C: A friend."), sha256="2")
-    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
     (spoken,) = home.memory.messages.rounds(session.session_id)
     assert (spoken.user.words, spoken.assistant.words) == ("Who are you?", "A friend.")
 
@@ -111,7 +108,7 @@ def test_what_an_older_export_has_before_and_between_stands_before_and_between(h
 def test_what_was_erased_does_not_come_back_with_the_next_import(home):
     bring(home.memory, CATS)
     home.memory.start()
-    proof = home.memory.erasure.erase(home.memory.erasure.words("Momo"))
+    proof = home.memory.erasure.erase(home.memory.erasure.scope_of_words("Momo"))
     assert not proof.traces
     again = bring(home.memory, continued(CATS, "P: She purrs."), sha256="2")
     assert (again.messages, again.known) == (1, 4)
@@ -127,7 +124,7 @@ def test_an_import_that_is_stopped_goes_on_behind_it_and_ends_as_if_it_had_not_b
     ]
     with opened() as at:
         for enough in range(1, 6):
-            work = Importing(at.memory, 3).run(Handmade(conversations), "f", "1", WHO, Stop())
+            work = Importing(at.memory, 3).run(Handmade(conversations), "f", "1", WHO, CancelToken())
             for _ in range(enough):
                 next(work)
             work.close()
@@ -141,7 +138,7 @@ def test_an_import_that_is_stopped_goes_on_behind_it_and_ends_as_if_it_had_not_b
 
 
 def test_ctrl_c_stops_between_two_commits(home):
-    stop = Stop()
+    stop = CancelToken()
     work = Importing(home.memory, 2).run(Handmade([CATS, talk("b", "P: x")]), "f", "1", WHO, stop)
     next(work)
     stop.set()
@@ -154,12 +151,7 @@ def test_one_bad_conversation_costs_only_itself_and_everything_left_out_is_count
     bad = Unread("chatgpt", "conversations.json #2", "history.unread.misshapen")
     strange = talk("strange", "P: \x00 \ud800ok\x1b[2J", "P:   ", "C: fine")
     brought = bring(home.memory, CATS, bad, strange)
-    assert (brought.conversations, brought.messages, brought.unread, brought.unread_count) == (
-        2,
-        6,
-        (bad,),
-        1,
-    )
+    assert (brought.conversations, brought.messages, brought.unread, brought.unread_count) == (2, 6, (bad,), 1)
     assert brought.left_out == {"history.left_out.empty": 1}
     assert ["u:  �ok[2J", "a: fine"] in told(home.memory)
 
@@ -181,9 +173,7 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
 
 
 def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
-    bring(
-        home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000)
-    )
+    bring(home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000))
     (turn, _) = home.memory.messages.of_session(home.memory.sessions.recent(None)[-1].session_id)
     (summary,) = home.memory.summaries.all()
     assert (len(turn.speaker), len(summary.summary)) == (80, 300)
@@ -199,16 +189,16 @@ def test_what_somebody_said_is_found_by_their_name(home):
 def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
     bring(home.memory, talk("chat", "Ann Marie: Are you coming?", "Bob: No."), me="Bob")
     home.memory.start()
-    proof = home.memory.erasure.erase(home.memory.erasure.words("Ann Marie"))
+    proof = home.memory.erasure.erase(home.memory.erasure.scope_of_words("Ann Marie"))
     assert not proof.traces
     assert told(home.memory) == [["u: No."]]
 
 
-@pytest.mark.parametrize("how", ["erased", "withheld"])
+@pytest.mark.parametrize("how", ["erased", "hidden"])
 def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_newer_export(home, how):
     cats = replace(CATS, title="Momo and her fur")
     bring(home.memory, cats)
-    chosen = home.memory.erasure.words("Momo")
+    chosen = home.memory.erasure.scope_of_words("Momo")
     if how == "erased":
         home.memory.start()
         home.memory.erasure.erase(chosen)
@@ -221,11 +211,9 @@ def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_new
     assert [one.messages for one in home.memory.imports.all()] == [4, 2]
 
 
-@pytest.mark.parametrize("how", ["erased", "withheld"])
+@pytest.mark.parametrize("how", ["erased", "hidden"])
 def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgotten(home, how):
-    cats = talk(
-        "cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat"
-    )
+    cats = talk("cats", "P: My cat is called Momo.", "... 9h later", "P: What a day.", title="The fur of my cat")
     bring(home.memory, cats, talk("dogs", "P: My dog is called Rex.", title="The fur of my dog"))
     first = next(
         one
@@ -234,7 +222,7 @@ def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgot
     )
     if how == "erased":
         home.memory.start()
-        home.memory.erasure.erase(home.memory.erasure.session(first.session_id))
+        home.memory.erasure.erase(home.memory.erasure.scope_of_session(first.session_id))
     else:
         home.memory.rounds.hide([turn.text_id for turn in home.memory.messages.of_session(first.session_id)])
     assert [one.summary for one in home.memory.summaries.all()] == ["The fur of my dog"]
@@ -243,9 +231,9 @@ def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgot
 
 def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_case(home):
     file = Handmade([CATS])
-    list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, Stop()))
+    list(Importing(home.memory).run(file, "Gespräch mit ÄNNE.json", "1", WHO, CancelToken()))
     home.memory.start()
-    chosen = home.memory.erasure.words("änne")
+    chosen = home.memory.erasure.scope_of_words("änne")
     assert chosen
     assert not home.memory.erasure.erase(chosen).traces
     assert [one.name for one in home.memory.imports.all()] == [""]
@@ -254,15 +242,15 @@ def test_words_that_stand_in_the_name_of_a_file_alone_are_erased_there_in_any_ca
 
 def test_every_case_in_which_a_name_was_written_is_searched_for(home):
     bring(home.memory, talk("chat", "ANN MARIE: Are you coming?", "Bob: No."), me="Bob")
-    assert {"ann marie", "ANN MARIE"} <= {*home.memory.erasure.words("ann marie").texts}
+    assert {"ann marie", "ANN MARIE"} <= {*home.memory.erasure.scope_of_words("ann marie").texts}
 
 
 def test_a_message_that_is_called_as_a_format_is_proves_nothing_by_its_name(home):
     bring(home.memory, talk("short", "P: chatgpt", "C: Yes?"))
     home.memory.start()
-    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
     turn = home.memory.messages.of_session(session.session_id)[0]
-    assert not home.memory.erasure.erase(home.memory.erasure.turn(turn.text_id)).traces
+    assert not home.memory.erasure.erase(home.memory.erasure.scope_of_message(turn.text_id)).traces
 
 
 def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
@@ -271,9 +259,7 @@ def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
     bring(home.memory, type(known)("chatgpt", "mixed", "", (without[0], known.messages[1], without[2])))
     bring(home.memory, type(known)("chatgpt", "never", "", tuple(without)), sha256="2")
     turns = [
-        turn
-        for one in home.memory.sessions.recent(None)
-        for turn in home.memory.messages.of_session(one.session_id)
+        turn for one in home.memory.sessions.recent(None) for turn in home.memory.messages.of_session(one.session_id)
     ]
     assert [turn.undated for turn in turns] == [True, True, True, True, False, True]
     minute = (BEGAN + timedelta(minutes=1)).astimezone().isoformat(timespec="seconds")
@@ -284,9 +270,7 @@ def test_a_year_that_no_clock_shows_is_as_good_as_no_time(home, opened):
     odd = talk("odd", "P: Old.", began=datetime(1, 1, 2).astimezone())
     bring(home.memory, odd)
     (turn,) = [
-        turn
-        for one in home.memory.sessions.recent(None)
-        for turn in home.memory.messages.of_session(one.session_id)
+        turn for one in home.memory.sessions.recent(None) for turn in home.memory.messages.of_session(one.session_id)
     ]
     assert turn.undated
     assert home.memory.problems() == []
@@ -294,18 +278,16 @@ def test_a_year_that_no_clock_shows_is_as_good_as_no_time(home, opened):
 
 def test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known(home):
     bring(home.memory, talk("play", "P: I am the captain.", "C: Aye!", persona="Bosun"))
-    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
     assert told(home.memory) == [["u: I am the captain.", "Bosun: Aye!"]]
     assert home.memory.messages.unread(session.session_id) == []
-    assert home.memory.imports.due() == []
+    assert home.memory.imports.due_sessions() == []
     assert [turn.text for turn in home.memory.search("captain", home.settings.recall_limits).turns]
 
 
 def gemini(folder: Any, *prompts: tuple[int, str]) -> list[Any]:
     """What is read of a log with these prompts, each so many minutes after nine; the newest stands first there."""
-    log = [
-        entry(f"2026-03-02T09:{at:02d}:00.000Z", f"Prompted {said}", "<p>Yes.</p>") for at, said in prompts
-    ]
+    log = [entry(f"2026-03-02T09:{at:02d}:00.000Z", f"Prompted {said}", "<p>Yes.</p>") for at, said in prompts]
     return read(written(folder / "MyActivity.json", log[::-1])).talks
 
 
@@ -341,29 +323,25 @@ def test_a_whole_import_is_taken_back_and_may_come_again(home):
 
 
 def drawn(home: Any, *texts: str) -> None:
-    """Versions of the image of the person, each with what its lines rest on: a word of their own, one of the past."""
+    """Versions of the persona of the person, each with what its lines rest on: a word of their own, one of the past."""
     session = home.talk.session.session_id
-    (past,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (past,) = [one for one in home.memory.sessions.recent(None) if one.client]
     own, brought = (home.memory.messages.of_session(one)[0].text_id for one in (session, past.session_id))
     lines = (LineEvidence("Sings.", (own,)), LineEvidence("Has a cat.", (brought,)))
-    home.memory.rounds.save(session, "What was said.", {"user": ImageDraft(texts[0], lines)})
+    home.memory.rounds.save(session, "What was said.", {"user": PersonaDraft(texts[0], lines)})
     for text in texts[1:]:
         home.memory.personas.write("user", text, "model")
 
 
 @pytest.mark.parametrize("now", ["Sings.\nHas a cat.", "Sings."])
-def test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_was_before(home, now):
+def test_what_an_import_taught_goes_with_it_out_of_the_persona_and_of_all_that_it_was_before(home, now):
     home.say("I sing.")
     bring(home.memory, CATS)
     drawn(home, "Sings.\nHas a cat.", "Has a cat.\nSings. Loudly.", now)
     file = home.settings.data_dir / "persona" / "user_image.txt"
     assert file.read_text().strip() == now
     list(home.memory.imports.take_back(1))
-    assert [one.text for one in home.memory.personas.history("user")] == [
-        "Sings.",
-        "Sings. Loudly.",
-        "Sings.",
-    ]
+    assert [one.text for one in home.memory.personas.history("user")] == ["Sings.", "Sings. Loudly.", "Sings."]
     assert home.memory.personas.read("user") == file.read_text().strip() == "Sings."
     assert [row["line"] for row in home.rows("line_evidence")] == ["Sings."]
 
@@ -388,14 +366,14 @@ def test_taking_one_import_back_leaves_what_another_brought_into_the_same_talk(h
 
 def test_taking_back_an_import_asks_anew_for_what_a_session_that_was_gone_on_with_came_to(home):
     bring(home.memory, CATS)
-    (session,) = [one for one in home.memory.sessions.recent(None) if one.door]
+    (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
     home.memory.rounds.resume(session.session_id, home.talk.session.session_id)
     home.memory.rounds.store(session.session_id, "She purrs.", "Does she?", NOW, "stop", ended=NOW)
     home.memory.rounds.save(session.session_id, "A cat that purrs.", {})
     list(home.memory.imports.take_back(1))
     assert told(home.memory) == [["u: She purrs.", "a: Does she?"]]
     assert home.memory.summaries.of(session.session_id) is None
-    assert [(one.what, one.session_id) for one in home.memory.rebuilds.due()] == [
+    assert [(one.what, one.session_id) for one in home.memory.rebuilds.due_requests()] == [
         ("summary", session.session_id)
     ]
 
@@ -405,9 +383,7 @@ def _line(message: Any) -> str:
 
 
 def test_a_look_counts_everything_and_stores_nothing(home):
-    seen = _look(
-        [CATS, talk("x", "P: Then.", "... 8h later", "P: Now."), talk("chat", "Ann: Hi.", "Bob: Yes.")]
-    )
+    seen = _look([CATS, talk("x", "P: Then.", "... 8h later", "P: Now."), talk("chat", "Ann: Hi.", "Bob: Yes.")])
     assert (seen.conversations, seen.messages, seen.sessions) == (3, 8, 4)
     assert seen.words_of == {"person": 4, "companion": 2, "Ann": 1, "Bob": 1}
     assert seen.names == {"Ann": 1, "Bob": 1}
@@ -417,6 +393,6 @@ def test_a_look_counts_everything_and_stores_nothing(home):
 
 
 def _look(conversations: list[Any]) -> Look:
-    *_, seen = look(Handmade(conversations), WHO, 2, 2, Stop())
+    *_, seen = preview_file(Handmade(conversations), WHO, 2, 2, CancelToken())
     assert isinstance(seen, Look)
     return seen

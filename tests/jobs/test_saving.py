@@ -10,9 +10,9 @@ from contextlib import closing
 import pytest
 
 from domain import errors
-from domain.workers import Stop
+from domain.workers import CancelToken
 from interfaces.messages import Words
-from interfaces.terminal.own_files import exported
+from interfaces.terminal.file_export import format_sessions
 from jobs.saving import NothingToSave
 from tests.house import House, friend, house
 from tests.server import ScriptedServer
@@ -62,9 +62,7 @@ def test_a_reply_that_is_a_quotation_of_nothing_keeps_its_substance(tmp_path, se
         server.script("I do:\n<blockquote>Shall I compare thee to a summer's day?</blockquote>")
         first.say("Do you know a sonnet?")
         first.save()
-        assert archived_replies(first) == [
-            "I do:\n<blockquote>Shall I compare thee to a summer's day?</blockquote>"
-        ]
+        assert archived_replies(first) == ["I do:\n<blockquote>Shall I compare thee to a summer's day?</blockquote>"]
 
 
 def lone_turn(open_house: House) -> None:
@@ -73,7 +71,7 @@ def lone_turn(open_house: House) -> None:
     open_house.save()
     open_house.say("The garage code is 4711-zulu.")
     turn = open_house.memory.messages.rounds(open_house.talk.session.session_id)[0].user
-    list(open_house.talk.erase(open_house.memory.erasure.turn(turn.text_id), Stop()))
+    list(open_house.talk.erase(open_house.memory.erasure.scope_of_message(turn.text_id), CancelToken()))
 
 
 def test_a_session_with_a_lone_turn_is_archived_when_another_is_resumed(tmp_path, server, clock, new_id, log):
@@ -97,7 +95,7 @@ def test_a_session_with_a_lone_turn_is_saved_without_asking_a_model(tmp_path, se
         assert len(server.chats) == before
         assert archived_replies(first)[-1] == "Noted."
         assert all(one.current_conv_count == 0 for one in first.memory.sessions.recent(9))
-        assert list(first.talk.save(Stop())) == [NothingToSave()]
+        assert list(first.talk.save(CancelToken())) == [NothingToSave()]
 
 
 def test_a_reset_comes_back_whole_when_a_summary_was_written_meanwhile(tmp_path, server, clock, new_id, log):
@@ -126,9 +124,7 @@ def test_an_undo_that_could_not_be_written_can_be_done_again(tmp_path, server, c
         assert [one.user.words for one in first.talk.rounds_in_context()] == ["one"]
 
 
-def test_a_pinned_line_stands_in_the_image_and_in_the_next_prompt_at_once(
-    tmp_path, server, clock, new_id, log
-):
+def test_a_pinned_line_stands_in_the_persona_and_in_the_next_prompt_at_once(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.memory.personas.write("user", "Anna likes tea.", "hand")
         first.memory.personas.pin("user", "I am allergic to peanuts")
@@ -145,9 +141,7 @@ def test_a_pinned_line_stands_in_the_image_and_in_the_next_prompt_at_once(
         ]
 
 
-def test_unpinning_leaves_a_line_that_was_there_before_or_was_changed_since(
-    tmp_path, server, clock, new_id, log
-):
+def test_unpinning_leaves_a_line_that_was_there_before_or_was_changed_since(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.memory.personas.write("user", "Anna likes tea.", "hand")
         first.memory.personas.pin("user", "Anna likes tea.")
@@ -168,12 +162,10 @@ def test_an_export_tells_that_a_turn_stands_alone(tmp_path, server, clock, new_i
         first.say("Good night.")
         code, night = first.memory.messages.rounds(first.talk.session.session_id)
         for turn in (code.user, night.assistant):
-            list(first.talk.erase(first.memory.erasure.turn(turn.text_id), Stop()))
+            list(first.talk.erase(first.memory.erasure.scope_of_message(turn.text_id), CancelToken()))
         words, sessions = Words("en"), first.memory.sessions.recent(1)
-        told = exported(sessions, first.memory, first.talk, "md", words)
+        told = format_sessions(sessions, first.memory, first.talk, "md", words)
         assert "*What this answers was erased.*\n\n**Old Friend**" in told
         assert told.rstrip().endswith("Good night.\n\n*The reply to this was erased.*")
-        turns = json.loads(exported(sessions, first.memory, first.talk, "json", words))["sessions"][0][
-            "turns"
-        ]
+        turns = json.loads(format_sessions(sessions, first.memory, first.talk, "json", words))["sessions"][0]["turns"]
         assert [(turn["role"], turn["alone"]) for turn in turns] == [("assistant", True), ("user", True)]

@@ -64,9 +64,7 @@ class AnyOrder(RuleBasedStateMachine):
     def save(self) -> None:
         said = self.active
         assert said is not None
-        summary = " ".join(
-            turn.words for turn in self.memory.messages.of_session(said) if turn.role == "user"
-        )
+        summary = " ".join(turn.words for turn in self.memory.messages.of_session(said) if turn.role == "user")
         opened = self.memory.rounds.save(said, summary, {})
         self.saved, self.active = (said, opened.session_id), opened.session_id
         self.removed = None
@@ -114,7 +112,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        self.memory.erasure.take_out(self.memory.erasure.words(word))
+        self.memory.erasure.remove(self.memory.erasure.scope_of_words(word))
         self.saved = self.removed = None
         assert not any(word in one.text for one in self.memory.chapters.all())
 
@@ -122,13 +120,11 @@ class AnyOrder(RuleBasedStateMachine):
     def erase_a_session(self, which: int) -> None:
         archived = [one for one in self.memory.sessions.recent(None) if one.status == "archived"]
         if archived:
-            self.memory.erasure.take_out(
-                self.memory.erasure.session(archived[which % len(archived)].session_id)
-            )
+            self.memory.erasure.remove(self.memory.erasure.scope_of_session(archived[which % len(archived)].session_id))
             self.saved = None
 
     @rule(which=st.integers(0, 999))
-    def withhold(self, which: int) -> None:
+    def hide(self, which: int) -> None:
         turns = [
             turn
             for one in self.memory.sessions.recent(None)
@@ -144,11 +140,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def make_summaries_anew(self) -> None:
-        for one in self.memory.rebuilds.due():
+        for one in self.memory.rebuilds.due_requests():
             turns = [
-                turn
-                for turn in self.memory.messages.of_session(one.session_id)
-                if turn.folded and not turn.withheld
+                turn for turn in self.memory.messages.of_session(one.session_id) if turn.compacted and not turn.hidden
             ]
             said = " ".join(turn.words for turn in turns if turn.role == "user")
             self.memory.rounds.rebuild_summary(one, said, turns[-1].round if turns else 0)

@@ -13,8 +13,8 @@ from typing import Any
 import httpx2
 
 from domain.events import Notice
-from domain.workers import Stop
-from jobs.chapters import Grown, WritingChapters
+from domain.workers import CancelToken
+from jobs.chapters import ChapterWriter, ChapterWritten
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
@@ -91,9 +91,7 @@ class Life:
         session = self.memory.sessions.start(before=before)
         for words in said:
             self.say(session.session_id, words)
-        self.memory.rounds.save(
-            session.session_id, " ".join(said) if summary is None else summary, {}, open_next=False
-        )
+        self.memory.rounds.save(session.session_id, " ".join(said) if summary is None else summary, {}, open_next=False)
         self.now += timedelta(hours=12)
         return session.session_id
 
@@ -101,10 +99,10 @@ class Life:
         """So many sessions of one word each."""
         return [self.session(f"word{self.made}") for _ in range(count)]
 
-    def grow(self) -> list[Grown | Notice]:
+    def grow(self) -> list[ChapterWritten | Notice]:
         """All chapters that are due, in as many runs as that takes."""
-        told: list[Grown | Notice] = []
-        while events := list(WritingChapters(self.memory, self.llm).run(Stop())):
+        told: list[ChapterWritten | Notice] = []
+        while events := list(ChapterWriter(self.memory, self.llm).run(CancelToken())):
             told += events
             if isinstance(events[-1], Notice):
                 break

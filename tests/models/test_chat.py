@@ -9,11 +9,11 @@ import pytest
 
 from domain import errors
 from domain.events import ReasoningDelta, Reply, TextDelta
-from domain.workers import Stop
-from llm import Layers, Message
+from domain.workers import CancelToken
+from llm import Layers, PromptMessage
 from models.chat import Patience
 from models.client import Client
-from tests.known import image_task
+from tests.known import persona_task
 from tests.server import ScriptedServer, delta, hang, say, status, stream
 from tests.talking import ASKED, KEY, NOW, models_at, played, turn
 
@@ -31,7 +31,7 @@ def llm(server):
     opened.close()
 
 
-def stop_soon(stop: Stop, server: ScriptedServer, seconds: float = 0.15) -> threading.Thread:
+def stop_soon(stop: CancelToken, server: ScriptedServer, seconds: float = 0.15) -> threading.Thread:
     """Stop a little after the server was asked, however long the client took to load."""
 
     def wait() -> None:
@@ -60,14 +60,17 @@ def test_words_come_as_they_are_said(server, llm):
 
     server.script(word_by_word)
     found = played(
-        llm.chat(ASKED, Stop()), lambda event, _: isinstance(event, TextDelta) and heard[event.text].set()
+        llm.chat(ASKED, CancelToken()), lambda event, _: isinstance(event, TextDelta) and heard[event.text].set()
     )
     assert found.reply.text == "one two three"
 
 
 def test_what_is_sent_is_what_was_given(server, llm):
     played(
-        llm.chat((Message("system", "Be kind."), Message("user", "你好\ud800"), Message("user", "?")), Stop())
+        llm.chat(
+            (PromptMessage("system", "Be kind."), PromptMessage("user", "你好\ud800"), PromptMessage("user", "?")),
+            CancelToken(),
+        )
     )
     request = server.requests[0]
     assert request.json["messages"] == [
@@ -86,7 +89,7 @@ def test_nothing_of_the_environment_is_sent(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-elsewhere-0123456789")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     llm = models_at(server.base, openai_api_key="")
-    assert played(llm.chat(ASKED, Stop())).reply is not None
+    assert played(llm.chat(ASKED, CancelToken())).reply is not None
     llm.close()
     headers = server.requests[0].headers
     assert not [name for name in headers if name.startswith(("authorization", "openai-", "x-stainless-os"))]
@@ -94,14 +97,14 @@ def test_nothing_of_the_environment_is_sent(server, monkeypatch):
 
 def test_the_reply_tells_model_tokens_and_time(server, llm):
     server.script(say("Hi.", prompt_tokens=123))
-    reply = played(llm.chat(ASKED, Stop())).reply
+    reply = played(llm.chat(ASKED, CancelToken())).reply
     assert (reply.model, reply.prompt_tokens, reply.completion_tokens) == ("scripted-model", 123, 5)
     assert reply.seconds > 0
 
 
 def test_stopped_before_the_first_word_nothing_counts(server, llm):
     server.script(hang)
-    stop = Stop()
+    stop = CancelToken()
     timer = stop_soon(stop, server)
     found = played(llm.chat(ASKED, stop))
     timer.join()
@@ -110,14 +113,14 @@ def test_stopped_before_the_first_word_nothing_counts(server, llm):
 
 def test_stopped_while_thinking_nothing_counts(server, llm):
     server.script(stream(delta(reasoning_content="hm"), end="open"))
-    stop = Stop()
+    stop = CancelToken()
     found = played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, ReasoningDelta) and stop.set())
     assert isinstance(found.error, errors.Interrupted)
 
 
 def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
     server.script(stream(delta(content="Once upon "), end="open"))
-    stop = Stop()
+    stop = CancelToken()
     found = played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, TextDelta) and stop.set())
     assert (found.reply.text, found.reply.finish) == ("Once upon", "interrupted")
 
@@ -125,7 +128,7 @@ def test_stopped_after_the_first_word_the_reply_is_what_was_shown(server, llm):
 def test_stopped_while_a_retry_is_due_it_is_not_tried(server):
     server.script(status(500))
     llm = models_at(server.base, patience=Patience(first=3_600.0, most=3_600.0))
-    stop = Stop()
+    stop = CancelToken()
     timer = stop_soon(stop, server)
     found = played(llm.chat(ASKED, stop))
     timer.join()
@@ -149,18 +152,18 @@ def test_a_stopped_call_lets_go_of_the_connection(server, llm):
             raise
 
     server.script(endless)
-    stop = Stop()
+    stop = CancelToken()
     played(llm.chat(ASKED, stop), lambda event, _: isinstance(event, TextDelta) and stop.set())
     assert gone.wait(60)
 
 
 def test_a_caller_who_walks_away_lets_go_too(server, llm):
     server.script(stream(delta(content="Hi"), end="open"), "Hello.")
-    events = llm.chat(ASKED, Stop())
+    events = llm.chat(ASKED, CancelToken())
     while not isinstance(next(events), TextDelta):
         pass
     events.close()
-    assert played(llm.chat(ASKED, Stop())).reply.text == "Hello."
+    assert played(llm.chat(ASKED, CancelToken())).reply.text == "Hello."
 
 
 def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
@@ -172,7 +175,7 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
         exchange.cut()
 
     server.script(thinking)
-    stop = Stop()
+    stop = CancelToken()
     timer = stop_soon(stop, server)
     played(llm.chat(ASKED, stop))
     timer.join()
@@ -181,7 +184,7 @@ def test_a_call_given_up_before_any_answer_is_hung_up(server, llm):
 
 def test_a_call_that_blocks_without_any_timeout_is_hung_up_at_once(server):
     server.script(hang)
-    llm, stop = models_at(server.base, request_timeout=3_600.0), Stop()
+    llm, stop = models_at(server.base, request_timeout=3_600.0), CancelToken()
     timer = stop_soon(stop, server)
     found = played(llm.chat(ASKED, stop))
     timer.join()
@@ -193,22 +196,20 @@ def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
     from tests.talking import answered, spoken
 
     answered(llm, Layers(text="Hello?", now=NOW))
-    llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop())
-    llm.image_operations(image_task("user", "", "Li Wei has a cat."), "en", Stop())
-    assert [sorted(request) for request in server.chats] == [
-        ["messages", "model", "stream", "stream_options"]
-    ] * 3
+    llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken())
+    llm.tasks.update_persona(persona_task("user", "", "Li Wei has a cat."), "en", CancelToken())
+    assert [sorted(request) for request in server.chats] == [["messages", "model", "stream", "stream_options"]] * 3
 
 
 def test_a_wish_to_stop_that_came_before_sends_nothing(server, llm):
-    stop = Stop()
+    stop = CancelToken()
     stop.set()
     assert isinstance(played(llm.chat(ASKED, stop)).error, errors.Interrupted)
     assert server.requests == []
 
 
 def test_a_prompt_beyond_all_measure_is_not_sent(server, llm):
-    found = played(llm.chat((Message("user", "x" * 4_000_001),), Stop()))
+    found = played(llm.chat((PromptMessage("user", "x" * 4_000_001),), CancelToken()))
     assert isinstance(found.error, errors.ContextTooLong)
     assert found.error.details["model"] == "wanted-model"
     assert server.requests == []
@@ -223,7 +224,7 @@ def test_comments_do_not_keep_a_dead_server_alive_for_ever(server):
 
     server.script(comments_only)
     llm = models_at(server.base, request_timeout=0.03, patience=Patience(tries=1))
-    found = played(llm.chat(ASKED, Stop()))
+    found = played(llm.chat(ASKED, CancelToken()))
     llm.close()
     assert isinstance(found.error, errors.TimedOut)
 
@@ -242,10 +243,10 @@ def test_the_client_library_is_loaded_by_the_first_call_and_not_before():
 
 def test_a_client_can_be_closed_twice_and_used_again(server):
     client = Client(server.base, KEY, 5.0)
-    assert client.openai() is client.openai()
+    assert client.load_openai() is client.load_openai()
     client.close()
     client.close()
-    client.openai()
+    client.load_openai()
     client.close()
 
 
@@ -263,42 +264,42 @@ def test_a_list_of_models_that_is_none_is_an_error(server):
 
 def test_the_models_say_who_they_are(server, llm):
     described = llm.describe()
-    assert (described.model, described.base, described.standin) == ("wanted-model", server.base, False)
+    assert (described.model, described.base, described.demo) == ("wanted-model", server.base, False)
 
 
 def test_a_summary_is_asked_for_and_checked(server, llm):
     from tests.talking import spoken
 
     server.script("```\nLi Wei has a cat. <blockquote>old</blockquote>\n```")
-    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop()) == "Li Wei has a cat."
+    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
 
 
 def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
     from tests.talking import spoken
 
     server.script(say("Li Wei has a cat. She is called Mi", "length"))
-    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", Stop()) == "Li Wei has a cat."
+    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
 
 
 def test_what_the_program_reads_itself_comes_as_it_was_written_also_where_it_was_cut(server, llm):
     server.script(say('{"notes": [{"turns": [1], "te', "length"))
-    assert llm.notes([turn("user", "Hi")], [], "en", Stop()) == '{"notes": [{"turns": [1], "te'
+    assert llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == '{"notes": [{"turns": [1], "te'
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_answer_that_stands_in_the_thinking_alone_is_taken_where_it_holds_json(server, stream):
     llm = models_at(server.base, stream=stream, patience=Patience(tries=1))
     server.script(say("", reasoning='Well. {"notes": []}'), say("", reasoning="Hm, what now?"))
-    assert llm.notes([turn("user", "Hi")], [], "en", Stop()) == 'Well. {"notes": []}'
+    assert llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == 'Well. {"notes": []}'
     with pytest.raises(errors.BadReply):
-        llm.notes([turn("user", "Hi")], [], "en", Stop())
+        llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken())
     llm.close()
 
 
 def test_a_summary_that_is_stopped_is_none(server, llm):
     from tests.talking import spoken
 
-    stop = Stop()
+    stop = CancelToken()
     server.script(stream(delta(content="Li "), end="open"))
     timer = stop_soon(stop, server)
     with pytest.raises(errors.Interrupted):
@@ -319,8 +320,8 @@ def test_rounds_too_long_for_the_model_are_folded_in_parts(server, llm):
             say(f"Summary of {text.count('speaker')} turns, after {'Summary' in text}.")(exchange)
 
     server.script(*[small] * 20)
-    assert llm.summarise("", rounds, "en", Stop()) == "Summary of 2 turns, after True."
-    assert llm.summarise("", [spoken("y" * 500_000, "ok")], "en", Stop()).startswith("Summary of 2")
+    assert llm.summarise("", rounds, "en", CancelToken()) == "Summary of 2 turns, after True."
+    assert llm.summarise("", [spoken("y" * 500_000, "ok")], "en", CancelToken()).startswith("Summary of 2")
 
 
 def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm):
@@ -331,21 +332,19 @@ def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm)
         if "poison" in text:
             status(400, "flagged", error_code="content_filter")(exchange)
         else:
-            say("Summary of " + ", ".join(word for word in ("one", "two", "three") if word in text) + ".")(
-                exchange
-            )
+            say("Summary of " + ", ".join(word for word in ("one", "two", "three") if word in text) + ".")(exchange)
 
     server.script(*[filtered] * 20)
     rounds = [spoken("one", "ok", 1), spoken("poison two", "ok", 2), spoken("three", "ok", 3)]
     left_out = []
-    assert llm.summarise("", rounds, "en", Stop(), left_out.append) == "Summary of one, three."
+    assert llm.summarise("", rounds, "en", CancelToken(), left_out.append) == "Summary of one, three."
     assert left_out == rounds[1:2]
-    assert llm.summarise("As it was.", rounds[1:2], "en", Stop()) == "As it was."
-    assert llm.summarise("", rounds[1:2], "en", Stop()) == ""
+    assert llm.summarise("As it was.", rounds[1:2], "en", CancelToken()) == "As it was."
+    assert llm.summarise("", rounds[1:2], "en", CancelToken()) == ""
 
 
 def test_the_last_event_is_the_reply(server, llm):
-    assert isinstance(played(llm.chat(ASKED, Stop())).events[-1], Reply)
+    assert isinstance(played(llm.chat(ASKED, CancelToken())).events[-1], Reply)
 
 
 def test_what_follows_a_fold_is_done_without_where_the_model_refuses_it(server, llm):
@@ -357,7 +356,7 @@ def test_what_follows_a_fold_is_done_without_where_the_model_refuses_it(server, 
 
     server.script(*[filtered] * 3)
     following = [spoken("poison", "ok", 2), spoken("later", "ok", 3), spoken("last", "ok", 4)]
-    assert llm.summarise("", [spoken("one", "ok", 1)], "en", Stop(), following=following) == "Summary."
+    assert llm.summarise("", [spoken("one", "ok", 1)], "en", CancelToken(), following=following) == "Summary."
     first, second = (request["messages"][1]["content"] for request in server.chats)
     assert "later" in first
     assert "last" not in first

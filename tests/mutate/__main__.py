@@ -33,8 +33,7 @@ from tests.mutate.breaks_of_talk import OF_TALK
 from tests.mutate.random_breaks import NotPassing, drawn, ended
 
 BREAKS = sorted(
-    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST),
-    key=lambda one: (len(one.promise), one.promise),
+    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST), key=lambda one: (len(one.promise), one.promise)
 )
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for the tests of one break. Tests that take longer have not said that anything is wrong.
@@ -67,9 +66,7 @@ def main(given: Sequence[str]) -> int:
     chosen = [one for one in BREAKS if not wanted or one.name in wanted or one.promise in wanted]
     count = options.random if not wanted or "random" in wanted else 0
     if not chosen and not count:
-        print(
-            f"No break is called {' or '.join(wanted)}. Named are promises (P1) and breaks as they are listed."
-        )
+        print(f"No break is called {' or '.join(wanted)}. Named are promises (P1) and breaks as they are listed.")
         return 1
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         tree = Path(folder, "tree")

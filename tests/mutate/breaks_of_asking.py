@@ -1,4 +1,4 @@
-"""The breaks of planned search, of its looks whether it is enough, of answers from memory, and of what a plea names."""
+"""The breaks of planned search, of its looks whether it is enough, of answers from memory, and of what a forget request names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from tests.mutate.breaks import Break
 
 ASKING = "tests/test_asking.py::"
 SHOWN = "tests/interfaces/terminal/test_answers_shown.py::"
-PLEAS = "tests/domain/test_pleas.py::"
-HEARD = "tests/test_pleas_heard.py::"
-WITHHELD = "tests/interfaces/terminal/test_withheld_shown.py::"
+FORGET_REQUESTS = "tests/language/test_forget_requests.py::"
+HEARD = "tests/test_forget_requests_detected.py::"
+HIDDEN = "tests/interfaces/terminal/test_hidden_shown.py::"
 UNDO = "tests/test_undo_save.py::"
 KNOWING = "tests/contract/test_knowing.py::"
 JOB = "jobs/asking.py"
@@ -50,14 +50,14 @@ OF_ASKING: tuple[Break, ...] = (
         "a plan is asked for and not followed",
         "planning",
         JOB,
-        "        queries = (sought.question, *_new(plan.queries, (sought.question,)))\n",
-        "        queries: tuple[str, ...] = (sought.question,)\n",
+        "        queries = (search.question, *_drop_known(plan.queries, (search.question,)))\n",
+        "        queries: tuple[str, ...] = (search.question,)\n",
         (ASKING + "test_all_queries_of_a_plan_take_one_call_of_the_embedder",),
     ),
     Break(
         "the queries of a plan follow one another instead of standing side by side",
         "planning",
-        "recall/finder.py",
+        "recall/retriever.py",
         "            replace(each, ranked=ranking.level(each.ranked)) if apart else each\n",
         "            each\n",
         (ASKING + "test_the_best_of_each_query_counts_as_much_whatever_the_others_found",),
@@ -66,7 +66,7 @@ OF_ASKING: tuple[Break, ...] = (
         "a plan that fails ends the turn",
         "planning",
         JOB,
-        "        except (errors.ModelError, errors.Interrupted) as fault:\n            sought.stop.check()\n",
+        "        except (errors.ModelError, errors.Interrupted) as fault:\n            search.cancel.check()\n",
         "        except (errors.ModelError, errors.Interrupted) as fault:\n            raise\n",
         (ASKING + "test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan",),
     ),
@@ -82,7 +82,7 @@ OF_ASKING: tuple[Break, ...] = (
         "what a plan found is told without its steps",
         "planning",
         JOB,
-        "            return replace(found, steps=tuple(noted))\n",
+        "            return replace(found, steps=tuple(steps_taken))\n",
         "            return found\n",
         (ASKING + "test_a_plan_finds_what_one_search_misses_and_tells_its_steps",),
     ),
@@ -109,7 +109,7 @@ OF_ASKING: tuple[Break, ...] = (
         "what is missing is named and not searched for",
         "reflection",
         JOB,
-        "            queries += reflected.queries\n            found = yield from self._looked(queries, sought, found)\n",
+        "            queries += reflected.queries\n            found = yield from self._search_all(queries, search, found)\n",
         "            queries += reflected.queries\n",
         (ASKING + "test_what_is_missing_is_asked_for_so_often_as_the_settings_say",),
     ),
@@ -157,15 +157,15 @@ OF_ASKING: tuple[Break, ...] = (
         "an answer is asked for where nothing was found",
         "answers",
         JOB,
-        "        reply = (yield from self._told(sought, found)) if found else None\n",
-        "        reply = yield from self._told(sought, found)\n",
+        "        reply = (yield from self._write_answer(search, found)) if found else None\n",
+        "        reply = yield from self._write_answer(search, found)\n",
         (ASKING + "test_with_nothing_remembered_or_nothing_found_no_model_is_asked_for_an_answer",),
     ),
     Break(
         "an answer that knows nothing counts as one that does",
         "answers",
         JOB,
-        "    return not unknown or bool(checked(reply.text, found))\n",
+        "    return not unknown or bool(check_quotations(reply.text, found))\n",
         "    return True\n",
         (ASKING + "test_an_answer_says_whether_it_knows",),
     ),
@@ -173,7 +173,7 @@ OF_ASKING: tuple[Break, ...] = (
         "what stands in the context cannot be asked for",
         "answers",
         JOB,
-        "            besides_context=not sought.apart,\n",
+        "            besides_context=not search.apart,\n",
         "            besides_context=True,\n",
         (ASKING + "test_what_was_said_in_the_present_session_can_be_asked_for",),
     ),
@@ -194,61 +194,65 @@ OF_ASKING: tuple[Break, ...] = (
         (SHOWN + "test_ask_prints_the_answer_alone_on_stdout",),
     ),
     Break(
-        "a plea withholds the round before it whatever it names",
+        "a forget request hides the round before it whatever it names",
         "P22",
-        "domain/pleas.py",
+        "language/forget_requests.py",
         "    return tuple(sorted(going_on | (before if doubtful else set())))\n",
         "    return tuple(before)\n",
         (
-            PLEAS + "test_a_plea_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",
-            HEARD + "test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_round_before",
+            FORGET_REQUESTS
+            + "test_a_forget_request_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",
+            HEARD + "test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_the_round_before",
         ),
     ),
     Break(
-        "a plea in doubt leaves the round before it",
+        "a forget request in doubt leaves the round before it",
         "P22",
-        "domain/pleas.py",
-        "    doubtful = plea.points or (\n        bool(before) and _in_doubt(said[-1][0], [*elsewhere, *(said[at][0] for at in holding)])\n    )\n",
+        "language/forget_requests.py",
+        "    doubtful = request.points or (bool(before) and _in_doubt(said[-1][0], naming))\n",
         "    doubtful = False\n",
-        (PLEAS + "test_a_plea_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",),
+        (
+            FORGET_REQUESTS
+            + "test_a_forget_request_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",
+        ),
     ),
     Break(
-        "a summary outlives what it was made from when that is withheld",
+        "a summary outlives what it was made from when that is hidden",
         "P22",
         "storage/rounds.py",
         (
             "                    self._of.summaries.remove(tx, summary)\n"
-            '                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)\n'
+            '                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)\n'
             "                self._of.rebuilds.ask_again"
         ),
         (
-            '                    self._of.rebuilds.ask(tx, "summary", session_id, summary.timestamp)\n'
+            '                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)\n'
             "                self._of.rebuilds.ask_again"
         ),
-        (HEARD + "test_a_plea_that_names_its_matter_withholds_what_holds_it_and_leaves_the_round_before",),
+        (HEARD + "test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_the_round_before",),
     ),
     Break(
-        "a title shows what is withheld",
+        "a title shows what is hidden",
         "P22",
-        "interfaces/terminal/commands/earlier_sessions.py",
-        'next((turn.words for turn in said if not turn.withheld), "")',
+        "interfaces/terminal/session_view.py",
+        'next((turn.words for turn in said if not turn.hidden), "")',
         'next((turn.words for turn in said), "")',
-        (WITHHELD + "test_a_title_never_shows_what_is_withheld",),
+        (HIDDEN + "test_a_title_never_shows_what_is_hidden",),
     ),
     Break(
         "a save is taken back by the next run after a person decided about a fact",
         "undo",
-        "storage/facts.py",
-        ('            _add_event(tx, number, "put_right", now, by, now)\n            self._saves.drop(tx)\n'),
+        "storage/fact_log.py",
+        ('            _add_event(tx, number, "put_right", now, by, now)\n            self.saves.drop(tx)\n'),
         '            _add_event(tx, number, "put_right", now, by, now)\n',
         (UNDO + "test_a_save_is_not_taken_back_by_the_next_run_when_something_else_was_done",),
     ),
     Break(
         "a decision is taken back and what was put in its place stays",
         "undo",
-        "storage/facts.py",
-        '                self._remove(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])\n',
-        '                self._remove(tx, (), [], [row["seq"]])\n',
+        "storage/fact_log.py",
+        '                self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])\n',
+        '                self._remove_numbered(tx, (), [], [row["seq"]])\n',
         (KNOWING + "test_a_decision_that_is_taken_back_never_was",),
     ),
 )

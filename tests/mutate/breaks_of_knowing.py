@@ -1,4 +1,4 @@
-"""The breaks of what is known: notes, facts, and what the lines of the images rest on."""
+"""The breaks of what is known: notes, facts, and what the lines of the personas rest on."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ OF_KNOWING: tuple[Break, ...] = (
         "what was told under a wrong name is not found by it any more, and so not forgotten",
         "P10",
         "domain/facts.py",
-        "            self.first_told,\n",
+        "            self.first_statement,\n",
         "",
         (NAMES + "test_what_was_called_by_a_wrong_name_is_found_by_it_so_that_it_can_be_forgotten",),
     ),
     Break(
         "a window is marked as read in a commit of its own",
         "P2",
-        "storage/facts.py",
+        "storage/fact_log.py",
         (
-            "            self._mark_read(tx, learned.window, now)\n"
-            "            self._settle(tx, _Touched({*facts.values(), *changed}, set()))\n"
+            "            self.windows.mark_read(tx, learned.window, now)\n"
+            "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
             "        return True\n"
         ),
         (
-            "            self._settle(tx, _Touched({*facts.values(), *changed}, set()))\n"
+            "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
-            "        with self._database.write() as tx:\n"
-            "            self._mark_read(tx, learned.window, now)\n"
+            "        with self.facts.database.write() as tx:\n"
+            "            self.windows.mark_read(tx, learned.window, now)\n"
             "        return True\n"
         ),
         (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
@@ -42,15 +42,15 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a window is learned twice",
         "P21",
-        "storage/facts.py",
-        "        return there if whole and ours and not self._database.run(query, list(window.turns)) else None\n",
+        "storage/fact_log.py",
+        "        return there if whole and ours and not self.database.run(query, list(window.turns)) else None\n",
         "        return there if whole and ours else None\n",
         (KNOWING + "test_a_window_that_is_learned_twice_changes_nothing",),
     ),
     Break(
         "a window is learned though one of its turns is gone",
         "P20",
-        "storage/facts.py",
+        "storage/fact_log.py",
         "        whole = bool(window.turns) and len(there) == len(named)\n",
         "        whole = bool(window.turns)\n",
         (KNOWING + "test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned",),
@@ -58,7 +58,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "what names a turn of elsewhere is stored",
         "P20",
-        "storage/facts.py",
+        "storage/fact_log.py",
         "    return [turns[name] for name in names] if all(name in turns for name in names) else []\n",
         "    return [turns[name] for name in names if name in turns]\n",
         (KNOWING + "test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored",),
@@ -66,16 +66,16 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "what a fact did to others outlives it",
         "P20",
-        "storage/facts.py",
-        "        self._settle(tx, touched)\n",
+        "storage/fact_log.py",
+        "        self._settle_states(tx, touched)\n",
         "",
         (KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",),
     ),
     Break(
         "a reply that was kept outlives the turns it was made from",
         "P20",
-        "storage/facts.py",
-        '        self._steps.drop(tx, "window")\n',
+        "storage/fact_log.py",
+        "        self.windows.drop_replies(tx)\n",
         "",
         (
             KNOWING + "test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back",
@@ -85,7 +85,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a model changes what a person put right",
         "P7",
-        "storage/facts.py",
+        "storage/fact_log.py",
         '            if known and known[0]["decided"] != "hand":\n',
         "            if known:\n",
         (
@@ -96,21 +96,18 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a value that was said later gives way to one of before",
         "P13",
-        "storage/fact_states.py",
-        "    return told.by_hand, 0.0 if told.by_hand else _instant(told.said), told.number\n",
-        "    return told.by_hand, 0.0, told.number\n",
+        "domain/fact_states.py",
+        "        return by_hand, 0.0 if by_hand else _as_instant(_last_said(state)), one.number\n",
+        "        return by_hand, 0.0, one.number\n",
         (KNOWING + "test_one_value_is_current_in_a_single_slot_whatever_the_order_of_arrival",),
     ),
     Break(
-        "an image outlives what it rests on when that is withheld",
+        "a persona outlives what it rests on when that is hidden",
         "P22",
         "storage/personas.py",
-        "                self._remove_lines(tx, image, gone)\n",
+        "                self._remove_lines(tx, persona, gone)\n",
         "                pass\n",
-        (
-            ERASED
-            + "test_lines_that_rest_on_what_is_withheld_or_cleared_leave_the_image_and_an_edit_by_hand_stays",
-        ),
+        (ERASED + "test_lines_that_rest_on_what_is_hidden_or_cleared_leave_the_persona_and_an_edit_by_hand_stays",),
     ),
     Break(
         "a line in other words outlives the turn it rests on",
@@ -124,7 +121,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "what is known is no part of the proof",
         "P11",
         "domain/records.py",
-        "        written = [*self.lines, *self.pins, *self.file_names, *self._known()]\n",
+        "        written = [*self.lines, *self.pins, *self.file_names, *self._known_texts()]\n",
         "        written = [*self.lines, *self.pins, *self.file_names]\n",
         (ERASED + "test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file",),
     ),
@@ -139,7 +136,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save is taken back over what was said since",
         "P10",
-        "storage/undoable_saves.py",
+        "storage/sessions.py",
         "        rows = self._database.run(query, session_id, self._messages.highest_number())\n",
         '        rows = self._database.run(query.replace(" AND last_turn = ?", ""), session_id)\n',
         (LINES + "test_a_save_is_not_taken_back_when_anything_was_said_or_went_since",),
@@ -163,7 +160,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a chapter outlives a save that is taken back",
         "P20",
-        "storage/summaries.py",
+        "storage/messages.py",
         "            self._chapters.void_above(tx, sessions=[summary.session_id])\n",
         "",
         (TREE + "test_other_words_for_a_summary_and_a_save_taken_back_ask_for_the_chapter_anew",),

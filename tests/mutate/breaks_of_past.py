@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.mutate.breaks import Break
 
 IMPORTING = "tests/jobs/test_importing.py::"
-READING = "tests/jobs/test_reading_up.py::"
+READING = "tests/jobs/test_import_backlog.py::"
 CHAPTERS = "tests/jobs/test_chapters.py::"
-FADING = "tests/jobs/test_fading_out.py::"
-KILLED = "tests/jobs/test_fading_kills.py::"
+FADING = "tests/jobs/test_archiving.py::"
+KILLED = "tests/jobs/test_archiving_kills.py::"
 
 OF_PAST: tuple[Break, ...] = (
     Break(
@@ -65,7 +65,7 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "another program's assistant speaks for the companion",
         "P-past",
-        "jobs/noting.py",
+        "jobs/extraction.py",
         '    facts = tuple(fact for fact in checked.facts if fact.about != "companion")\n',
         "    facts = checked.facts\n",
         (READING + "test_what_another_program_says_of_itself_is_not_known_of_the_companion",),
@@ -74,7 +74,7 @@ OF_PAST: tuple[Break, ...] = (
         "calls are not counted",
         "P-past",
         "storage/imports.py",
-        '            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls(today) + calls)}")\n',
+        '            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")\n',
         "            pass\n",
         (READING + "test_no_day_has_more_calls_than_the_settings_allow_also_after_a_new_start",),
     ),
@@ -87,15 +87,12 @@ OF_PAST: tuple[Break, ...] = (
         (IMPORTING + "test_a_whole_import_is_taken_back_and_may_come_again",),
     ),
     Break(
-        "an image of before keeps what an import taught",
+        "a persona of before keeps what an import taught",
         "P-past",
         "storage/personas.py",
-        "                    self.versions.remove_lines(tx, image, lines)\n",
+        "                    self.versions.remove_lines(tx, persona, lines)\n",
         "                    pass\n",
-        (
-            IMPORTING
-            + "test_what_an_import_taught_goes_with_it_out_of_the_image_and_of_all_that_it_was_before",
-        ),
+        (IMPORTING + "test_what_an_import_taught_goes_with_it_out_of_the_persona_and_of_all_that_it_was_before",),
     ),
     Break(
         "a log is known only by the cut of its conversations",
@@ -111,24 +108,21 @@ OF_PAST: tuple[Break, ...] = (
         "jobs/chapters.py",
         "            self._memory.imports.count_calls(1)\n",
         "            pass\n",
-        (
-            CHAPTERS
-            + "test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_wait_for_nothing",
-        ),
+        (CHAPTERS + "test_chapters_of_the_past_are_among_the_calls_of_the_day_and_those_of_today_wait_for_nothing",),
     ),
     Break(
         "a line that one deletion took comes back with the next",
         "P-past",
         "storage/erasure.py",
-        "            self.commit(self.refreshed(chosen))\n",
+        "            self.commit(self.refresh_scope(chosen))\n",
         "            self.commit(chosen)\n",
-        (FADING + "test_what_one_deletion_takes_from_an_image_the_next_does_not_put_back",),
+        (FADING + "test_what_one_deletion_takes_from_a_persona_the_next_does_not_put_back",),
     ),
     Break(
         "of several deletions only the last is cleaned",
         "P-past",
         "storage/erasure.py",
-        "        before = self._note() or ErasureNote((), ())\n",
+        "        before = self._read_note() or ErasureNote((), ())\n",
         "        before = ErasureNote((), ())\n",
         (FADING + "test_several_steps_of_deleting_are_cleaned_and_proven_together",),
     ),
@@ -136,10 +130,9 @@ OF_PAST: tuple[Break, ...] = (
         "the words of what faded go in a commit of their own",
         "P-past",
         "storage/archive.py",
-        '            tx.many(f"INSERT INTO faded {columns}", rows)\n',
+        '            tx.many(f"INSERT INTO archived_memory {columns}", rows)\n',
         (
-            '            tx.many(f"INSERT INTO faded {columns}", rows)\n'
-            "        with self._database.write() as tx:\n"
+            '            tx.many(f"INSERT INTO archived_memory {columns}", rows)\n        with self._database.write() as tx:\n'
         ),
         (KILLED + "test_a_kill_leaves_whole_steps_and_the_next_look_goes_on",),
     ),
@@ -150,7 +143,7 @@ OF_PAST: tuple[Break, ...] = (
         "                self._ask_with(tx, turn)\n",
         "                pass\n",
         (
-            "tests/test_pleas_heard.py::"
+            "tests/test_forget_requests_detected.py::"
             "test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were_made_without_it",
         ),
     ),

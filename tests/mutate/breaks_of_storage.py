@@ -8,7 +8,7 @@ SYNCING = "tests/storage/test_syncing.py::"
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
 DATABASE = "tests/storage/sqlite/test_database.py::"
-IMAGES = "tests/storage/test_personas.py::"
+PERSONAS = "tests/storage/test_personas.py::"
 
 OF_STORAGE: tuple[Break, ...] = (
     Break(
@@ -42,13 +42,13 @@ OF_STORAGE: tuple[Break, ...] = (
         (
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
             "            self._forget_steps(tx, session_id)\n"
-            "        return paired(added)[0]\n"
+            "        return pair_messages(added)[0]\n"
         ),
         (
             "            self._forget_steps(tx, session_id)\n"
             "        with self._database.write() as tx:\n"
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "        return paired(added)[0]\n"
+            "        return pair_messages(added)[0]\n"
         ),
         (SYNCING + "test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls",),
     ),
@@ -67,10 +67,7 @@ OF_STORAGE: tuple[Break, ...] = (
             "                self.remove(tx, instead_of.turns)\n"
             "        with self._database.write() as tx:\n"
         ),
-        (
-            SYNCING
-            + "test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls",
-        ),
+        (SYNCING + "test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls",),
     ),
     Break(
         "a round does not void the stages of a save",
@@ -79,60 +76,53 @@ OF_STORAGE: tuple[Break, ...] = (
         (
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
             "            self._forget_steps(tx, session_id)\n"
-            "        return paired(added)[0]\n"
+            "        return pair_messages(added)[0]\n"
         ),
         (
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "        return paired(added)[0]\n"
+            "        return pair_messages(added)[0]\n"
         ),
-        (
-            SURVIVORS
-            + "test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_the_summary",
-        ),
+        (SURVIVORS + "test_p5_a_round_that_is_said_after_a_save_failed_voids_its_stages_and_is_in_the_summary",),
     ),
     Break(
-        "an image not synced before it gets its name",
+        "a persona not synced before it gets its name",
         "P6",
         "domain/files.py",
         "                os.fsync(file.fileno())\n",
         "",
-        (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
+        (SYNCING + "test_p6_a_persona_is_synced_before_it_gets_its_name_and_the_folder_after",),
     ),
     Break(
-        "folder not synced after an image gets its name",
+        "folder not synced after a persona gets its name",
         "P6",
         "domain/files.py",
         "            os.replace(temporary, path)\n            sync_folder(path.parent)\n",
         "            os.replace(temporary, path)\n",
-        (SYNCING + "test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after",),
+        (SYNCING + "test_p6_a_persona_is_synced_before_it_gets_its_name_and_the_folder_after",),
     ),
     Break(
         "a hand edit is written over",
         "P7",
         "storage/personas.py",
-        "            self._take_edit(image, said)\n",
-        "            self._lay(image, latest)\n",
-        (IMAGES + "test_a_hand_edit_wins_and_becomes_a_version",),
+        "            self._take_edit(persona, said)\n",
+        "            self._lay(persona, latest)\n",
+        (PERSONAS + "test_a_hand_edit_wins_and_becomes_a_version",),
     ),
     Break(
         "a flipped byte in the index is believed",
         "P8",
-        "storage/vectors/checksums.py",
-        "            if path not in present or not wanted() or self._checksum(path) != checksum:\n",
+        "storage/vectors/indexing.py",
+        "            if path not in present or not wanted() or self._file_checksum(path) != checksum:\n",
         "            if path not in present or not wanted():\n",
-        (
-            "tests/storage/vectors/test_indexing_damage.py::test_damage_to_any_file_changes_nothing_that_is_found",
-        ),
+        ("tests/storage/vectors/test_indexing_damage.py::test_damage_to_any_file_changes_nothing_that_is_found",),
     ),
     Break(
         "rows that are missing from the index stay away",
         "P8",
-        "storage/vectors/reconcile.py",
-        "        self._repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))\n",
+        "storage/vectors/indexing.py",
+        "        self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))\n",
         "",
-        (
-            "tests/storage/vectors/test_indexing_damage.py::test_rows_that_are_missing_from_a_whole_index_are_added",
-        ),
+        ("tests/storage/vectors/test_indexing_damage.py::test_rows_that_are_missing_from_a_whole_index_are_added",),
     ),
     Break(
         "the word index is not optimised",
@@ -154,19 +144,17 @@ OF_STORAGE: tuple[Break, ...] = (
         "what was stored goes into a log that others can take away",
         "P1",
         "storage/sqlite/database.py",
-        '"PRAGMA journal_mode=TRUNCATE"',
-        '"PRAGMA journal_mode=WAL"',
+        '        run("PRAGMA journal_mode=TRUNCATE")',
+        '        run("PRAGMA journal_mode=WAL")',
         (DATABASE + "test_another_program_that_looks_into_the_database_sees_all_and_takes_nothing_away",),
     ),
     Break(
         "the memories of others are searched too",
         "P11",
         "storage/erasure.py",
-        "        found = proof.traces(self.folders, needles.forms | vectors, self.besides)\n",
-        "        found = proof.traces(self.folders, needles.forms | vectors)\n",
-        (
-            "tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",
-        ),
+        "        found = proof.find_traces(self.folders, needles.forms | vectors, self.besides)\n",
+        "        found = proof.find_traces(self.folders, needles.forms | vectors)\n",
+        ("tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",),
     ),
     Break(
         "history and logs not scrubbed",
@@ -190,10 +178,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/owner.py",
         "                if self._still_there(descriptor):\n",
         "                if descriptor:\n",
-        (
-            SURVIVORS
-            + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",
-        ),
+        (SURVIVORS + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",),
     ),
     Break(
         "several may hold the lock",
@@ -207,20 +192,17 @@ OF_STORAGE: tuple[Break, ...] = (
         "rounds in the context follow the clock",
         "P13",
         "storage/messages.py",
-        'AND c.folded = 0 ORDER BY c.position"',
-        'AND c.folded = 0 ORDER BY c.timestamp"',
+        'AND c.compacted = 0 ORDER BY c.position"',
+        'AND c.compacted = 0 ORDER BY c.timestamp"',
         (PROMISES + "test_p13_the_clock_may_jump",),
     ),
     Break(
         "sessions follow the clock",
         "P13",
         "storage/sessions.py",
-        "WHERE status = 'active' AND door = '' ORDER BY position DESC LIMIT 1",
-        "WHERE status = 'active' AND door = '' ORDER BY start_timestamp DESC LIMIT 1",
-        (
-            SURVIVORS
-            + "test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said",
-        ),
+        "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1",
+        "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT 1",
+        (SURVIVORS + "test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said",),
     ),
     Break(
         "a write that fails is kept in part",
@@ -244,9 +226,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/sqlite/database.py",
         "                    schema.refuse_unknown(self._connection, self.path)\n",
         "                    pass\n",
-        (
-            "tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",
-        ),
+        ("tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
     ),
     Break(
         "a backup of another shape is taken",
@@ -283,7 +263,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a document of a newer program is taken",
         "P16",
-        "storage/portable.py",
+        "storage/backup.py",
         "    if version != schema.VERSION:\n",
         "    if version < schema.VERSION:\n",
         ("tests/storage/test_portable.py::test_a_document_of_a_newer_program_is_refused",),
@@ -291,27 +271,27 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a fact outlives the turns it was drawn from",
         "P20",
-        "storage/facts.py",
+        "storage/fact_log.py",
         '        tx.many("DELETE FROM fact WHERE seq = ?", [(one,) for one in facts])\n',
         "",
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
     ),
     Break(
-        "images outlive the turns they were made from",
+        "personas outlive the turns they were made from",
         "P20",
-        "storage/image_lines.py",
+        "storage/persona_versions.py",
         "            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)\n",
         "            line for line, turns in self.rests.items() if line in pinned and not gone.isdisjoint(turns)\n",
-        (SURVIVORS + "test_p20_a_line_of_an_image_goes_with_the_turns_it_was_made_from",),
+        (SURVIVORS + "test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from",),
     ),
     Break(
         "lines of which nobody knows what they rest on outlive it",
         "P20",
-        "storage/image_lines.py",
+        "storage/persona_versions.py",
         '            suspect = at >= since and writer.origin == "model" and not spared\n',
         "            suspect = False\n",
         (
-            "tests/storage/test_image_lines.py::"
+            "tests/storage/test_persona_lines.py::"
             "test_a_line_without_evidence_goes_with_the_turn_that_it_was_drawn_from_unless_a_person_wrote_it",
         ),
     ),
@@ -319,7 +299,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "an erasure that was cut short is not finished",
         "P21",
         "storage/erasure.py",
-        "        return self._note() is not None\n",
+        "        return self._read_note() is not None\n",
         "        return False\n",
         ("tests/jobs/test_erasing.py::test_an_erasure_that_was_cut_short_is_finished_at_the_next_start",),
     ),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutate.breaks import Break
 
-NOTING = "tests/jobs/test_noting.py::"
+NOTING = "tests/jobs/test_extraction.py::"
 SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
-PLEAS = "tests/test_pleas_heard.py::"
+FORGET_REQUESTS = "tests/test_forget_requests_detected.py::"
 UNDO = "tests/test_undo_save.py::"
 FACTS = "tests/interfaces/terminal/test_facts.py::"
 PEOPLE = "tests/test_people.py::"
@@ -35,7 +35,7 @@ OF_TALK: tuple[Break, ...] = (
         "models/replies.py",
         "        if how is None and not self.finish:\n",
         "        if False:\n",
-        ("tests/models/test_faults.py::test_every_fault_ends_as_the_table_says",),
+        ("tests/models/test_provider_errors.py::test_every_fault_ends_as_the_table_says",),
     ),
     Break(
         "a retry takes the round away before it has another",
@@ -55,17 +55,17 @@ OF_TALK: tuple[Break, ...] = (
         (PROMISES + "test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one",),
     ),
     Break(
-        "an answer that cannot be read empties the image",
+        "an answer that cannot be read empties the persona",
         "P6",
-        "jobs/updating.py",
-        "        return ImageDraft(made.text, made.lines)\n",
-        '        return ImageDraft(made.text if found.understood else "", made.lines)\n',
-        (PROMISES + "test_p6_no_answer_of_a_model_loses_what_stands_in_an_image",),
+        "jobs/persona_update.py",
+        "        return PersonaDraft(made.text, made.lines)\n",
+        '        return PersonaDraft(made.text if found.understood else "", made.lines)\n',
+        (PROMISES + "test_p6_no_answer_of_a_model_loses_what_stands_in_a_persona",),
     ),
     Break(
         "a reply that is kept is asked for again",
         "P21",
-        "jobs/noting.py",
+        "jobs/extraction.py",
         "        if kept is not None:\n            return read(kept)\n",
         "",
         (NOTING + "test_a_reply_that_came_before_a_failure_is_used_and_not_asked_for_again",),
@@ -74,7 +74,7 @@ OF_TALK: tuple[Break, ...] = (
         "a save writes over an edit made since its stage",
         "P7",
         "jobs/saving.py",
-        '            if kept["of"] == _digest(before) and draft.text != before:\n',
+        '            if kept["of"] == hash_texts(before) and draft.text != before:\n',
         "            if draft.text != before:\n",
         (
             PROMISES + "test_p5_a_hand_edit_between_two_tries_of_a_save_wins",
@@ -84,7 +84,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "trouble with embeddings stops the turn",
         "P9",
-        "recall/finder.py",
+        "recall/retriever.py",
         "            except errors.EmbeddingError:\n",
         "            except errors.UsageError:\n",
         (PROMISES + "test_p9_words_serve_while_the_embedding_server_is_away",),
@@ -109,15 +109,15 @@ OF_TALK: tuple[Break, ...] = (
         "undo brings back what was erased after a reset",
         "P10",
         "conversation.py",
-        "        self.undoing.something_else()\n        with",
+        "        self.undoing.clear()\n        with",
         "        with",
         (SURVIVORS + "test_p10_what_was_erased_after_a_reset_is_not_brought_back_by_undo",),
     ),
     Break(
         "the program hands over nobody to scrub the history",
         "P11",
-        "main.py",
-        '        lambda gone: history_file.scrub(folder / "history", gone.texts),\n',
+        "interfaces/terminal/wiring.py",
+        '            lambda gone: history_file.scrub_history(folder / "history", gone.texts),\n',
         "",
         (SURVIVORS + "test_p11_forget_takes_what_was_erased_out_of_the_history_and_the_logs",),
     ),
@@ -135,7 +135,7 @@ OF_TALK: tuple[Break, ...] = (
         "domain/text.py",
         ".translate(_CLEAN)\n",
         "\n",
-        ("tests/domain/test_text.py::test_what_no_store_can_take_is_cleaned_at_the_door",),
+        ("tests/domain/test_text.py::test_what_no_store_can_take_is_cleaned_when_it_comes_in",),
     ),
     Break(
         "a redirect to another port keeps the key",
@@ -157,8 +157,8 @@ OF_TALK: tuple[Break, ...] = (
         "a partial reply is written while incognito",
         "incognito",
         "conversation.py",
-        "        if self._unwritten is None:\n            self.memory.sessions.keep_partial(self.session.session_id, shown)\n",
-        "        self.memory.sessions.keep_partial(self.session.session_id, shown)\n",
+        "            if request.in_flight:\n                self.memory.sessions.keep_partial(request.session_id, shown)\n",
+        "            self.memory.sessions.keep_partial(request.session_id, shown)\n",
         (SURVIVORS + "test_nothing_of_a_reply_is_written_while_nothing_may_be_written",),
     ),
     Break(
@@ -172,24 +172,24 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a fold tells what was to be forgotten",
         "P22",
-        "jobs/folding.py",
-        "        if told := not_withheld(rounds):\n",
-        "        if told := rounds:\n",
-        (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
+        "jobs/compaction.py",
+        "        if shown := without_hidden(rounds):\n",
+        "        if shown := rounds:\n",
+        (FORGET_REQUESTS + "test_after_the_forget_request_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
     Break(
         "the context shows what was to be forgotten",
         "P22",
         "conversation.py",
-        "            rounds=left_unsaid(rounds, TEMPLATES[language].withheld, TEMPLATES[language].withheld_reply),\n",
-        "            rounds=rounds,\n",
-        (PLEAS + "test_after_the_plea_no_request_of_any_session_holds_what_was_to_be_forgotten",),
+        "            rounds=replace_hidden(request.rounds, templates.hidden, templates.hidden_reply),\n",
+        "            rounds=request.rounds,\n",
+        (FORGET_REQUESTS + "test_after_the_forget_request_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
     Break(
         "a save leaves nothing to be taken back",
         "undo",
         "storage/rounds.py",
-        "                self._of.saves.keep(tx, session_id, was, made, now)\n",
+        "                self._of.saves.store(tx, session_id, was, made, now)\n",
         "                pass\n",
         (UNDO + "test_undo_right_after_a_save_takes_all_of_it_back",),
     ),
@@ -204,7 +204,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "what a person puts right goes into another slot",
         "P7",
-        "facts/corrections.py",
+        "facts/by_hand.py",
         "fact.slot, fact.single,",
         "type(fact.slot)(text, text), fact.single,",
         (FACTS + "test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later",),
@@ -213,14 +213,14 @@ OF_TALK: tuple[Break, ...] = (
         "a fact is shown as it is",
         "P17",
         "interfaces/terminal/commands/fact_list.py",
-        "    context.aside.excerpt(_head(context, fact), lambda cells: [(_text(fact), (look,))], look)\n",
+        "    context.aside.excerpt(_fact_head(context, fact), lambda cells: [(_fact_text(fact), (look,))], look)\n",
         "    context.aside.file.write(_head(context, fact) + fact.restatement)\n",
         (FACTS + "test_what_facts_say_is_shown_inert",),
     ),
     Break(
         "persons with like names share a folder",
         "P19",
-        "storage/sqlite/registry.py",
+        "storage/registry.py",
         'hashlib.sha256(person.encode("utf-8", "surrogatepass"))',
         'hashlib.sha256(person.strip("./").encode("utf-8", "surrogatepass"))',
         (PEOPLE + "test_what_one_person_said_is_in_no_other_persons_memory",),
@@ -228,7 +228,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a companion with an instruction remembers what was told to another",
         "P19",
-        "storage/sqlite/registry.py",
+        "storage/registry.py",
         '    return own / ("own" if instruction is None else f"instruction-{instruction}")\n',
         '    return own / "own"\n',
         (PEOPLE + "test_each_system_instruction_has_a_companion_of_its_own",),
@@ -237,14 +237,14 @@ OF_TALK: tuple[Break, ...] = (
         "the logs keep what a person erased",
         "P19",
         "people.py",
-        "            also_searched=[self.settings.log_dir], scrubbers=self._scrubbers(folder), workers=self.index_workers,\n",
+        "            also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,\n",
         "            workers=self.index_workers,\n",
         (PEOPLE + "test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person",),
     ),
     Break(
         "a token speaks for whom it names, whoever that is",
         "P19",
-        "interfaces/http/callers.py",
+        "interfaces/http/guards.py",
         "        if wanted is not None and names - {wanted}:\n",
         "        if wanted is not None and not names:\n",
         ("tests/interfaces/http/test_guards.py::test_somebody_elses_memory_is_not_found",),
@@ -252,11 +252,17 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a token for many people opens the owner's memory where nobody is named",
         "P19",
-        "interfaces/http/callers.py",
-        '            wanted = _one_of(names - {""})\n',
-        '            wanted = _one_of(names - {""} or {ME})\n',
-        (
-            "tests/interfaces/http/test_naming.py::test_every_call_with_a_token_for_many_people_names_its_person",
-        ),
+        "interfaces/http/guards.py",
+        '            wanted = _only_name(names - {""})\n',
+        '            wanted = _only_name(names - {""} or {ME})\n',
+        ("tests/interfaces/http/test_naming.py::test_every_call_with_a_token_for_many_people_names_its_person",),
+    ),
+    Break(
+        "a person's own program may ask for administration",
+        "P19",
+        "interfaces/operations.py",
+        "        if operation is None or operation.access is not Access.PERSON:\n",
+        "        if operation is None:\n",
+        ("tests/interfaces/test_operations.py::test_no_program_of_a_person_can_ask_for_administration",),
     ),
 )

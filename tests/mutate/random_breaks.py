@@ -99,9 +99,9 @@ def _broken(node: ast.AST) -> Iterator[str]:
 
 
 def _is_text(*sides: ast.expr) -> bool:
-    return any(
-        isinstance(one, ast.JoinedStr | ast.Constant | ast.List | ast.Tuple) for one in sides
-    ) and not any(isinstance(one, ast.Constant) and isinstance(one.value, int | float) for one in sides)
+    return any(isinstance(one, ast.JoinedStr | ast.Constant | ast.List | ast.Tuple) for one in sides) and not any(
+        isinstance(one, ast.Constant) and isinstance(one.value, int | float) for one in sides
+    )
 
 
 def _is_none(value: ast.expr) -> bool:
@@ -149,8 +149,7 @@ def running(tree: Path, file: str, tests: Sequence[str]) -> dict[int, list[str]]
 
     settings, data = tree / ".coveragerc-of-mutate", tree / ".coverage-of-mutate"
     settings.write_text(
-        f"[run]\ndynamic_context = test_function\ninclude = {tree / file}\ndata_file = {data}\n",
-        encoding="utf-8",
+        f"[run]\ndynamic_context = test_function\ninclude = {tree / file}\ndata_file = {data}\n", encoding="utf-8"
     )
     data.unlink(missing_ok=True)
     command = [sys.executable, "-B", "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]

@@ -16,8 +16,7 @@ from tests.mutate.breaks_of_storage import OF_STORAGE
 from tests.mutate.breaks_of_talk import OF_TALK
 
 BREAKS = sorted(
-    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST),
-    key=lambda one: (len(one.promise), one.promise),
+    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST), key=lambda one: (len(one.promise), one.promise)
 )
 ROOT = Path(__file__).parents[2]
 

@@ -43,11 +43,7 @@ def test_others_pay_it_all():
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small program with its tests."""
-    for name, text in {
-        "shop/prices.py": SOURCE,
-        "tests/shop/test_prices.py": TEST,
-        "tests/test_else.py": "",
-    }.items():
+    for name, text in {"shop/prices.py": SOURCE, "tests/shop/test_prices.py": TEST, "tests/test_else.py": ""}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     for folder in ("shop", "tests", "tests/shop"):
@@ -66,10 +62,7 @@ def test_random_lines_are_broken_where_tests_run_them_and_only_a_failing_test_ca
     assert all(first <= SOURCE.index(one.old) < last for one in breaks), "what no test runs is left alone"
     (times,) = [one for one in mutations(SOURCE) if one.new == "(count + each)"]
     (least,) = [one for one in mutations(SOURCE) if one.new == "(total > 100)"]
-    tests = [
-        "tests/shop/test_prices.py::test_others_pay_it_all",
-        "tests/shop/test_prices.py::test_members_pay_less",
-    ]
+    tests = ["tests/shop/test_prices.py::test_others_pay_it_all", "tests/shop/test_prices.py::test_members_pay_less"]
     outcomes = [attempt(break_of("shop/prices.py", SOURCE, *one), tree) for one in (
         (least, tests), (times, tests[:1]), (times, ["tests/shop/test_prices.py::test_that_is_not_there"]),
     )]  # fmt: skip
@@ -80,9 +73,7 @@ def test_random_lines_are_broken_where_tests_run_them_and_only_a_failing_test_ca
 
 def test_the_tests_of_a_line_are_those_that_run_it(tree: Path) -> None:
     lines = running(tree, "shop/prices.py", ["tests/shop/test_prices.py"])
-    members, others = (
-        f"tests/shop/test_prices.py::test_{name}" for name in ("members_pay_less", "others_pay_it_all")
-    )
+    members, others = (f"tests/shop/test_prices.py::test_{name}" for name in ("members_pay_less", "others_pay_it_all"))
     numbers = {text.strip(): at for at, text in enumerate(SOURCE.splitlines(), 1)}
     assert set(lines[numbers["total = count * each  # 单价"]]) == {members, others}
     assert lines[numbers["return total - 10"]] == [members]
@@ -113,13 +104,10 @@ def test_tests_that_never_end_catch_nothing(
     verdict = attempt(broken, tree, lambda _, tests: (code, said))
     assert verdict.outcome == outcome
     assert told([verdict]) == exit_code
-    assert (
-        f"1 breaks, {int(outcome == 'alive')} alive, {int(outcome == 'unknown')} unknown"
-        in capsys.readouterr().out
-    )
+    assert f"1 breaks, {int(outcome == 'alive')} alive, {int(outcome == 'unknown')} unknown" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("file", ["facts/timeline.py", "domain/text.py", "facts/cues.py"])
+@pytest.mark.parametrize("file", ["facts/comparing.py", "domain/text.py", "facts/cues.py"])
 def test_every_mutation_is_another_program_and_its_text_stands_once(file: str) -> None:
     source = (ROOT / file).read_text(encoding="utf-8")
     found = mutations(source)

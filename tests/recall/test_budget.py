@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.languages import estimate
-from llm import Layers, assemble
+from language.scripts import estimate
+from llm import Layers, assemble_prompt
 from recall import selection
-from recall.words import LONG, MARK, excerpt, size_of
-from tests.recall.test_finder import LIMITS, NOW, StoredLife
+from recall.passages import LONG, MARK, excerpt, size_of
+from tests.recall.test_retriever import LIMITS, NOW, StoredLife
 
 _PAGE = "We spoke of the weather, which was grey, and of nothing else that day. "
 
@@ -26,8 +26,8 @@ def life(tmp_path):
 def _block(recalled, text):
     layers = Layers(text, datetime(2026, 11, 20, tzinfo=UTC), "en")
     boundary = "=== 000000000000000000000000 ==="
-    whole = assemble(replace(layers, recalled=recalled), boundary)[-1].content
-    return estimate(whole) - estimate(assemble(layers, boundary)[-1].content)
+    whole = assemble_prompt(replace(layers, recalled=recalled), boundary)[-1].content
+    return estimate(whole) - estimate(assemble_prompt(layers, boundary)[-1].content)
 
 
 @pytest.mark.parametrize("tokens", [300, 1000, 2000])
@@ -70,9 +70,7 @@ def test_the_best_hit_has_room_to_be_read_and_each_after_it_less_than_the_one_be
 
 
 def test_hits_fill_the_budget_and_neighbours_do_not_take_their_room(life):
-    rounds = [
-        (f"My boat is called Swallow and lies in dock {at}.", "A fine place for it.") for at in range(20)
-    ]
+    rounds = [(f"My boat is called Swallow and lies in dock {at}.", "A fine place for it.") for at in range(20)]
     life.live("boats", rounds, NOW - timedelta(days=3))
     recalled = life.recall("Where does my boat Swallow lie?", limits=replace(LIMITS, turns=30, tokens=1500))
     assert sum(turn.hit for turn in recalled.turns) > 10
@@ -95,9 +93,7 @@ def test_a_turn_that_is_short_enough_stays_as_it_is_to_the_letter(life):
     code = "Keep this:\n    def f():\n        return  1\n"
     life.live("code", [(code, "Kept.")], NOW - timedelta(days=3))
     (best,) = [
-        turn
-        for turn in life.recall("What did I ask you to keep?", gated=False).turns
-        if turn.text_id == "code-0u"
+        turn for turn in life.recall("What did I ask you to keep?", gated=False).turns if turn.text_id == "code-0u"
     ]
     assert (best.text, best.cut, best.whole) == (f"User: {code}", False, "")
 

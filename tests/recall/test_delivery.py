@@ -8,24 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.languages import estimate
-from domain.records import Summary, Turn
+from domain.records import Message, Summary
+from language.scripts import estimate
 from recall import selection
 from recall.embedding import query_key, style_for, summary_key, turn_key
-from recall.finder import needs_memory
+from recall.relevance import needs_memory
 
 
 def _turn(words, role="user", at="2023-05-08T13:56:00+00:00"):
     prefix = {"user": "User: ", "assistant": "Assistant: "}[role]
-    return Turn(1, "t", "s", at, role, prefix + words, 1)
+    return Message(1, "t", "s", at, role, prefix + words, 1)
 
 
 def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_turns_before():
     before = [_turn("How was it?", "assistant"), _turn("I went out."), _turn("too far back")]
-    assert (
-        turn_key(_turn("Lovely."), before)
-        == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
-    )
+    assert turn_key(_turn("Lovely."), before) == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
 
 
 @pytest.mark.parametrize("style", ["record", "sentence"])
@@ -49,9 +46,7 @@ def test_for_an_embedder_of_sentences_a_turn_stands_as_it_was_said_and_a_short_o
     long = "We sailed to Hvar and stayed there for all of the second week."
     assert turn_key(_turn(long), before, "sentence") == long
     assert turn_key(_turn("Lovely."), before, "sentence") == "Lovely.\nHow was the island?"
-    assert (
-        turn_key(_turn("我去了海边，住在一个很小的旅馆里，每天都去游泳"), before, "sentence").count("\n") == 0
-    )
+    assert turn_key(_turn("我去了海边，住在一个很小的旅馆里，每天都去游泳"), before, "sentence").count("\n") == 0
     assert turn_key(_turn("很好"), before, "sentence") == "很好\nHow was the island?"
     assert (style_for("universal-sentence-1"), style_for("any other")) == ("sentence", "record")
 
@@ -66,10 +61,7 @@ def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
     assert summary_key(Summary(1, "m", "s", "2023-05-08", "They met.", 3)) == "8 May 2023: They met."
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 300)), unique_by=lambda one: one[0]),
-    st.integers(0, 2000),
-)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 300)), unique_by=lambda one: one[0]), st.integers(0, 2000))
 def test_what_is_chosen_fits_the_budget_and_hits_are_named(costs, budget):
     cost = dict(costs)
     ranked = [row for row, _ in costs[: len(costs) // 2]]
@@ -90,9 +82,7 @@ def test_weak_hits_are_cut_by_score_and_not_by_count_alone():
     assert selection.cut([], 3) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 0)]
-)
+@pytest.mark.parametrize(("text", "most"), [("hello there, how are you", 8), ("你好，今天天气怎么样", 12), ("", 0)])
 def test_the_estimate_of_tokens_is_near(text, most):
     assert most / 2 <= estimate(text) <= most
 

@@ -1,4 +1,4 @@
-"""What became of what a line of an image tells: a line is marked where it says what holds no more, and nowhere else."""
+"""What became of what a line of a persona says: a line is marked where it no longer holds, and nowhere else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from domain.facts import Change, ImageDraft, Learned, LineEvidence, Slot
-from domain.languages import Language
-from domain.recollection import FactMark
+from domain.facts import Change, Learned, LineEvidence, PersonaDraft, Slot
+from domain.recollection import Annotation
 from domain.records import Round
+from language.scripts import Language
 from memory import Memory
-from models.memories import marked_image
+from models.memories import annotated_persona
 from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
@@ -43,7 +43,7 @@ MARKED = {
 
 
 class Life:
-    """An evening of which the image tells, and what is said after it."""
+    """An evening of which the persona tells, and what is said after it."""
 
     def __init__(self, memory: Memory, language: Language) -> None:
         self.memory = memory
@@ -57,20 +57,18 @@ class Life:
         session_id = self.memory.sessions.resume_or_start()[0].session_id
         return self.memory.rounds.store(session_id, words, "I see.", when, "stop", ended=when)
 
-    def fact(
-        self, name: str, value: str, restatement: str, slot: Slot = HOME, **given: Any
-    ) -> dict[str, Any]:
+    def fact(self, name: str, value: str, restatement: str, slot: Slot = HOME, **given: Any) -> dict[str, Any]:
         return {"text_id": name, "value": value, "restatement": restatement, "slot": slot, **given}
 
     def learn(self, spoken: Round, *facts: dict[str, Any], changes: tuple[Change, ...] = ()) -> None:
         made = tuple(new_fact(one.pop("text_id"), spoken, one.pop("value"), **one) for one in facts)
         notes = tuple(map(new_note, made))
-        assert self.memory.facts.learn(Learned(window_of(spoken), notes, made, changes=changes))
+        assert self.memory.fact_log.learn(Learned(window_of(spoken), notes, made, changes=changes))
 
     def write(self, *lines: str, rests: tuple[Round, ...] = ()) -> None:
-        """Save, with an image of these lines, all of which rest on the first round."""
+        """Save, with a persona of these lines, all of which rest on the first round."""
         turns = tuple(one.user.text_id for one in (self.first, *rests))
-        draft = ImageDraft("\n".join(lines), tuple(LineEvidence(line, turns, "2026-03-01") for line in lines))
+        draft = PersonaDraft("\n".join(lines), tuple(LineEvidence(line, turns, "2026-03-01") for line in lines))
         self.memory.rounds.save(self.memory.sessions.resume_or_start()[0].session_id, "Ann.", {"user": draft})
 
     def move(self) -> Round:
@@ -83,9 +81,9 @@ class Life:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The lines of the image as a model is shown them."""
+        """The lines of the persona as a model is shown them."""
         return tuple(
-            marked_image(self.memory.personas.read("user"), self.memory.image_marks("user")).splitlines()
+            annotated_persona(self.memory.personas.read("user"), self.memory.persona_annotations("user")).splitlines()
         )
 
 
@@ -104,34 +102,32 @@ def test_a_line_says_what_became_of_what_it_tells_as_soon_as_that_is_known_and_o
     life.move()
     assert life.shown == MARKED[life.language]
     assert (life.memory.personas.read("user"), life.memory.personas.history("user")) == (text, versions)
-    assert life.memory.image_marks("self") == {}
+    assert life.memory.persona_annotations("self") == {}
 
 
 def test_what_a_person_called_wrong_is_marked_at_once_and_no_more_when_they_take_that_back(life):
     home, restated = LINES[life.language][0], KNOWN[life.language][0]
-    life.memory.facts.put_right("oslo", None)
-    assert life.memory.image_marks("user") == {home: (FactMark("untrue", "", restated),)}
+    life.memory.fact_log.correct_by_hand("oslo", None)
+    assert life.memory.persona_annotations("user") == {home: (Annotation("untrue", "", restated),)}
     again = new_fact("again", life.first, VALUES[life.language][0], slot=HOME, restatement=restated)
-    life.memory.facts.put_right("oslo", again)
-    assert life.memory.image_marks("user") == {}
+    life.memory.fact_log.correct_by_hand("oslo", again)
+    assert life.memory.persona_annotations("user") == {}
 
 
 def test_what_a_person_put_in_its_place_is_told_unless_the_line_says_it(life):
     value, restated = VALUES[life.language][2], KNOWN[life.language][2]
-    life.memory.facts.put_right(
-        "oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated)
-    )
-    (marks,) = life.memory.image_marks("user").values()
+    life.memory.fact_log.correct_by_hand("oslo", new_fact("bergen", life.first, value, slot=HOME, restatement=restated))
+    (marks,) = life.memory.persona_annotations("user").values()
     assert [(one.became, one.text) for one in marks] == [("corrected", restated)]
     life.write(LINES[life.language][0] + value)
-    assert life.memory.image_marks("user") == {}
+    assert life.memory.persona_annotations("user") == {}
 
 
 def test_a_line_that_was_written_knowing_of_it_is_not_marked(life):
     moved = life.move()
     home, gym, _ = LINES[life.language]
     life.write(f"{home}{VALUES[life.language][2]}", gym, rests=(moved,))
-    assert life.memory.image_marks("user") == {}
+    assert life.memory.persona_annotations("user") == {}
 
 
 def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(life):
@@ -140,8 +136,8 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
     third = life.say("Tromsø.", "2026-06-03T19:00:00+00:00")
     tromso = life.fact("tromsø", "Tromsø", "Tromsø!")
     life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
-    (marks,) = life.memory.image_marks("user").values()
-    assert marks == (FactMark("changed", "2026-06", "Tromsø!"),)
+    (marks,) = life.memory.persona_annotations("user").values()
+    assert marks == (Annotation("changed", "2026-06", "Tromsø!"),)
 
 
 def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
@@ -158,7 +154,7 @@ def test_words_from_all_over_a_line_are_not_what_it_tells(life):
     life.learn(spoken, coffee)
     life.write("A flat in York. Office on three days.", "Drinks three flat whites.", rests=(spoken,))
     life.learn(life.say("None now.", LATER), life.fact("none", "none", "None.", Slot("person", "coffee")))
-    assert list(life.memory.image_marks("user")) == ["Drinks three flat whites."]
+    assert list(life.memory.persona_annotations("user")) == ["Drinks three flat whites."]
 
 
 def test_what_was_over_when_it_was_told_is_no_news(life):
@@ -166,17 +162,13 @@ def test_what_was_over_when_it_was_told_is_no_news(life):
     life.learn(spoken, life.fact("acme", "Acme", "Acme until 2024.", Slot("person", "job"), end="2024"))
     life.write("Acme until 2024.", rests=(spoken,))
     (acme,) = life.memory.facts.with_ids(["acme"])
-    assert (acme.current, life.memory.image_marks("user")) == (False, {})
+    assert (acme.current, life.memory.persona_annotations("user")) == (False, {})
 
 
 def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life):
     spoken = life.say("34.", FIRST)
     ages = {
-        "en": (
-            "Ann is 34 (on 2026-03-01; born 1991/1992).",
-            "Ann is 35.",
-            "Ann, born about 1991/1992, rows.",
-        ),
+        "en": ("Ann is 34 (on 2026-03-01; born 1991/1992).", "Ann is 35.", "Ann, born about 1991/1992, rows."),
         "zh": ("安三十四岁（2026-03-01；1991/1992年生）。", "安三十五岁。", "安，约1991/1992年生，爱划船。"),
     }
     wrong, right, line = ages[life.language]
@@ -185,7 +177,7 @@ def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life)
     life.write(line, rests=(spoken,))
     birthday = life.fact("older", "35", right, age)
     life.learn(life.say("35.", LATER), birthday, changes=(Change("wrong", "corrects", LATER, "older"),))
-    assert life.memory.image_marks("user") == {line: (FactMark("corrected", LATER, right),)}
+    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right),)}
 
 
 def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
@@ -196,12 +188,12 @@ def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_r
     life.first = spoken
     line = "Works at a school." if life.language == "en" else "在学校工作。"
     life.write(line)
-    life.memory.facts.put_right("job", None)
-    assert life.memory.image_marks("user") == {line: (FactMark("untrue", "", other),)}
+    life.memory.fact_log.correct_by_hand("job", None)
+    assert life.memory.persona_annotations("user") == {line: (Annotation("untrue", "", other),)}
 
 
 def test_a_mark_stays_on_its_line():
-    marks = {"Home: Oslo.": [FactMark("until", "2026-05-02T10:00", "Ann\nlives\n# here")]}
-    assert marked_image("A.\n\n  Home: Oslo.", marks) == (
+    marks = {"Home: Oslo.": [Annotation("until", "2026-05-02T10:00", "Ann\nlives\n# here")]}
+    assert annotated_persona("A.\n\n  Home: Oslo.", marks) == (
         "A.\n\n  Home: Oslo. [until 2026-05-02: Ann lives # here]"
     )

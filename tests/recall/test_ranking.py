@@ -10,30 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.sentence_embedder import SentenceEmbedder
+from models.embeddings import SentenceEmbedder
 from recall.embedding import HashedEmbedder
-from recall.questions import read
+from recall.questions import parse_question
 from recall.ranking import (
     Evidence,
-    blended,
+    blend_weights,
     clarity,
     cohesion,
     from_neighbours,
-    parts,
+    has_learnt,
+    kinds_of,
     rank,
-    shares,
-    weigh,
-    weigher,
+    score_parts,
+    weights_for,
     z,
 )
-from recall.weights import (
-    HASHED_MODEL,
-    SENTENCE_MODEL,
-    WITH_HASHED,
-    WITH_SENTENCES,
-    WITH_VECTORS,
-    WORDS_ALONE,
-)
+from recall.weights import BY_MEANING, BY_WORDS
 
 
 def _evidence(**changed):
@@ -52,28 +45,21 @@ def _evidence(**changed):
         joined=np.array([True, True, False, True, True]),
         of_session=np.array([0, 0, 0, 1, 1, 1]),
         position=np.array([0, 1, 2, 0, 1, 2], np.float32),
-        session_counts=np.array([[0, 1]], np.float32),
-        session_rarity=np.array([1.0], np.float32),
-        session_lengths=np.array([30, 30], np.float32),
         by_user=np.array([1, 0, 1, 1, 0, 1], np.float32),
         by_assistant=np.array([0, 1, 0, 0, 1, 0], np.float32),
-        asks=nothing,
-        has_time=nothing,
-        has_number=nothing,
         near=nothing,
         meant=nothing,
+        wanted=nothing,
+        asks=nothing,
         later=np.array([1, 0], np.float32),
         word_length=10.0,
         remark=False,
-        asks_when=False,
-        asks_how_many=False,
-        you_said=False,
     )
     return replace(evidence, **changed)
 
 
 def _best(evidence):
-    return int(rank(evidence, weigh).turns.argmax())
+    return int(rank(evidence).turns.argmax())
 
 
 def _at(place, size=6):
@@ -83,7 +69,7 @@ def _at(place, size=6):
 
 
 def test_the_turn_that_holds_the_word_comes_first_and_its_neighbours_before_strangers():
-    ranked = rank(_evidence(), weigh).turns
+    ranked = rank(_evidence()).turns
     assert ranked.argmax() == 4
     assert ranked[3] > ranked[0]
     assert ranked[5] > ranked[2]
@@ -91,23 +77,19 @@ def test_the_turn_that_holds_the_word_comes_first_and_its_neighbours_before_stra
 
 @pytest.mark.parametrize("part", ["near", "meant"])
 def test_a_time_or_a_speaker_that_the_question_means_lifts_a_turn(part):
-    plain = rank(_evidence(), weigh).turns
-    lifted = rank(_evidence(**{part: _at(1)}), weigh).turns
+    plain = rank(_evidence()).turns
+    lifted = rank(_evidence(**{part: _at(1)})).turns
     assert lifted[1] > plain[1]
 
 
-def test_when_asks_for_turns_that_speak_of_a_time_and_how_many_for_numbers():
-    when = _evidence(has_time=_at(1), asks_when=True)
-    many = _evidence(has_number=_at(1), asks_how_many=True)
-    assert parts(when)["time_wanted"][1] == 1
-    assert parts(many)["number_wanted"][1] == 1
-    assert not parts(_evidence(has_time=_at(1)))["time_wanted"].any()
+def test_a_message_that_holds_the_kind_of_answer_that_is_asked_for_is_lifted():
+    assert rank(_evidence(wanted=_at(1))).turns[1] > rank(_evidence()).turns[1]
 
 
 def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
     dense = np.array([0.9, 0.1, 0.1, 0.1, 0.1, 0.1], np.float32)
     assert _best(_evidence(similarity=dense, clarity=0.0)) == 4
-    assert parts(_evidence(similarity=dense, clarity=1.0))["dense"][0] > 0
+    assert score_parts(_evidence(similarity=dense, clarity=1.0))["dense"][0] > 0
     assert clarity(np.array([0.55, 0.5, 0.5, 0.48], np.float32)) == 0.0
     assert clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
 
@@ -115,67 +97,49 @@ def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
 def test_what_stood_before_lends_a_turn_more_than_what_came_after_it():
     alike = np.array([0.1, 0.1, 0.9, 0.1, 0.1, 0.1], np.float32)
     one_session = {"joined": np.ones(5, np.bool_), "of_session": np.zeros(6, np.int64)}
-    near = parts(_evidence(similarity=alike, **one_session))["dense_answering"]
+    near = score_parts(_evidence(similarity=alike, **one_session))["dense_near"]
     assert near[3] > near[1] > near[5]
     assert near[4] > near[0]
 
 
 def test_a_fact_lifts_the_turn_it_was_drawn_from():
-    assert rank(_evidence(fact_words=_at(0)), weigh).turns[0] > rank(_evidence(), weigh).turns[0]
+    assert rank(_evidence(fact_words=_at(0))).turns[0] > rank(_evidence()).turns[0]
 
 
 def test_a_session_is_as_good_as_its_best_turn():
-    assert rank(_evidence(), weigh).sessions.argmax() == 1
+    assert rank(_evidence()).sessions.argmax() == 1
 
 
 def test_every_weight_belongs_to_a_part_that_exists():
     known = set(
-        parts(
-            _evidence(
-                similarity=_at(0),
-                summary_words=_at(0, 2),
-                summary_similarity=_at(0, 2),
-                fact_words=_at(0),
-                fact_named=_at(0),
-            )
+        score_parts(
+            _evidence(similarity=_at(0), summary_words=_at(0, 2), summary_similarity=_at(0, 2), fact_words=_at(0))
         )
     )
-    for table in (WORDS_ALONE, WITH_VECTORS, WITH_HASHED, WITH_SENTENCES):
-        for weights in table.values():
-            assert set(weights) <= known
+    tables = (BY_MEANING, BY_WORDS)
+    assert all(set(weights) <= known for table in tables for weights in table.values())
 
 
 @given(st.floats(0, 5000), st.booleans())
 def test_the_kinds_of_conversation_share_the_weights_whatever_the_length(length, remark):
-    kinds = shares(length, remark=remark)
+    kinds = kinds_of(length, remark=remark)
     assert sum(kinds.values()) == pytest.approx(1.0)
     assert all(share >= 0 for share in kinds.values())
-    assert blended(WORDS_ALONE, kinds)
+    assert blend_weights(BY_WORDS, kinds)
 
 
 def test_an_empty_pool_is_ranked_as_nothing():
     nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    turns = (
-        "lengths",
-        "position",
-        "by_user",
-        "by_assistant",
-        "asks",
-        "has_time",
-        "has_number",
-        "near",
-        "meant",
-    )
+    turns = ("lengths", "position", "by_user", "by_assistant", "near", "meant", "wanted", "asks")
     empty = _evidence(
         seqs=none,
         of_session=none,
         joined=np.zeros(0, np.bool_),
         counts=np.zeros((1, 0), np.float32),
-        session_counts=np.zeros((1, 0), np.float32),
-        session_lengths=nothing,
+        later=nothing,
         **dict.fromkeys(turns, nothing),
     )
-    assert len(rank(empty, weigh).turns) == 0
+    assert len(rank(empty).turns) == 0
 
 
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=30))
@@ -192,21 +156,18 @@ def test_what_neighbours_lend_stays_in_the_session():
 
 def test_a_companion_that_talks_more_is_not_preferred_for_it():
     wordy = _evidence(lengths=np.array([10, 60, 10, 10, 60, 10], np.float32))
-    assert parts(wordy)["length_own"] == pytest.approx(np.zeros(6))
-    longer = parts(_evidence(lengths=np.array([10, 60, 10, 10, 90, 10], np.float32)))["length_own"]
+    assert score_parts(wordy)["length_own"] == pytest.approx(np.zeros(6))
+    longer = score_parts(_evidence(lengths=np.array([10, 60, 10, 10, 90, 10], np.float32)))["length_own"]
     assert longer.argmax() == 4
 
 
-def test_an_embedder_has_the_weights_that_were_fitted_to_it():
-    assert (HashedEmbedder.model, SentenceEmbedder.model) == (HASHED_MODEL, SENTENCE_MODEL)
-    evidence = _evidence(similarity=_at(1))
-    found = parts(evidence)
-    ways = {
-        model: weigher(lambda model=model: model)(evidence, found)
-        for model in ("a server's", HASHED_MODEL, SENTENCE_MODEL)
-    }
-    assert ways["a server's"] == weigh(evidence, found)
-    assert len({tuple(sorted(weights.items())) for weights in ways.values()}) == 3
+def test_vectors_of_hashed_words_have_weights_of_their_own_and_words_alone_have_the_same():
+    assert has_learnt(SentenceEmbedder.model)
+    assert has_learnt("a server's")
+    assert not has_learnt(HashedEmbedder.model)
+    dense = _evidence(similarity=_at(1))
+    assert weights_for(dense) == BY_MEANING["talk"]
+    assert weights_for(replace(dense, learned=False)) == weights_for(_evidence()) == BY_WORDS["talk"]
 
 
 def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
@@ -224,12 +185,12 @@ def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
 def test_what_goes_on_with_work_means_the_newer_of_two_sessions_and_no_other_question_does():
     both = np.zeros((1, 6), np.float32)
     both[0, [1, 4]] = 1
-    alike = _evidence(counts=both, session_counts=np.array([[1, 1]], np.float32))
+    alike = _evidence(counts=both)
     work = replace(alike, word_length=70.0)
-    going_on = rank(replace(work, goes_on=True), weigh).turns
+    going_on = rank(replace(work, goes_on=True)).turns
     assert going_on[4] > going_on[1]
     for other in (work, replace(alike, goes_on=True)):
-        turns = rank(other, weigh).turns
+        turns = rank(other).turns
         assert turns[4] == turns[1]
 
 
@@ -243,4 +204,4 @@ def test_what_goes_on_with_work_means_the_newer_of_two_sessions_and_no_other_que
     ],
 )
 def test_a_message_that_opens_by_saying_something_goes_on_with_what_was_done_last(text, goes_on):
-    assert read(text, date(2026, 11, 20)).goes_on is goes_on
+    assert parse_question(text, date(2026, 11, 20)).goes_on is goes_on

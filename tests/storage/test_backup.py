@@ -28,10 +28,7 @@ def test_a_backup_made_while_chatting_brings_everything_back(tmp_path, server, c
         first.save()
         first.say("Second evening.")
         assert back_up(data, tmp_path / "friend.db") > 0
-        rows = {
-            table: first.rows(table)
-            for table in ("session", "conversation", "summary", "persona", "embedding")
-        }
+        rows = {table: first.rows(table) for table in ("session", "conversation", "summary", "persona", "embedding")}
         first.say("Said after the backup.")
         first.memory.personas.path("user").write_text("Edited after the backup.", encoding="utf-8")
     assert stat.S_IMODE((tmp_path / "friend.db").stat().st_mode) == 0o600

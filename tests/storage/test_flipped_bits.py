@@ -22,7 +22,7 @@ from tests.program import run
 from tests.server import ScriptedServer
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
-#: Word for word in messages, summaries, notes, facts and images.
+#: Word for word in messages, summaries, notes, facts and personas.
 SAID = "My violin is by Amati."
 
 
@@ -39,9 +39,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
             first.say("Second evening.")
             first.memory.personas.pin("user", "Call her Ann.")
             first.memory.sessions.note_in_flight(first.talk.session.session_id, "On its way.")
-            first.memory.rounds.hide(
-                [first.memory.messages.rounds(first.talk.session.session_id)[0].user.text_id]
-            )
+            first.memory.rounds.hide([first.memory.messages.rounds(first.talk.session.session_id)[0].user.text_id])
             bring(first.memory, talk("cats", "P: My cat is called Momo.", "Ann: A fine name."), me="Bob")
     return folder / "data" / "memory.db"
 
@@ -56,7 +54,7 @@ def noticed(path: Path) -> list[str]:
     """What an examination finds, or the refusal to open the file at all."""
     try:
         with closing(Database(path, QUIET)) as database:
-            return database.problems() or database.differing()
+            return database.problems() or database.altered_rows()
     except errors.Damaged as refused:
         return [str(refused)]
 
@@ -66,10 +64,9 @@ def cells(path: Path) -> Iterator[tuple[str, str, object, bytes]]:
     with closing(sqlite3.connect(path)) as connection:
         for table, columns in schema.text_columns().items():
             for column in columns:
-                query = f"SELECT {digests._key(table, 't')}, CAST({column} AS BLOB) FROM {table} t WHERE {column} <> ''"
-                yield from (
-                    (table, column, key, value) for key, value in connection.execute(query).fetchall()
-                )
+                key = digests._key_expression(table, "t")
+                query = f"SELECT {key}, CAST({column} AS BLOB) FROM {table} t WHERE {column} <> ''"
+                yield from ((table, column, key, value) for key, value in connection.execute(query).fetchall())
 
 
 def overwrite(path: Path, table: str, column: str, key: object, value: bytes) -> None:
@@ -79,7 +76,7 @@ def overwrite(path: Path, table: str, column: str, key: object, value: bytes) ->
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA ignore_check_constraints=ON")
-        query = f"UPDATE {table} AS t SET {column} = CAST(? AS TEXT) WHERE {digests._same(table, '?')}"
+        query = f"UPDATE {table} AS t SET {column} = CAST(? AS TEXT) WHERE {digests._key_condition(table, '?')}"
         keys = [key] * query.count("?", query.index("WHERE"))
         assert connection.execute(query, (value, *keys)).rowcount == 1
         connection.commit()
@@ -98,15 +95,7 @@ def test_what_was_stored_is_as_it_was_stored(path: Path) -> None:
 def test_every_bit_that_is_flipped_in_a_text_is_noticed(path: Path, tmp_path: Path) -> None:
     dice = random.Random(17)
     found = list(cells(path))
-    assert {table for table, *_ in found} >= {
-        "session",
-        "conversation",
-        "summary",
-        "note",
-        "fact",
-        "persona",
-        "pin",
-    }
+    assert {table for table, *_ in found} >= {"session", "conversation", "summary", "note", "fact", "persona", "pin"}
     chosen: dict[tuple[str, str], list[tuple[object, bytes]]] = {}
     for table, column, key, value in found:
         chosen.setdefault((table, column), []).append((key, value))
@@ -150,9 +139,9 @@ def test_what_another_program_writes_into_the_database_is_no_damage(path: Path) 
 def test_a_row_that_others_take_the_place_of_leaves_no_digest(path: Path) -> None:
     with closing(Database(path, QUIET)) as database:
         with database.write() as tx:
-            values = "SELECT image, version, line, day, importance FROM line_evidence LIMIT 1"
-            tx.do(f"INSERT OR REPLACE INTO line_evidence (image, version, line, day, importance) {values}")
-        assert database.differing() == []
+            values = "SELECT persona, version, line, day, importance FROM line_evidence LIMIT 1"
+            tx.do(f"INSERT OR REPLACE INTO line_evidence (persona, version, line, day, importance) {values}")
+        assert database.altered_rows() == []
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "not what was stored"), ("zh", "与存入时不一致")])

@@ -44,9 +44,7 @@ def other_program(folder: Path) -> Iterator[subprocess.Popen[str]]:
         sys.stdin.read()
     """
     command = [sys.executable, "-c", textwrap.dedent(script), str(folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOUSE
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOUSE) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         try:

@@ -1,4 +1,4 @@
-"""Images: a hand edit wins, a file is always one complete version, no version is lost (P6, P7, P10)."""
+"""Personas: a hand edit wins, a file is always one complete version, no version is lost (P6, P7, P10)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threading import Event, Thread
 import pytest
 
 from domain import errors
-from domain.records import ErasureScope, Image, ImageVersion
+from domain.records import ErasureScope, Persona, PersonaVersion
 from storage.personas import Personas, with_pins
 from tests.contract.stores import Store, sqlite
 
@@ -38,7 +38,7 @@ def commit(store: Store, text: str) -> None:
         tx.commit.follows.clear()
 
 
-def erase(store: Store, *versions: ImageVersion) -> None:
+def erase(store: Store, *versions: PersonaVersion) -> None:
     left = tuple(version.text.replace("has a secret", "").strip() for version in versions)
     store.erasure.commit(ErasureScope(versions=versions, left=left))
 
@@ -47,14 +47,14 @@ def texts(persona: Personas) -> list[tuple[str, str]]:
     return [(version.text, version.origin) for version in persona.history("user")]
 
 
-def test_there_is_no_image_and_no_file_at_first(persona: Personas) -> None:
+def test_there_is_no_persona_and_no_file_at_first(persona: Personas) -> None:
     assert persona.read("self") == ""
     assert persona.read("user") == ""
     assert not persona.path("self").exists()
     assert persona.history("self") == []
 
 
-def test_an_image_is_read_back_and_both_are_apart(persona: Personas) -> None:
+def test_a_persona_is_read_back_and_both_are_apart(persona: Personas) -> None:
     persona.write("self", "I am 老友。", "model", "s1")
     persona.write("user", "Ann likes tea.", "setup")
     assert persona.read("self") == "I am 老友。"
@@ -138,11 +138,11 @@ def test_an_edit_in_bad_utf8_wins_and_its_bytes_are_kept_aside(persona: Personas
     persona.path("user").write_bytes(b"caf\xe9 with Ann\n")
     assert persona.read("user") == "caf\ufffd with Ann"
     assert persona.read("user") == "caf\ufffd with Ann"
-    assert [aside.read_bytes() for aside in persona.asides()] == [b"caf\xe9 with Ann\n"]
+    assert [aside.read_bytes() for aside in persona.replaced_files()] == [b"caf\xe9 with Ann\n"]
     assert len(persona.history("user")) == 2
 
 
-def test_an_emptied_file_is_an_empty_image_that_can_be_taken_back(persona: Personas) -> None:
+def test_an_emptied_file_is_an_empty_persona_that_can_be_taken_back(persona: Personas) -> None:
     version = persona.write("user", "Ann likes tea.", "model")
     assert version
     persona.path("user").write_text("")
@@ -169,7 +169,7 @@ def test_a_folder_in_its_place_is_kept_aside_with_its_content(persona: Personas)
         (persona.path("user") / "note.txt").write_text(f"precious {number}")
         assert persona.read("user") == "Ann likes tea."
         assert persona.path("user").is_file()
-    assert [(aside / "note.txt").read_text() for aside in persona.asides()] == ["precious 1", "precious 2"]
+    assert [(aside / "note.txt").read_text() for aside in persona.replaced_files()] == ["precious 1", "precious 2"]
 
 
 def test_a_pipe_in_its_place_does_not_hang(persona: Personas) -> None:
@@ -183,7 +183,7 @@ def test_a_huge_file_is_kept_aside(persona: Personas) -> None:
     persona.write("user", "Ann", "model")
     persona.path("user").write_bytes(b"x" * 1_000_001)
     assert persona.read("user") == "Ann"
-    assert persona.asides()[0].stat().st_size == 1_000_001
+    assert persona.replaced_files()[0].stat().st_size == 1_000_001
 
 
 def test_a_link_to_nowhere_is_laid_out_again(persona: Personas, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_crash_after_the_file_was_laid_out_is_no_edit(persona: Personas, store
     assert len(persona.history("user")) == 2
 
 
-def test_a_version_rolled_back_leaves_the_image_as_it_was(persona: Personas, store: Store) -> None:
+def test_a_version_rolled_back_leaves_the_persona_as_it_was(persona: Personas, store: Store) -> None:
     persona.write("user", "old", "model")
     with pytest.raises(RuntimeError), store.database.write():
         commit(store, "new")
@@ -240,7 +240,7 @@ def test_when_every_line_is_erased_the_file_is_empty_and_no_edit(persona: Person
     assert texts(persona) == [("", "model")]
 
 
-def test_controls_and_surrogates_never_reach_an_image(persona: Personas) -> None:
+def test_controls_and_surrogates_never_reach_a_persona(persona: Personas) -> None:
     persona.write("user", "a\x1b[31m\x00b\udcff", "model")
     assert persona.read("user") == "a[31mb\ufffd"
 
@@ -255,7 +255,7 @@ def test_files_are_private_whatever_the_umask(persona: Personas) -> None:
         os.umask(before)
 
 
-def test_a_folder_out_of_reach_leaves_the_image_readable(persona: Personas, tmp_path: Path) -> None:
+def test_a_folder_out_of_reach_leaves_the_persona_readable(persona: Personas, tmp_path: Path) -> None:
     persona.write("user", "Ann", "model")
     (tmp_path / "persona").rename(tmp_path / "elsewhere")
     (tmp_path / "persona").write_text("a file")
@@ -278,22 +278,22 @@ def test_a_version_committed_while_the_file_is_read_makes_no_hand_edit(
     persona: Personas, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     persona.write("user", "Ann likes tea.", "model")
-    saved, read = Event(), persona._said
+    saved, read = Event(), persona._read_file
     saves: list[Thread] = []
 
     def save() -> None:
         persona.write("user", "Ann likes coffee.", "model")
         saved.set()
 
-    def read_and_save(image: Image) -> str | None:
-        said = read(image)
+    def read_and_save(persona: Persona) -> str | None:
+        said = read(persona)
         if not saves:
             saves.append(Thread(target=save))
             saves[0].start()
             saved.wait(1)  # without one transaction the save ends here, at once; with it, it waits for this
         return said
 
-    monkeypatch.setattr(persona, "_said", read_and_save)
+    monkeypatch.setattr(persona, "_read_file", read_and_save)
     persona.settle("user")
     saves[0].join()
     assert persona.read("user") == "Ann likes coffee."
@@ -311,11 +311,7 @@ def test_many_threads_that_save_and_read_make_no_hand_edit(persona: Personas, st
             persona.read("user")
 
     with ThreadPoolExecutor(8) as pool:
-        list(
-            pool.map(
-                lambda job: job[0](job[1]), [(save, at) for at in range(4)] + [(read, at) for at in range(4)]
-            )
-        )
+        list(pool.map(lambda job: job[0](job[1]), [(save, at) for at in range(4)] + [(read, at) for at in range(4)]))
     assert [version.origin for version in persona.history("user")] == ["model"] * 48
     assert persona.path("user").read_text() == persona.history("user")[-1].text + "\n"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from domain import errors
-from storage.portable import restore_portable, write_portable
+from storage.backup import restore_portable, write_portable
 from storage.sqlite import schema
 from tests.house import friend, house
 from tests.past import bring, talk
@@ -51,9 +51,9 @@ def test_what_was_written_is_read_back_row_by_row(tmp_path, written, clock, log)
     write_portable(other, tmp_path / "again.json", clock)
     again = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
     for table in written["tables"]:
-        assert [row for row in again["tables"][table] if row.get("key") != "unindexed"] == written["tables"][
+        assert [row for row in again["tables"][table] if row.get("key") != "unindexed"] == written["tables"][table], (
             table
-        ], table
+        )
     assert stat.S_IMODE((tmp_path / "all.json").stat().st_mode) == 0o600
 
 
@@ -105,9 +105,7 @@ def test_a_document_of_a_newer_program_is_refused(tmp_path, written, clock):
 
 def test_what_is_erased_at_the_moment_is_not_written(tmp_path, written, clock):
     with sqlite3.connect(tmp_path / "data" / "memory.db") as connection:
-        connection.execute(
-            "INSERT INTO meta (key, value) VALUES ('erasing', 'a secret that is on its way out')"
-        )
+        connection.execute("INSERT INTO meta (key, value) VALUES ('erasing', 'a secret that is on its way out')")
     target: Path = tmp_path / "second.json"
     write_portable(tmp_path / "data", target, clock)
     assert "secret" not in target.read_text(encoding="utf-8")

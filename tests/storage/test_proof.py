@@ -18,28 +18,22 @@ SECRET = "my mother's maiden name is 欧阳"
         lambda text: text.encode("utf-16-be"),
         lambda text: json.dumps({"said": f"x {text} y"}).encode(),
         lambda text: json.dumps({"said": f'"{text}'}, ensure_ascii=False).encode(),
-        *(
-            lambda text, lead=lead: base64.b64encode(b"x" * lead + text.encode() + b"tail")
-            for lead in range(3)
-        ),
+        *(lambda text, lead=lead: base64.b64encode(b"x" * lead + text.encode() + b"tail") for lead in range(3)),
     ],
     ids=["utf-8", "utf-16le", "utf-16be", "json", "json-unicode", "base64+0", "base64+1", "base64+2"],
 )
 def test_every_form_is_found(tmp_path, write):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(b"\0" * 100 + write(SECRET) + b"\0" * 100)
-    assert proof.traces([tmp_path], proof.forms(SECRET))
+    assert proof.find_traces([tmp_path], proof.forms(SECRET))
 
 
 def test_what_lies_across_two_parts_of_a_file_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(proof, "_PART", 7)
     (tmp_path / "file").write_bytes(b"0123456789" + SECRET.encode() + b"0123456789")
-    assert {trace.form for trace in proof.traces([tmp_path], proof.forms(SECRET))} == {
-        "utf-8",
-        "json-unicode",
-    }
+    assert {trace.form for trace in proof.find_traces([tmp_path], proof.forms(SECRET))} == {"utf-8", "json-unicode"}
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path):
     (tmp_path / "file").write_bytes(b"something else" * 1000)
-    assert proof.traces([tmp_path], proof.forms(SECRET)) == []
+    assert proof.find_traces([tmp_path], proof.forms(SECRET)) == []

@@ -13,7 +13,7 @@ import pytest
 
 from domain.records import Round
 from storage.backup import back_up, restore
-from storage.messages import NewTurn
+from storage.messages import NewMessage
 from storage.sqlite.database import Database
 from tests.contract.stores import Store, sqlite
 from tests.torture import stops
@@ -44,10 +44,10 @@ def after_name(made: list[str]) -> str:
     return made[made.index("rename") + 1]
 
 
-def turns(number: int) -> tuple[NewTurn, NewTurn]:
+def turns(number: int) -> tuple[NewMessage, NewMessage]:
     return (
-        NewTurn(f"u{number}", STAMP, "user", f"said {number}"),
-        NewTurn(f"a{number}", STAMP, "assistant", f"answered {number}"),
+        NewMessage(f"u{number}", STAMP, "user", f"said {number}"),
+        NewMessage(f"a{number}", STAMP, "assistant", f"answered {number}"),
     )
 
 
@@ -62,9 +62,7 @@ def test_p1_the_folder_is_synced_after_a_backup_gets_its_name(tmp_path: Path) ->
     assert after_name(made) == "fsync ."
 
 
-def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after(
-    tmp_path: Path,
-) -> None:
+def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
     Database(tmp_path / "memory.db", QUIET).close()
     back_up(tmp_path, tmp_path / "friend.db")
     new = tmp_path / "new"
@@ -73,7 +71,7 @@ def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder
     assert after_name(made) == "fsync ."
 
 
-def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
+def test_p6_a_persona_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
 
     def write() -> None:
@@ -90,9 +88,7 @@ def test_p6_an_image_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_
     ]
 
 
-def killed_everywhere(
-    base: Path, play: Callable[[Store], object], judge: Callable[[Store], None], step: int
-) -> int:
+def killed_everywhere(base: Path, play: Callable[[Store], object], judge: Callable[[Store], None], step: int) -> int:
     """Do something to a copy of a database, killed before every so-manieth of its writes; returns how often."""
     for number, point in enumerate(range(1, 1_000, step)):
         folder = base.with_name("try")
@@ -127,9 +123,7 @@ def base(tmp_path: Path) -> Path:
 
 
 @EVERY
-def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(
-    base: Path, step: int
-) -> None:
+def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(base: Path, step: int) -> None:
     def judge(opened: Store) -> None:
         stored = len(opened.messages.rounds("s1")) == 2
         assert (opened.sessions.in_flight("s1") is None) == stored

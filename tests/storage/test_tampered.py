@@ -15,7 +15,7 @@ from domain import errors
 from domain.errors import Exit
 from interfaces.messages import LANGUAGES, Words
 from storage.backup import restore
-from storage.sqlite import schema
+from storage.sqlite import digests, schema
 from storage.sqlite.database import Database
 from tests.house import friend, house
 from tests.server import ScriptedServer
@@ -25,10 +25,7 @@ QUIET = logging.Logger("quiet", logging.CRITICAL)
 
 #: What somebody did, and the table, or the column, that the refusal names.
 TAMPERED = {
-    "a table without a column": (
-        "ALTER TABLE conversation DROP COLUMN folded",
-        "conversation",
-    ),
+    "a table without a column": ("ALTER TABLE conversation DROP COLUMN compacted", "conversation"),
     "a session without a column": (
         "DROP VIEW node; DROP TRIGGER digest_session_changed; ALTER TABLE session DROP COLUMN stored_at",
         "session",
@@ -47,16 +44,13 @@ TAMPERED = {
         "INSERT INTO copy SELECT * FROM embedding; DROP TABLE embedding; ALTER TABLE copy RENAME TO embedding",
         "embedding",
     ),
-    "a table that takes any image": (
-        "CREATE TABLE copy (number INTEGER PRIMARY KEY, image TEXT NOT NULL,"
+    "a table that takes any persona": (
+        "CREATE TABLE copy (number INTEGER PRIMARY KEY, persona TEXT NOT NULL,"
         " timestamp TEXT NOT NULL, text TEXT NOT NULL, added INTEGER NOT NULL DEFAULT 0);"
         "DROP TABLE pin; ALTER TABLE copy RENAME TO pin",
         "pin",
     ),
-    "a trigger": (
-        "CREATE TRIGGER gone AFTER INSERT ON conversation BEGIN DELETE FROM summary; END",
-        "gone",
-    ),
+    "a trigger": ("CREATE TRIGGER gone AFTER INSERT ON conversation BEGIN DELETE FROM summary; END", "gone"),
     "a column that nobody fills": (
         "CREATE TABLE copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, other INTEGER NOT NULL) WITHOUT ROWID;"
         "DROP TABLE meta; ALTER TABLE copy RENAME TO meta",
@@ -65,34 +59,19 @@ TAMPERED = {
     "a date that is none": ("UPDATE conversation SET timestamp = 'yesterday'", "conversation.timestamp"),
     "a date called now": ("UPDATE conversation SET timestamp = 'now'", "conversation.timestamp"),
     "an empty date": ("UPDATE summary SET timestamp = ''", "summary.timestamp"),
-    "a date without offset": (
-        "UPDATE conversation SET timestamp = '2026-03-01T09:00:00'",
-        "conversation.timestamp",
-    ),
+    "a date without offset": ("UPDATE conversation SET timestamp = '2026-03-01T09:00:00'", "conversation.timestamp"),
     "a date without a time": ("UPDATE session SET start_timestamp = '2026-03-01'", "session.start_timestamp"),
-    "a date of the year 0": (
-        "UPDATE session SET end_timestamp = '0000-01-01T00:00:00+00:00'",
-        "session.end_timestamp",
-    ),
-    "a date that no calendar has": (
-        "UPDATE persona SET timestamp = '2026-02-31T09:00:00+00:00'",
-        "persona.timestamp",
-    ),
-    "an hour that no clock has": (
-        "UPDATE pin SET timestamp = '2026-02-01T29:00:00+00:00'",
-        "pin.timestamp",
-    ),
-    "an offset that is none": (
-        "UPDATE pin SET timestamp = '2026-02-01T09:00:00+00:00 or so'",
-        "pin.timestamp",
-    ),
+    "a date of the year 0": ("UPDATE session SET end_timestamp = '0000-01-01T00:00:00+00:00'", "session.end_timestamp"),
+    "a date that no calendar has": ("UPDATE persona SET timestamp = '2026-02-31T09:00:00+00:00'", "persona.timestamp"),
+    "an hour that no clock has": ("UPDATE pin SET timestamp = '2026-02-01T29:00:00+00:00'", "pin.timestamp"),
+    "an offset that is none": ("UPDATE pin SET timestamp = '2026-02-01T09:00:00+00:00 or so'", "pin.timestamp"),
     "a strange date of storing": ("UPDATE conversation SET stored_at = 'soon'", "conversation.stored_at"),
 }
 #: What SQLite itself does not let anybody write.
 REFUSED = {
     "a blob for a text": "UPDATE conversation SET text = x'00ff00'",
     "a blob for a summary": "UPDATE summary SET summary = x'ff'",
-    "a blob for an image": "UPDATE persona SET text = CAST(text AS BLOB)",
+    "a blob for a persona": "UPDATE persona SET text = CAST(text AS BLOB)",
     "a text for a number": "UPDATE conversation SET round = 'first'",
     "a blob for a name": "UPDATE meta SET value = x'00'",
     "a text for a vector": "UPDATE embedding SET vector = 'none'",
@@ -101,7 +80,7 @@ REFUSED = {
     "a text for a length": "UPDATE turn_length SET length = 'many'",
     "no such role": "UPDATE conversation SET role = 'god'",
     "no such status": "UPDATE session SET status = 'asleep'",
-    "no flag": "UPDATE conversation SET withheld = 2",
+    "no flag": "UPDATE conversation SET hidden = 2",
 }
 
 
@@ -131,6 +110,7 @@ def tamper(path: Path, script: str) -> bytes:
     """Change a database as another tool would; what the file holds then."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA legacy_alter_table=ON")
+        digests.register_functions(connection)
         connection.executescript(script)
     return path.read_bytes()
 
@@ -170,14 +150,12 @@ def test_p15_a_tampered_backup_is_refused_and_the_memory_stays(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ["a table without a column", "a trigger", "a date without offset"])
-def test_a_refusal_says_in_one_line_what_is_wrong_where_and_what_to_do(
-    path: Path, name: str, language
-) -> None:
+def test_a_refusal_says_in_one_line_what_is_wrong_where_and_what_to_do(path: Path, name: str, language) -> None:
     script, what = TAMPERED[name]
     tamper(path, script)
     with pytest.raises(errors.Damaged) as refused:
         Database(path, QUIET)
-    said = Words(language).error(refused.value)
+    said = Words(language).describe_error(refused.value)
     assert what in said
     assert str(path) in said
     assert ("backup" if language == "en" else "备份") in said
@@ -252,9 +230,7 @@ def nodes(path: Path) -> list[tuple[object, ...]]:
 
 
 def test_a_date_is_found_also_where_the_trigger_that_would_tell_was_taken_away(path: Path) -> None:
-    before = tamper(
-        path, "DROP TRIGGER digest_conversation_changed; UPDATE conversation SET timestamp = 'soon'"
-    )
+    before = tamper(path, "DROP TRIGGER digest_conversation_changed; UPDATE conversation SET timestamp = 'soon'")
     with pytest.raises(errors.Damaged):
         Database(path, QUIET)
     assert path.read_bytes() == before
@@ -277,9 +253,7 @@ def test_a_text_that_is_no_utf8_is_read_with_a_mark_in_its_place(path: Path) -> 
     opened.close()
 
 
-def test_rows_are_looked_at_only_where_another_program_wrote(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_looked_at_only_where_another_program_wrote(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
     monkeypatch.setattr(schema, "bad_dates", lambda _: looked.append(1) or [])
     Database(path, QUIET).close()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.torture import disks, doors, kills, power, signals
+from tests.torture import disks, http_clients, kills, power, signals
 from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
@@ -69,9 +69,7 @@ PROMISES = (
         killed("round", "turn", "fold"),
         ("tests/test_any_order.py", "tests/storage/test_syncing.py -k p2"),
     ),
-    Promise(
-        "P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)
-    ),
+    Promise("P3", "a reply that was cut off is never presented as complete", (), ("tests/test_promises.py -k p3",)),
     Promise(
         "P4",
         "a failed model call changes nothing",
@@ -79,7 +77,7 @@ PROMISES = (
         (
             "tests/test_promises.py -k p4",
             "tests/storage/test_syncing.py -k p4",
-            "tests/models/test_faults.py",
+            "tests/models/test_provider_errors.py",
             "tests/interfaces/terminal/test_faults.py -k 'not embeddings and not always_fails'",
         ),
     ),
@@ -94,24 +92,14 @@ PROMISES = (
         "P7",
         "a hand edit of a persona file wins",
         (),
-        (
-            "tests/storage/test_personas.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",
-        ),
+        ("tests/storage/test_personas.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",),
     ),
-    Promise(
-        "P8",
-        "the index can be lost or damaged at any time",
-        (),
-        ("tests -k 'indexing or damage'",),
-    ),
+    Promise("P8", "the index can be lost or damaged at any time", (), ("tests -k 'indexing or damage'",)),
     Promise(
         "P9",
         "trouble with embeddings never stops a conversation",
         (),
-        (
-            "tests/test_promises.py -k p9",
-            "tests/interfaces/terminal/test_faults.py -k 'embeddings or always_fails'",
-        ),
+        ("tests/test_promises.py -k p9", "tests/interfaces/terminal/test_faults.py -k 'embeddings or always_fails'"),
     ),
     Promise(
         "P10",
@@ -123,12 +111,7 @@ PROMISES = (
             "tests/test_week.py",
         ),
     ),
-    Promise(
-        "P11",
-        "erase means bytes",
-        killed("erase"),
-        ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py"),
-    ),
+    Promise("P11", "erase means bytes", killed("erase"), ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py")),
     Promise(
         "P12",
         "two programs never share a directory",
@@ -169,32 +152,32 @@ PROMISES = (
         "P20",
         "what was drawn from talk goes with the turns it rests on",
         (),
-        ("tests/test_known_erased.py", "tests/storage/test_image_lines.py", "tests/test_survivors.py -k p20"),
+        ("tests/test_known_erased.py", "tests/storage/test_persona_lines.py", "tests/test_survivors.py -k p20"),
     ),
     Promise(
         "P21",
         "a durable job killed anywhere is finished once, and only once",
         killed("import", every=_BETWEEN_WRITES),
-        ("tests/test_knowing_kills.py", "tests/jobs/test_fading_kills.py", "tests/test_survivors.py -k p21"),
+        ("tests/test_knowing_kills.py", "tests/jobs/test_archiving_kills.py", "tests/test_survivors.py -k p21"),
     ),
     Promise(
         "P22",
         "what a person asked to have forgotten is in no later prompt",
         (),
         (
-            "tests/test_pleas_heard.py",
-            "tests/jobs/test_reading_up.py -k 'plea or forgotten or withheld'",
+            "tests/test_forget_requests_detected.py",
+            "tests/jobs/test_import_backlog.py -k 'forget_request or forgotten or hidden'",
             "tests/facts/test_guarded.py",
         ),
     ),
     Promise(
-        "doors",
+        "clients",
         "what a served API answered is stored, and it answers as its description says",
         (
-            partial(doors.killed, 1, 2 * _BETWEEN),
-            partial(doors.killed, 1 + _BETWEEN, 2 * _BETWEEN),
-            partial(doors.cut, stride=5),
-            doors.full,
+            partial(http_clients.killed, 1, 2 * _BETWEEN),
+            partial(http_clients.killed, 1 + _BETWEEN, 2 * _BETWEEN),
+            partial(http_clients.cut, stride=5),
+            http_clients.full,
         ),
         (
             "tests/interfaces/http/test_conforming.py",
@@ -228,19 +211,14 @@ def main(chosen: Sequence[str]) -> int:
             skipped += any(one.skipped for one in tried)
             _print(promise, tried, seconds)
     left_out = f", {skipped} not tried in every way" if skipped else ""
-    print(
-        f"{passed} passed, {broken} failed{left_out}  ({time.monotonic() - begun:.0f} s)",
-        flush=True,
-    )
+    print(f"{passed} passed, {broken} failed{left_out}  ({time.monotonic() - begun:.0f} s)", flush=True)
     return int(broken > 0)
 
 
 def _print(promise: Promise, tried: Sequence[Tried], seconds: float) -> None:
     violations = [violation for one in tried for violation in one.violations]
     points = sum(one.points for one in tried)
-    print(
-        f"{promise.name:8} {promise.says:62} tried {points:5}   violated {len(violations):3}   {seconds:5.0f} s"
-    )
+    print(f"{promise.name:8} {promise.says:62} tried {points:5}   violated {len(violations):3}   {seconds:5.0f} s")
     for violation in violations[:5]:
         print(f"         {violation[:300]}")
     for why in dict.fromkeys(f"{one.scene}: {one.skipped}" for one in tried if one.skipped):
@@ -276,16 +254,7 @@ def _tested(arguments: str) -> Tried:
 
     with tempfile.TemporaryDirectory(prefix="report-") as scratch:
         report = Path(scratch, "report.xml")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-m",
-            "",
-            f"--junitxml={report}",
-            *shlex.split(arguments),
-        ]
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "", f"--junitxml={report}", *shlex.split(arguments)]
         environment = os.environ | {
             "ANY_ORDER_EXAMPLES": _ORDERS,
             "KILLS": _KILLS,

@@ -26,8 +26,7 @@ def prepared(folder: Path) -> None:
     scene_process(
         [
             "-c",
-            f"from tests.torture import scene; from pathlib import Path;"
-            f" scene.prepare(Path({str(folder)!r}), 'turn')",
+            f"from tests.torture import scene; from pathlib import Path; scene.prepare(Path({str(folder)!r}), 'turn')",
         ]
     )
 
@@ -45,9 +44,7 @@ def small_disk(where: Path) -> Iterator[Path | None]:
 def mounted(disk: Path) -> Iterator[Path | None]:
     """A disk in memory of two megabytes, at an empty folder; None where this machine lets nobody mount one."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_KB}k", "tmpfs", str(disk)]
-    allowed = (
-        shutil.which("mount") and not subprocess.run(command, check=False, capture_output=True).returncode
-    )
+    allowed = shutil.which("mount") and not subprocess.run(command, check=False, capture_output=True).returncode
     if not allowed:
         yield None
         return
@@ -128,9 +125,7 @@ def full_below_the_index(rooms_kb: Sequence[int] = (0, 4, 8, 16, 24, 40, 64, 96)
                     return tried
                 shutil.copytree(moved, disk, dirs_exist_ok=True)
                 tried.points += 1
-                tried.violations += [
-                    f"with {room} kB left: {what}" for what in _index_full_once(folder, disk, room)
-                ]
+                tried.violations += [f"with {room} kB left: {what}" for what in _index_full_once(folder, disk, room)]
     return tried
 
 
@@ -144,14 +139,12 @@ def _index_full_once(folder: Path, disk: Path, room: int) -> Iterator[str]:
                 stage.say(line)
             except errors.OldFriendError as error:
                 yield f"said {error}"
-            stage.memory.settle_index(20)
+            stage.memory.index.settle(20)
     yield from unsound(stage)
     stored = [row[2] for row in remembered(stage)["turns"] if row[1] == "user"]
-    yield from (
-        f"{line!r} is there {n} times" for line in said if (n := sum(line in row for row in stored)) != 1
-    )
+    yield from (f"{line!r} is there {n} times" for line in said if (n := sum(line in row for row in stored)) != 1)
     until = time.monotonic() + _RECOVERY
-    while not stage.memory.settle_index(20) and time.monotonic() < until:
+    while not stage.memory.index.settle(20) and time.monotonic() < until:
         time.sleep(0.1)
     yield from astray(stage)
     stage.close()
@@ -202,9 +195,7 @@ def failing(most: int = 60) -> Tried:
             hit = "(INJECTED)" in (folder / "trace").read_text(encoding="utf-8", errors="replace")
             if hit:
                 tried.points += 1
-                tried.violations += [
-                    f"fsync {point}: {what}" for what in _failing_once(folder, b"kept" in done.stdout)
-                ]
+                tried.violations += [f"fsync {point}: {what}" for what in _failing_once(folder, b"kept" in done.stdout)]
             shutil.rmtree(folder)
             if not hit:
                 break

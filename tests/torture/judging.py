@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
-from domain.workers import Stop
-from jobs.erasing import renew
+from domain.workers import CancelToken
+from jobs.erasing import rebuild
 from storage import proof
 from tests.torture.scene import MARKER, TYPED, Stage
 
@@ -28,22 +28,24 @@ def remembered(stage: Stage) -> Contents:
     """Everything, without ids and times, in a form that can be compared."""
     queries = {
         "sessions": "SELECT number, status, end_timestamp IS NULL, current_conv_count FROM session ORDER BY number",
-        "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.folded FROM conversation c"
+        "turns": "SELECT s.number, c.role, c.text, c.round, c.finish, c.compacted FROM conversation c"
         " JOIN session s USING (session_id) ORDER BY s.number, c.round, c.role DESC",
         "summaries": "SELECT s.number, m.summary, m.upto_round FROM summary m JOIN session s USING (session_id)"
         " ORDER BY s.number",
-        "images": "SELECT image, text, origin FROM persona ORDER BY image, version",
+        "personas": "SELECT persona, text, origin FROM persona ORDER BY persona, version",
         "in flight": "SELECT text FROM in_flight",
         "stages": "SELECT count(*) FROM step WHERE kind = 'save'",
-        "to be made anew": "SELECT j.kind, s.number FROM job j JOIN session s ON s.session_id = j.key ORDER BY 1, 2",
-        "withheld": "SELECT text FROM conversation WHERE withheld ORDER BY text",
+        # Other jobs are hints: whoever runs them looks first whether there is anything to do.
+        "to be rebuilt": "SELECT j.kind, s.number FROM job j JOIN session s ON s.session_id = j.key"
+        " WHERE j.kind IN ('summary', 'self', 'user') ORDER BY 1, 2",
+        "hidden": "SELECT text FROM conversation WHERE hidden ORDER BY text",
         "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
         " FROM chapter c ORDER BY c.height, c.text",
         "words": "SELECT tokens FROM turn_words ORDER BY tokens",
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
     found = dict(zip(queries, stage.read_all(queries.values()), strict=True))
-    found["files"] = [(stage.memory.personas.read(image),) for image in ("self", "user")]
+    found["files"] = [(stage.memory.personas.read(persona),) for persona in ("self", "user")]
     return found
 
 
@@ -64,10 +66,10 @@ def judge(name: str, folder: Path, before: Contents, wanted: Contents) -> Iterat
 
 def astray(stage: Stage) -> Iterator[str]:
     """The index holds every text and no other, once it had time."""
-    if not stage.memory.settle_index(60):
-        yield f"the index does not recover: {stage.memory.index_status()}"
+    if not stage.memory.index.settle(60):
+        yield f"the index does not recover: {stage.memory.index.status()}"
         return
-    texts = "SELECT text_id FROM conversation WHERE NOT withheld UNION SELECT text_id FROM summary"
+    texts = "SELECT text_id FROM conversation WHERE NOT hidden UNION SELECT text_id FROM summary"
     wanted = sorted(row[0] for row in stage.read(texts))
     if stage.indexed() != wanted:
         yield "the index does not hold what is remembered"
@@ -79,14 +81,14 @@ def unsound(stage: Stage) -> Iterator[str]:
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
-        " WHERE c.session_id = s.session_id AND role = 'user' AND folded = 0)",
+        " WHERE c.session_id = s.session_id AND role = 'user' AND compacted = 0)",
         "a turn that words cannot find": "SELECT 1 FROM conversation"
-        " WHERE seq NOT IN (SELECT rowid FROM turn_words) AND NOT withheld",
+        " WHERE seq NOT IN (SELECT rowid FROM turn_words) AND NOT hidden",
         "words of no turn": "SELECT 1 FROM turn_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
         "a turn without vector and not waiting for one": "SELECT 1 FROM conversation"
         " WHERE text_id NOT IN (SELECT text_id FROM pending)"
-        " AND text_id NOT IN (SELECT text_id FROM embedding) AND NOT withheld",
-        "a vector of what is withheld": "SELECT 1 FROM conversation WHERE withheld"
+        " AND text_id NOT IN (SELECT text_id FROM embedding) AND NOT hidden",
+        "a vector of what is hidden": "SELECT 1 FROM conversation WHERE hidden"
         " AND text_id IN (SELECT text_id FROM pending UNION SELECT text_id FROM embedding)",
         "more or less than one active session": "SELECT 1 FROM (SELECT count(*) AS n FROM session"
         " WHERE status = 'active') WHERE n <> 1",
@@ -110,7 +112,7 @@ def _judge_round(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     else:
         if stage.memory.sessions.in_flight(stage.talk.session.session_id) is not None:
             yield "a stored round is offered again"
-        stage.talk.fold_now()
+        stage.talk.compact_now()
     yield from _different(stage, wanted)
 
 
@@ -123,7 +125,7 @@ def _judge_round_alone(stage: Stage, before: Contents, wanted: Contents) -> Iter
 def _judge_fold(stage: Stage, before: Contents, wanted: Contents) -> Iterator[str]:
     """Folded or not yet; then it is folded as if nothing had been."""
     yield from _half(stage, before, wanted)
-    stage.talk.fold_now()
+    stage.talk.compact_now()
     yield from _different(stage, wanted)
 
 
@@ -154,13 +156,13 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     stage.memory.erasure.finish()
     folders = [stage.settings.data_dir, stage.settings.log_dir]
     yield from (
-        f"{trace.path.name} holds it as {trace.form}" for trace in proof.traces(folders, proof.forms(MARKER))
+        f"{trace.path.name} holds it as {trace.form}" for trace in proof.find_traces(folders, proof.forms(MARKER))
     )
     if remembered(stage)["turns"] != wanted["turns"]:
         yield "other turns are not what they were"
-    list(renew(stage.memory, stage.llm, Stop()))
+    list(rebuild(stage.memory, stage.llm, CancelToken()))
     yield from _different(stage, wanted)
-    if stage.memory.erasure.unfinished():
+    if stage.memory.erasure.is_unfinished():
         yield "the erasure is not finished"
 
 
@@ -197,9 +199,7 @@ def _half(
 def _different(stage: Stage, wanted: Contents) -> Iterator[str]:
     found = remembered(stage)
     yield from (
-        f"{name} differ: {found[name]!r} for {wanted[name]!r}"
-        for name in wanted
-        if found[name] != wanted[name]
+        f"{name} differ: {found[name]!r} for {wanted[name]!r}" for name in wanted if found[name] != wanted[name]
     )
 
 

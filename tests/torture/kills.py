@@ -155,7 +155,7 @@ def _load(names: Iterable[str]) -> None:
 
 
 def _of_the_house(name: str) -> Scene:
-    """A scene of the house without doors."""
+    """A scene of the house without http_clients."""
     return Scene(
         name,
         prepare=partial(scene.prepare, scene=name),

@@ -69,7 +69,8 @@ _CUT = b"cut"
 @dataclass(frozen=True)
 class Played:
     """What is played once: the folder before it, the command that plays it, and what it writes on its standard output
-    once a text is kept for certain."""
+    once a text is kept for certain.
+    """
 
     name: str
     prepare: Callable[[Path], object]
@@ -81,8 +82,7 @@ def _prepared(folder: Path) -> None:
     scene_process(
         [
             "-c",
-            f"from tests.torture import scene; from pathlib import Path;"
-            f" scene.prepare(Path({str(folder)!r}), 'turn')",
+            f"from tests.torture import scene; from pathlib import Path; scene.prepare(Path({str(folder)!r}), 'turn')",
         ]
     )
 
@@ -113,9 +113,7 @@ def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:
                 tried.violations += [f"at call {number}, seed {seed}: {what}" for what in found]
                 shutil.rmtree(cut)
         if len(kept) != len(played.keeps):
-            tried.violations.append(
-                f"the program said of {kept} alone that it was kept, so nothing was shown"
-            )
+            tried.violations.append(f"the program said of {kept} alone that it was kept, so nothing was shown")
     return tried
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import config
-from conversation import Conversation
-from domain.workers import Stop
+from conversation import Conversation, TurnSteps
+from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from jobs.chapters import WritingChapters
+from jobs.chapters import ChapterWriter
 from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
@@ -38,22 +38,17 @@ BROUGHT = [
 
 
 class Stage:
-    """The house on a folder, without a terminal; the built-in stand-in answers.
+    """The house on a folder, without a terminal; the built-in demo model answers.
 
     ``index``: the vector index is kept, in its thread. ``debug``: everything is written into the debug log.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        index: bool = False,
-        debug: bool = False,
-        kept: Callable[[], None] = lambda: None,
+        self, folder: Path, *, index: bool = False, debug: bool = False, kept: Callable[[], None] = lambda: None
     ) -> None:
         self._kept = kept
         environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "EMBEDDING_MODEL": "built-in"}
-        self.settings = config.load(folder, environment)
+        self.settings = config.load_settings(folder, environment)
         self.debug = DebugLog(self.settings.log_dir, on=debug)
         self.llm = Llm(self.settings, self.debug.log, clock=now)
         self.memory = Memory(
@@ -63,31 +58,33 @@ class Stage:
             new_id=new_id,
             log=self.debug.log,
             also_searched=[self.settings.log_dir],
-            scrubbers=[lambda needles: self.debug.scrub(needles.held_by)],
+            scrubbers=[lambda needles: self.debug.remove_files(needles.are_in)],
         )
         if index:
-            self.memory.start_index()
+            self.memory.index.start()
         session, resumed = self.memory.sessions.resume_or_start()
         self.talk = Conversation(
-            self.settings, self.memory, self.llm, self.debug.log,
-            session=session, resumed=resumed, clock=now, new_id=new_id,
-        )  # fmt: skip
+            TurnSteps(self.settings, self.memory, self.llm, self.debug.log, now),
+            session,
+            new_id=new_id,
+            resumed=resumed,
+        )
         # Without an index recall would start it.
         self.talk.recalling = index
 
     def say(self, text: str) -> None:
         """One round, and the fold that is due."""
-        list(self.talk.turn(text, Stop()))
+        list(self.talk.turn(text, CancelToken()))
         self._kept()
-        self.talk.fold_now()
+        self.talk.compact_now()
 
     def save(self) -> None:
         """``/save``."""
-        list(self.talk.save(Stop()))
+        list(self.talk.save(CancelToken()))
 
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
-        list(Erasing(self.memory, self.llm).run(self.memory.erasure.words(MARKER), Stop()))
+        list(Erasing(self.memory, self.llm).run(self.memory.erasure.scope_of_words(MARKER), CancelToken()))
 
     def bring(self) -> None:
         """An import of some conversations, a few turns a commit."""
@@ -103,10 +100,8 @@ class Stage:
     def write_chapters(self) -> None:
         """All chapters that are due, by a model that always writes the same."""
         writer = Writer()
-        llm = models_at(
-            "http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2
-        )
-        list(WritingChapters(self.memory, llm).run(Stop()))
+        llm = models_at("http://model.invalid/v1", transport=lambda: writer.transport, stream=False, group_size=2)
+        list(ChapterWriter(self.memory, llm).run(CancelToken()))
         llm.close()
 
     def indexed(self) -> list[str]:
@@ -152,24 +147,22 @@ def prepare(folder: Path, scene: str) -> None:
     for line in ("I painted the hull.", "It is green now.", "The mast is next.")[scene == "round" :]:
         stage.say(line)
     if scene == "fold":
-        list(stage.talk.turn(TYPED, Stop()))
+        list(stage.talk.turn(TYPED, CancelToken()))
     if scene == "erase":
         stage.say(f"Never repeat {MARKER} to anyone.")
     if scene == "chapters":
-        stage.keep_alone(
-            "The sails are patched.", "I bought a compass.", "The anchor is rusty.", "We sail in June."
-        )
+        stage.keep_alone("The sails are patched.", "I bought a compass.", "The anchor is rusty.", "We sail in June.")
     if scene == "reset":
         stage.say(TYPED)
         stage.memory.rounds.keep_step(stage.talk.session.session_id, "summary", "{}")
         stage.memory.sessions.note_in_flight(stage.talk.session.session_id, "And who")
-    assert stage.memory.settle_index(30)
+    assert stage.memory.index.settle(30)
     stage.close()
 
 
 SCENES: dict[str, Callable[[Stage], object]] = {
     "round": lambda stage: stage.say(TYPED),
-    "fold": lambda stage: stage.talk.fold_now(),
+    "fold": lambda stage: stage.talk.compact_now(),
     "turn": lambda stage: stage.say(TYPED),
     "save": Stage.save,
     "reset": lambda stage: stage.talk.reset(),
@@ -184,7 +177,7 @@ def play(scene: str, folder: Path, *, index: bool = True) -> None:
     stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     if index:
-        assert stage.memory.settle_index(30)
+        assert stage.memory.index.settle(30)
     stage.close()
 
 

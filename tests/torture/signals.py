@@ -18,7 +18,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: The codes a signal may end with: all was done when it came, or told to stop.
 _ALLOWED = {signal.SIGINT: {0, 130}, signal.SIGTERM: {0, 130, 143}, signal.SIGHUP: {0, 129, 130}}
 #: The first line of the program's own, written after it began to listen; before that Python answers a signal.
-_LISTENING = b"stand-in"
+_LISTENING = b"demo model"
 
 
 def at_any_moment(moments: int = 16) -> Tried:
@@ -54,9 +54,7 @@ def at_any_moment(moments: int = 16) -> Tried:
 
 def _program(folder: Path) -> subprocess.Popen[bytes]:
     environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("OPENAI", "EMBEDDING", "CHAT"))
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "EMBEDDING", "CHAT"))
     }
     environment |= {
         "DATA_DIR": str(folder / "data"),

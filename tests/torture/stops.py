@@ -166,9 +166,7 @@ def _watch(child: int, point: int, below: str) -> Ended:
     names, libc = _names(), _libc()
     count, at, made = 0, "", list[str]()
     _, status = os.waitpid(child, _ANY_THREAD | os.WUNTRACED)
-    if not os.WIFSTOPPED(status) or libc.ptrace(
-        _SETOPTIONS, child, 0, _FORKS | _CLONES | _SECCOMP_STOPS | _EXITKILL
-    ):
+    if not os.WIFSTOPPED(status) or libc.ptrace(_SETOPTIONS, child, 0, _FORKS | _CLONES | _SECCOMP_STOPS | _EXITKILL):
         _end(child)
         return Ended("", 0, "ptrace is refused")
     libc.ptrace(_CONT, child, 0, 0)

@@ -69,9 +69,7 @@ def _call(name: str, arguments: str, result: int) -> Call:
     numbers = tuple(int(one) for one in _TEXT.sub("", rest).split(", ") if one.isdecimal())
     if given is None:
         return Call(name, tuple(_name(text) for text in texts), numbers=numbers)
-    file = (
-        "stdout" if given[1] == "1" else _name(_bytes(given[2]) if "\\x" in given[2] else given[2].encode())
-    )
+    file = "stdout" if given[1] == "1" else _name(_bytes(given[2]) if "\\x" in given[2] else given[2].encode())
     return Call(name, (file,), b"".join(texts)[:result], numbers)
 
 

@@ -1,1 +1,1 @@
-"""The page to look at: what a browser is given before anybody says who they are. It holds nothing of anybody."""
+"""The page for browsers: its files, which contain no personal data, and its requests."""

@@ -28,7 +28,7 @@ export async function showTalk(wanted) {
   working?.abort();
   const now = await ask("now");
   Object.assign(names, { user: now.user, assistant: now.companion });
-  at("standin").hidden = !now.standin;
+  at("demo").hidden = !now.demo;
   const id = wanted === null ? now.session || null : wanted;
   const read = id ? await ask(`sessions/${encodeURIComponent(id)}`) : null;
   session = id;
@@ -48,7 +48,7 @@ function draw(read) {
   const turns = read?.turns ?? [];
   at("talk").replaceChildren(...earlier(read), ...turns.map((turn, number) => turnItem(turn, number === turns.length - 1)));
   hello(!turns.length);
-  const elsewhere = Boolean(open?.active && open.door);
+  const elsewhere = Boolean(open?.active && open.client);
   const note = elsewhere ? say("chat.elsewhere", open) : open && !open.active ? say("chat.archived") : "";
   at("say-note").textContent = note;
   at("say-note").hidden = !note;
@@ -84,7 +84,7 @@ function hello(empty, ...inside) {
 }
 
 function actions() {
-  const can = Boolean(open?.active && !open.door && at("talk").querySelector(".turn"));
+  const can = Boolean(open?.active && !open.client && at("talk").querySelector(".turn"));
   at("chat-actions").hidden = !open;
   at("save").hidden = !can;
   at("save").disabled = Boolean(working);
@@ -111,7 +111,7 @@ function states(turn) {
   const told = [];
   if (turn.finish === "interrupted") told.push(say("chat.stopped"));
   if (turn.finish === "length") told.push(say("chat.cut"));
-  if (turn.withheld) told.push(say("chat.withheld"));
+  if (turn.hidden) told.push(say("chat.hidden"));
   return told;
 }
 

@@ -34,7 +34,7 @@ async function erase(agreed) {
   openSheet(say("forget.title"), [make("p", "waiting", say("forget.busy"))]);
   try {
     const proof = await ask("forget", agreed);
-    const told = [proof.done, proof.proof, proof.anew].filter(Boolean).map((text) => make("p", "", text));
+    const told = [proof.done, proof.proof, proof.rebuilt].filter(Boolean).map((text) => make("p", "", text));
     openSheet(say("forget.proof"), [make("div", "proof", ...told)], [button("close", closeSheet, "primary")]);
     tell([proof.done, proof.proof].join(" "));
     document.dispatchEvent(new CustomEvent("erased"));

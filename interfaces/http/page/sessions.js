@@ -74,7 +74,7 @@ function item(session) {
 }
 
 function states(session) {
-  const told = session.door ? [say("sessions.door", { door: session.door })] : [];
+  const told = session.client ? [say("sessions.client", { client: session.client })] : [];
   if (session.active) told.push(say("sessions.open"));
   return told.map((one) => ` · ${one}`);
 }

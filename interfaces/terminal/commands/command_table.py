@@ -1,105 +1,94 @@
 """The one table of commands: it feeds dispatch, completion, ``/help``, docs/commands.md and the READMEs.
 
-What each does is told by the message ``command.`` with its name.
+The message ``command.NAME`` says what each does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from interfaces.terminal import history_import
 from interfaces.terminal.command_context import Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
-    bringing,
-    earlier_sessions,
-    ending,
+    conversation_commands,
     fact_list,
     forget,
-    helping,
-    inspecting,
-    life,
+    help,
     memory_view,
-    models,
     persona,
-    switches,
-    talk,
+    program_commands,
+    session_list,
     why,
 )
 from interfaces.terminal.parsing import ALIASES
 
 
-def _first(*words: str) -> ChoicesOf:
-    """These words may follow the command, and nothing behind them."""
+def _first_words(*words: str) -> ChoicesOf:
+    """Choices for a command that takes one of these words."""
     return lambda context, typed: () if typed else words
 
 
-def _setup(context: CommandContext, argument: str) -> Next:
+def _run_setup(context: CommandContext, argument: str) -> Next:
     """``/setup``, loaded when it is asked for."""
-    from interfaces.terminal.setup.wizard import setup
+    from interfaces.terminal.setup_wizard import run_setup
 
-    return setup(context, argument)
+    return run_setup(context, argument)
 
 
 TABLE: tuple[Command, ...] = (
-    Command("save", "", ending.save),
-    Command("reset", "", ending.reset, destructive=True),
-    Command("exit", "", talk.leave),
-    Command("help", "[COMMAND|all]", helping.show_help, choices=helping.command_names),
-    Command("retry", "", talk.retry),
-    Command("edit", "", talk.edit, alone=False),
-    Command("undo", "[n]", talk.undo),
-    Command("redo", "", talk.redo),
-    Command("history", "[n]", talk.history),
+    Command("save", "", conversation_commands.run_save),
+    Command("reset", "", conversation_commands.reset_session, destructive=True),
+    Command("exit", "", conversation_commands.leave_chat),
+    Command("help", "[COMMAND|all]", help.show_help, choices=help.command_names),
+    Command("retry", "", conversation_commands.retry_reply),
+    Command("edit", "", conversation_commands.edit_message, alone=False),
+    Command("undo", "[n]", conversation_commands.undo_rounds),
+    Command("redo", "", conversation_commands.redo_rounds),
+    Command("history", "[n]", conversation_commands.show_history),
     Command(
         "memory",
         "[search|fading|keep ID] [WORDS]|recall on|off|reindex",
-        memory_view.memory,
+        memory_view.run_memory,
         choices=memory_view.memory_choices,
     ),
-    Command("life", "[N|DATE]", life.life, choices=life.life_choices),
-    Command(
-        "facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.facts, choices=fact_list.fact_choices
-    ),
-    Command("ask", "QUESTION", memory_view.ask),
-    Command("why", "[full]", why.why, choices=_first("full")),
+    Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
+    Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.run_facts, choices=fact_list.fact_choices),
+    Command("ask", "QUESTION", memory_view.ask_memory),
+    Command("why", "[full]", why.show_why, choices=_first_words("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",
-        forget.forget,
+        forget.run_forget,
         destructive=True,
         choices=forget.forget_choices,
     ),
-    Command("remember", "", forget.remember),
+    Command("remember", "", forget.unhide_messages),
     Command(
         "persona",
         "[self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]",
-        persona.persona,
+        persona.run_persona,
         choices=persona.persona_choices,
     ),
     Command(
         "sessions",
         "[n]|show N|last|ID|resume N|last|ID",
-        earlier_sessions.sessions,
-        choices=earlier_sessions.sessions_choices,
+        session_list.run_sessions,
+        choices=session_list.sessions_choices,
     ),
-    Command(
-        "export",
-        "[N|ID|all] [md|json] [FILE]",
-        earlier_sessions.export,
-        choices=earlier_sessions.export_choices,
-    ),
+    Command("export", "[N|ID|all] [md|json] [FILE]", session_list.export_sessions, choices=session_list.export_choices),
     Command(
         "import",
         "FILE… [--me NAME] [--dry-run]|undo N|rest|on",
-        bringing.bring,
-        choices=bringing.import_choices,
+        history_import.import_command,
+        choices=history_import.import_choices,
     ),
-    Command("copy", "", inspecting.copy),
-    Command("context", "[summary [edit]]", inspecting.context, choices=inspecting.context_choices),
-    Command("status", "[all]", inspecting.status, choices=_first("all")),
-    Command("model", "[NAME|N]", models.model, alone=False),
-    Command("debug", "on|off", switches.debug, choices=_first("on", "off")),
-    Command("setup", "", _setup, alone=False),
-    Command("incognito", "on|off", switches.incognito, choices=_first("on", "off")),
+    Command("copy", "", program_commands.copy_reply),
+    Command("context", "[summary [edit]]", program_commands.show_context, choices=program_commands.context_choices),
+    Command("status", "[all]", program_commands.show_status, choices=_first_words("all")),
+    Command("model", "[NAME|N]", program_commands.choose_model, alone=False),
+    Command("debug", "on|off", program_commands.switch_debug, choices=_first_words("on", "off")),
+    Command("setup", "", _run_setup, alone=False),
+    Command("incognito", "on|off", conversation_commands.switch_incognito, choices=_first_words("on", "off")),
 )
 BY_NAME: Mapping[str, Command] = {command.name: command for command in TABLE}
 

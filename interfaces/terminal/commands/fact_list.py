@@ -1,6 +1,6 @@
 """``/facts``: what is known now, by matter; what is past, and what took its place; the facts that hold certain words.
 
-Promises: in a terminal a list fits one screen and says how much more there is; where nobody reads along it is whole.
+Promises: in a terminal a list fits one screen and says how much more there is; without a terminal it is whole.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from domain.facts import About, Fact
-from domain.text import one_line, pattern_of
+from domain.facts import About, Fact, FactEvent
+from domain.patterns import pattern_of
+from domain.records import PERSONAS, Message
+from domain.text import one_line
+from facts.by_hand import corrected_fact
 from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.memory_view import speaker
-from interfaces.terminal.commands.one_fact import KEEP, LONGEST, WRONG, change_fact, show_fact
-from interfaces.terminal.excerpts import excerpt
-from interfaces.terminal.session_view import day_here
-from interfaces.terminal.style import Meaning, cells_of
+from interfaces.terminal.commands.memory_view import speaker_name
+from interfaces.terminal.session_view import day_here, format_local
+from interfaces.terminal.styled_text import Meaning, cells_of, make_excerpt
 
 _PAST, _ALL = "past", "all"
 _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
-#: Rows of a screen that a list leaves to what stands around it.
+#: Rows of a screen that a list leaves free.
 _ROWS_LEFT = 6
 #: What is ever so long a list without a limit has.
 _NO_LIMIT = 1_000_000
@@ -29,8 +30,8 @@ _NO_LIMIT = 1_000_000
 _WIDEST_WORD = 10
 
 
-def facts(context: CommandContext, argument: str) -> Next:
-    """``/facts [all|past|WORDS|ID [wrong|keep|TEXT]]``"""
+def run_facts(context: CommandContext, argument: str) -> Next:
+    """``/facts [all|past|WORDS|ID [wrong|keep|TEXT]]``."""
     words = argument.split()
     named = _NUMBER.fullmatch(words[0]) if words else None
     if [word.lower() for word in words] in ([], [_ALL]):
@@ -62,7 +63,7 @@ def _show_one(context: CommandContext, number: int, wish: str) -> None:
             change_fact(context, fact, wish)
         else:
             show_fact(context, fact)
-    elif wish or not _show_holding(context, str(number), told=False):
+    elif wish or not _show_holding(context, str(number), report_nothing=False):
         context.tell("facts.unknown", "warning", number=number)
 
 
@@ -77,43 +78,43 @@ class _Matter:
     facts: list[Fact] = field(default_factory=list)
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """The most important matter stands first; of equal ones the one that was last spoken of."""
+    def sort_rank(self) -> tuple[int, int]:
+        """The most important matter first; of equal ones the latest."""
         return -max(fact.importance for fact in self.facts), -max(fact.number for fact in self.facts)
 
 
 def _show_current(context: CommandContext, *, whole: bool) -> None:
-    """Everything that holds now, of the person first, then of the companion, then of others."""
+    """The current facts: the person first, then the companion, then other people."""
     known = context.memory.facts.all(current=True)
     if not known:
         key = "facts.none_now" if context.memory.facts.all(current=False) else "facts.none"
         context.tell(key)
         return
-    groups = [(about, matters) for about in _HEADS if (matters := _matters(known, about))]
-    needs = [1 + sum(1 + _rows(context, matter.facts) for matter in matters) for _, matters in groups]
+    groups = [(about, matters) for about in _HEADS if (matters := _group_matters(known, about))]
+    needs = [1 + sum(1 + _count_rows(context, matter.facts) for matter in matters) for _, matters in groups]
     left = 0
-    for (about, matters), room in zip(groups, _shares(needs, _room(context, whole)), strict=True):
+    for (about, matters), room in zip(groups, _share_rows(needs, _rows_available(context, whole)), strict=True):
         left += _show_group(context, about, matters, room - 1)
-    context.aside.gap()
+    context.aside.empty_line()
     context.tell("facts.more" if left else "facts.how", "quiet", count=left)
 
 
-#: Whose facts stand first, and what stands above them.
+#: The groups in their order, and their headings.
 _HEADS: dict[About, Callable[[CommandContext], str]] = {
-    "person": lambda context: speaker(context, "user"),
-    "companion": lambda context: speaker(context, "assistant"),
+    "person": lambda context: speaker_name(context, "user"),
+    "companion": lambda context: speaker_name(context, "assistant"),
     "other": lambda context: context.words.say("facts.others"),
 }
 
 
-def _matters(known: Iterable[Fact], about: About) -> list[_Matter]:
-    """What is known about somebody, by topic; about others, by whom."""
+def _group_matters(known: Iterable[Fact], about: About) -> list[_Matter]:
+    """Facts about the person or the companion, by topic; about other people, by person."""
     matters: dict[str, _Matter] = {}
     for fact in known:
         if fact.about == about:
             name = fact.subject if about == "other" else fact.topic or fact.attribute
             matters.setdefault(name.casefold(), _Matter(name)).facts.append(fact)
-    return sorted(matters.values(), key=lambda matter: matter.rank)
+    return sorted(matters.values(), key=lambda matter: matter.sort_rank)
 
 
 def _show_group(context: CommandContext, about: About, matters: Sequence[_Matter], room: int) -> int:
@@ -126,39 +127,39 @@ def _show_group(context: CommandContext, about: About, matters: Sequence[_Matter
         if room < 2:
             break
         context.aside.one_row(f" {matter.name}", "quiet")
-        fitting = _fitting(context, matter.facts, room - 1)
+        fitting = _take_fitting(context, matter.facts, room - 1)
         for fact in fitting:
             show_row(context, fact)
         shown += len(fitting)
-        room -= 1 + _rows(context, fitting)
+        room -= 1 + _count_rows(context, fitting)
     return total - shown
 
 
-def _fitting(context: CommandContext, facts: Sequence[Fact], room: int) -> Sequence[Fact]:
+def _take_fitting(context: CommandContext, facts: Sequence[Fact], room: int) -> Sequence[Fact]:
     """The first facts that fit into so many rows, and one at least."""
-    taken = accumulate(_rows(context, [fact]) for fact in facts)
+    taken = accumulate(_count_rows(context, [fact]) for fact in facts)
     return facts[: max(1, sum(1 for rows in taken if rows <= room))]
 
 
-def _rows(context: CommandContext, facts: Sequence[Fact]) -> int:
+def _count_rows(context: CommandContext, facts: Sequence[Fact]) -> int:
     """How many rows facts take at the most: where a text goes on, a row ends between words and is not quite full."""
     width = context.aside.width
-    left = [cells_of(_head(context, fact) + fact.restatement) - (width - 1) for fact in facts]
+    left = [cells_of(_fact_head(context, fact) + fact.restatement) - (width - 1) for fact in facts]
     following = max(10, width * 3 // 4 - _WIDEST_WORD)
     return sum(1 if cells <= 0 else 2 + (cells + _WIDEST_WORD) // following for cells in left)
 
 
-def _room(context: CommandContext, whole: bool) -> int:
+def _rows_available(context: CommandContext, whole: bool) -> int:
     """How many rows a list may take."""
     if whole or not context.interactive:
         return _NO_LIMIT
     return max(_ROWS_LEFT, shutil.get_terminal_size().lines - _ROWS_LEFT)
 
 
-def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """The rows of each group: what it needs where that is little, else an equal part of what is left.
+def _share_rows(needs: Sequence[int], room: int) -> list[int]:
+    """The rows of each group: what it needs where that is little, else an equal part of the rest.
 
-    >>> _shares([3, 40, 9], 20)
+    >>> _share_rows([3, 40, 9], 20)
     [3, 9, 8]
     """
     shares: dict[int, int] = {}
@@ -173,20 +174,18 @@ def _shares(needs: Sequence[int], room: int) -> list[int]:
 
 def _show_past(context: CommandContext, *, whole: bool) -> None:
     """What does not hold any more, the latest first, with what took its place."""
-    past = sorted(
-        context.memory.facts.all(current=False), key=lambda fact: fact.until or fact.seen, reverse=True
-    )
+    past = sorted(context.memory.facts.all(current=False), key=lambda fact: fact.until or fact.seen, reverse=True)
     if not past:
         context.tell("facts.none_past")
         return
     instead = {one.text_id: one for one in context.memory.facts.with_ids([one.replaced_by for one in past])}
-    shown = _fitting(context, past, _room(context, whole) // 2)
+    shown = _take_fitting(context, past, _rows_available(context, whole) // 2)
     for fact in shown:
         show_row(context, fact)
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
-            context.aside.line(_text(following), "quiet", lead=f"        → {following.number}: ")
-    context.aside.gap()
+            context.aside.line(_fact_text(following), "quiet", lead=f"        → {following.number}: ")
+    context.aside.empty_line()
     left = len(past) - len(shown)
     context.tell("facts.more_past" if left else "facts.how", "quiet", count=left)
 
@@ -194,12 +193,12 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
 # -- words
 
 
-def _show_holding(context: CommandContext, query: str, *, told: bool = True) -> bool:
+def _show_holding(context: CommandContext, query: str, *, report_nothing: bool = True) -> bool:
     """The facts that hold these words in any of their forms, what holds now first. Returns whether there are any."""
-    found = sorted(context.memory.facts_with(query), key=lambda held: not held[0].current)
-    if not found and told:
+    found = sorted(context.memory.facts_with(query), key=lambda one: not one[0].current)
+    if not found and report_nothing:
         context.tell("facts.none_with", query=query)
-    fitting = _fitting(context, [fact for fact, _ in found], _room(context, whole=False))
+    fitting = _take_fitting(context, [fact for fact, _ in found], _rows_available(context, whole=False))
     shown = found[: len(fitting)]
     for fact, words in shown:
         _show_excerpt(context, fact, [*words, *query.split()])
@@ -210,9 +209,9 @@ def _show_holding(context: CommandContext, query: str, *, told: bool = True) -> 
 
 def _show_excerpt(context: CommandContext, fact: Fact, marked: Sequence[str]) -> None:
     context.aside.excerpt(
-        _head(context, fact),
-        lambda cells: excerpt(_text(fact), marked, _NO_LIMIT, plain=context.aside.plain),
-        _look(fact),
+        _fact_head(context, fact),
+        lambda cells: make_excerpt(_fact_text(fact), marked, _NO_LIMIT, plain=context.aside.plain),
+        _choose_look(fact),
     )
 
 
@@ -221,23 +220,23 @@ def _show_excerpt(context: CommandContext, fact: Fact, marked: Sequence[str]) ->
 
 def show_row(context: CommandContext, fact: Fact) -> None:
     """One fact: its number, since when, how sure it is, and what it says; what is long goes on in the next row."""
-    look = _look(fact)
-    context.aside.excerpt(_head(context, fact), lambda cells: [(_text(fact), (look,))], look)
+    look = _choose_look(fact)
+    context.aside.excerpt(_fact_head(context, fact), lambda cells: [(_fact_text(fact), (look,))], look)
 
 
-def _text(fact: Fact) -> str:
+def _fact_text(fact: Fact) -> str:
     return one_line(fact.restatement, LONGEST)
 
 
-def _head(context: CommandContext, fact: Fact) -> str:
-    """What stands in front of what a fact says."""
-    held = day_here(fact.began) if fact.began else ""
+def _fact_head(context: CommandContext, fact: Fact) -> str:
+    """The columns in front of the text of a fact."""
+    since_until = day_here(fact.holds_since) if fact.holds_since else ""
     if fact.until and not fact.corrected:
-        held = f"{held} – {day_here(fact.until)}".lstrip()
-    return f"{fact.number:>5} · {held} · {''.join(f'[{mark}] ' for mark in _marks(context, fact))}"
+        since_until = f"{since_until} – {day_here(fact.until)}".lstrip()
+    return f"{fact.number:>5} · {since_until} · {''.join(f'[{mark}] ' for mark in _fact_marks(context, fact))}"
 
 
-def _marks(context: CommandContext, fact: Fact) -> list[str]:
+def _fact_marks(context: CommandContext, fact: Fact) -> list[str]:
     """What is to be known of a fact before it is believed."""
     say = context.words.say
     marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
@@ -248,7 +247,145 @@ def _marks(context: CommandContext, fact: Fact) -> list[str]:
     return marks + ([say("facts.mark.kept")] if fact.kept else [])
 
 
-def _look(fact: Fact) -> Meaning:
+def _choose_look(fact: Fact) -> Meaning:
     if not fact.current:
         return "quiet"
     return "warning" if fact.doubtful_since else "words"
+
+
+#: What may be said behind the number of a fact; anything else is how it is put right.
+WRONG, KEEP = "wrong", "keep"
+_ROWS_OF_TURN = 3
+#: Longer than any fact is.
+LONGEST = 2_000
+
+
+def show_fact(context: CommandContext, fact: Fact) -> None:
+    """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
+    context.aside.line(one_line(fact.restatement, LONGEST), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(" · ".join(_fact_details(context, fact)), LONGEST), "quiet")
+    for note in context.memory.notes.of_session(fact.session_id):
+        if note.text_id == fact.note:
+            key = "facts.note" if note.topic else "facts.note_bare"
+            context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
+    context.tell("facts.evidence", "title")
+    for turn in context.memory.messages.with_ids(fact.turns):
+        _show_turn(context, fact, turn)
+    context.tell("facts.history", "title")
+    for event in context.memory.facts.events_of(fact.text_id):
+        context.aside.line(one_line(_describe_event(context, event), LONGEST), lead="  ")
+    _show_relations(context, fact)
+    context.aside.empty_line()
+    context.tell("facts.how_one", "quiet", number=fact.number)
+
+
+def change_fact(context: CommandContext, fact: Fact, wish: str) -> None:
+    """``wrong``, ``keep``, or the words that put it right."""
+    decide: dict[str, Callable[[CommandContext, Fact], None]] = {WRONG: _take_out, KEEP: _keep_fact}
+    if wish.lower() in decide:
+        decide[wish.lower()](context, fact)
+    else:
+        _put_right(context, fact, wish)
+
+
+# -- showing
+
+
+def _fact_details(context: CommandContext, fact: Fact) -> list[str]:
+    """About whom, what matter, from when until when, and how sure it is."""
+    say = context.words.say
+    about = {"person": speaker_name(context, "user"), "companion": speaker_name(context, "assistant")}
+    matter = [about.get(fact.about, fact.subject), fact.topic or fact.attribute]
+    parts = [*dict.fromkeys(part for part in matter if part), say(f"facts.stance.{fact.stance}")]
+    parts += [say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
+    parts += [say("facts.until", day=day_here(fact.until))] if fact.until else []
+    parts += [say("facts.mark.wrong")] if fact.corrected else []
+    parts += [say("facts.mark.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []
+    parts += [say("facts.by_hand")] if fact.decided == "hand" else []
+    return parts + ([say("facts.mark.kept")] if fact.kept else [])
+
+
+def _show_turn(context: CommandContext, fact: Fact, turn: Message) -> None:
+    """When and by whom it was said, and the words, with the value in their midst."""
+    who = turn.speaker or speaker_name(context, turn.role)
+    context.aside.line(f"  {format_local(turn.timestamp)} · {who}", "quiet")
+    words = [fact.value, *fact.entities, *fact.persons]
+    context.aside.excerpt(
+        "    ", lambda cells: make_excerpt(turn.words, words, cells, plain=context.aside.plain), rows=_ROWS_OF_TURN
+    )
+
+
+def _describe_event(context: CommandContext, event: FactEvent) -> str:
+    """One thing that happened to a fact, and which fact did it."""
+    row = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.kind}')}"
+    by = context.memory.facts.with_ids([event.by]) if event.by else []
+    return row + "".join(f" · {one.number}: {one.restatement}" for one in by)
+
+
+def _show_relations(context: CommandContext, fact: Fact) -> None:
+    relations = [one for one in context.memory.relations.all(current=False) if one.fact.number == fact.number]
+    if relations:
+        context.tell("facts.relations", "title")
+    for one in relations:
+        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", LONGEST), lead="  ")
+
+
+# -- deciding
+
+
+def _take_out(context: CommandContext, fact: Fact) -> None:
+    """``/facts ID wrong``: it never was."""
+    if fact.corrected:
+        context.tell("facts.is_wrong", text=fact.restatement)
+    elif not context.confirm("facts.wrong_ask", text=fact.restatement):
+        context.tell("kept")
+    else:
+        context.conversation.undoing.correct_fact(fact.text_id, None)
+        context.tell("facts.wrong_done", text=fact.restatement)
+        context.tell("facts.wrong_back", "quiet", number=fact.number, text=fact.restatement)
+        _tell_personas(context, fact)
+
+
+def _keep_fact(context: CommandContext, fact: Fact) -> None:
+    """``/facts ID keep``: it still holds and is kept, or not any more; what is past is not."""
+    if not fact.current and not fact.kept:
+        _tell_past(context, fact)
+        return
+    context.conversation.undoing.keep_fact(fact.text_id, not fact.kept)
+    key = "facts.let_go" if fact.kept else "facts.kept"
+    context.tell(key, number=fact.number, text=fact.restatement)
+    context.tell("facts.undo", "quiet")
+
+
+def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
+    """``/facts ID TEXT``: this is so instead, whatever a model says of it later."""
+    if fact.until and not fact.corrected:
+        _tell_past(context, fact)
+        return
+    if text == fact.restatement and not fact.corrected:
+        context.tell("kept")
+        return
+    new = corrected_fact(fact, text, context.memory.fact_log.new_id())
+    context.conversation.undoing.correct_fact(fact.text_id, new)
+    (made,) = context.memory.facts.with_ids([new.text_id])
+    context.aside.line(one_line(fact.restatement, LONGEST), "removed", lead="- ")
+    context.aside.line(text, "added", lead="+ ")
+    context.tell("facts.put_right", number=made.number)
+    context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
+    _tell_personas(context, fact)
+
+
+def _tell_past(context: CommandContext, fact: Fact) -> None:
+    if fact.corrected:
+        context.tell("facts.is_wrong", "warning", text=fact.restatement)
+    else:
+        context.tell("facts.is_past", "warning", number=fact.number, day=day_here(fact.until))
+
+
+def _tell_personas(context: CommandContext, fact: Fact) -> None:
+    """Lines of a persona that may still say what a fact said: personas are the person's own to change."""
+    for persona in PERSONAS:
+        rests = {one.line for one in context.memory.personas.line_evidence(persona) if {*one.turns} & {*fact.turns}}
+        for line in context.memory.personas.read(persona).splitlines():
+            if fact.value and fact.value in line and line in rests:
+                context.tell("facts.in_persona", "quiet", persona=persona, line=line)

@@ -1,162 +1,161 @@
-"""Commands of the two images: showing, editing, comparing, restoring, pinning."""
+"""Commands of the two personas: showing, editing, comparing, restoring, pinning."""
 
 from __future__ import annotations
 
 import difflib
 
-from domain.records import IMAGES, Image
-from interfaces.terminal import own_files
-from interfaces.terminal.command_context import Choice, CommandContext, Next
+from domain.records import PERSONAS, Persona
+from interfaces.terminal import file_export
+from interfaces.terminal.command_context import Choice, CommandContext, Next, read_count
 from interfaces.terminal.commands.memory_view import numbered_versions, version_line
-from interfaces.terminal.commands.talk import number
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import Meaning
+from interfaces.terminal.styled_text import Meaning
 
 _LOOKS: dict[str, Meaning] = {"+": "added", "-": "removed"}
 ACTIONS = ("show", "edit", "diff", "restore")
 
 
-def persona(context: CommandContext, argument: str) -> Next:
-    """``/persona [self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]``"""
+def run_persona(context: CommandContext, argument: str) -> Next:
+    """``/persona [self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]``."""
     first, _, rest_of_it = argument.strip().partition(" ")
     if first.lower() == "pin":
-        _pin(context, rest_of_it)
+        _change_pins(context, rest_of_it)
         return None
     words = argument.lower().split()
-    images = [image for image in IMAGES if image in words[:1]] or list(IMAGES)
-    rest = words[1:] if words[:1] and words[0] in IMAGES else words
+    personas = [persona for persona in PERSONAS if persona in words[:1]] or list(PERSONAS)
+    rest = words[1:] if words[:1] and words[0] in PERSONAS else words
     action = rest[0] if rest else "show"
-    if action not in ACTIONS or (action in ("edit", "restore") and len(images) > 1) or rest == ["restore"]:
+    if action not in ACTIONS or (action in ("edit", "restore") and len(personas) > 1) or rest == ["restore"]:
         context.tell("persona.choose", "warning")
         return None
-    for image in images:
+    for persona in personas:
         if action == "show":
-            _show(context, image)
+            _show_persona(context, persona)
         elif action == "diff":
-            _compare(context, image)
-            context.aside.gap()
+            _show_changes(context, persona)
+            context.aside.empty_line()
         elif action == "edit":
-            _edit(context, image)
+            _edit_persona(context, persona)
         else:
-            _restore(context, image, rest[1])
+            _restore_persona(context, persona, rest[1])
     return None
 
 
 def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
     """What may follow ``/persona``."""
     if not words:
-        return [*IMAGES, "pin"]
+        return [*PERSONAS, "pin"]
     if words[0] == "pin":
         return _pin_choices(context, words[1:])
     if len(words) == 1:
         return [*ACTIONS]
-    if words[-1] == "restore" and words[0] in IMAGES:
-        image: Image = "self" if words[0] == "self" else "user"
-        return [str(number) for number, _ in numbered_versions(context, image)]
+    if words[-1] == "restore" and words[0] in PERSONAS:
+        persona: Persona = "self" if words[0] == "self" else "user"
+        return [str(number) for number, _ in numbered_versions(context, persona)]
     return []
 
 
-def _show(context: CommandContext, image: Image) -> None:
+def _show_persona(context: CommandContext, persona: Persona) -> None:
     memory = context.memory
-    context.tell(f"memory.{image}", "title", path=memory.personas.path(image))
-    text = context.conversation.image(image)
+    context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
+    text = context.conversation.persona(persona)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
-    for at, version in numbered_versions(context, image):
+    for at, version in numbered_versions(context, persona):
         context.aside.line(version_line(context, at, version), "quiet")
     context.aside.line()
 
 
-def _compare(context: CommandContext, image: Image) -> None:
-    versions = numbered_versions(context, image)
-    shown = context.words.say(f"image.{image}")
+def _show_changes(context: CommandContext, persona: Persona) -> None:
+    versions = numbered_versions(context, persona)
+    shown = context.words.say(f"persona.{persona}")
     if len(versions) < 2:
         key = "persona.one_version" if versions else "persona.never_changed"
-        context.tell(key, image=shown)
+        context.tell(key, persona=shown)
         return
     for at, version in versions[-2:]:
         context.aside.line(version_line(context, at, version), "quiet")
     show_difference(context.aside, versions[-2][1].text, versions[-1][1].text, most=200)
 
 
-def _edit(context: CommandContext, image: Image) -> None:
+def _edit_persona(context: CommandContext, persona: Persona) -> None:
     memory = context.memory
-    before = memory.personas.read(image)
-    after = own_files.edited(context, before)
+    before = memory.personas.read(persona)
+    after = file_export.edit_text(context, before)
     if after == before:
         context.tell("kept")
         return
-    memory.personas.write(image, after, "hand")
-    newest = len(memory.personas.history(image))
-    context.tell("persona.saved", image=context.words.say(f"image.{image}"), version=newest)
+    memory.personas.write(persona, after, "hand")
+    newest = len(memory.personas.history(persona))
+    context.tell("persona.saved", persona=context.words.say(f"persona.{persona}"), version=newest)
 
 
-def _restore(context: CommandContext, image: Image, wanted: str) -> None:
-    chosen = number(context, wanted, 0)
+def _restore_persona(context: CommandContext, persona: Persona, wanted: str) -> None:
+    chosen = read_count(context, wanted, 0)
     if chosen is None:
         return
-    memory, shown = context.memory, context.words.say(f"image.{image}")
-    version = dict(numbered_versions(context, image)).get(chosen)
+    memory, shown = context.memory, context.words.say(f"persona.{persona}")
+    version = dict(numbered_versions(context, persona)).get(chosen)
     if version is None:
-        context.tell("persona.no_version", "warning", version=chosen, image=shown, which=image)
+        context.tell("persona.no_version", "warning", version=chosen, persona=shown, which=persona)
         return
-    before = memory.personas.read(image)
+    before = memory.personas.read(persona)
     memory.personas.restore(version.version)
-    context.tell("persona.restored", version=chosen, image=shown)
-    show_difference(context.aside, before, memory.personas.read(image))
+    context.tell("persona.restored", version=chosen, persona=shown)
+    show_difference(context.aside, before, memory.personas.read(persona))
 
 
-def _pin(context: CommandContext, argument: str) -> None:
-    """``/persona pin [self|user] [TEXT|N]``"""
+def _change_pins(context: CommandContext, argument: str) -> None:
+    """``/persona pin [self|user] [TEXT|N]``."""
     first, _, rest = argument.strip().partition(" ")
-    image: Image = "self" if first.lower() == "self" else "user"
-    text = rest.strip() if first.lower() in IMAGES else argument.strip()
+    persona: Persona = "self" if first.lower() == "self" else "user"
+    text = rest.strip() if first.lower() in PERSONAS else argument.strip()
     if not text:
         _list_pins(context)
     elif text.isdecimal():
-        _unpin(context, int(text[:6]))
+        _unpin_line(context, int(text[:6]))
     else:
-        _pin_line(context, image, text)
+        _pin_line(context, persona, text)
 
 
-def _pin_line(context: CommandContext, image: Image, said: str) -> None:
+def _pin_line(context: CommandContext, persona: Persona, said: str) -> None:
     """Pin a line; what a person says of themselves becomes a sentence about them."""
-    text = said if image == "self" else context.conversation.as_said_of_person(said)
-    there = text in context.memory.personas.pins(image)
+    text = said if persona == "self" else context.conversation.as_said_of_person(said)
+    there = text in context.memory.personas.pins(persona)
     if not there:
-        context.memory.personas.pin(image, text)
+        context.memory.personas.pin(persona, text)
     key = "pin.there" if there else "pin.done"
-    context.tell(key, image=context.words.say(f"image.{image}"), text=text)
+    context.tell(key, persona=context.words.say(f"persona.{persona}"), text=text)
 
 
 def _pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
-    """What may follow ``/persona pin``: an image, or the number of a line that is pinned."""
+    """What may follow ``/persona pin``: a persona, or the number of a line that is pinned."""
     if words:
         return []
-    return [*IMAGES, *(Choice(str(at), text) for at, (_, text) in enumerate(_pins(context), 1))]
+    return [*PERSONAS, *(Choice(str(at), text) for at, (_, text) in enumerate(_run_pins(context), 1))]
 
 
-def _pins(context: CommandContext) -> list[tuple[Image, str]]:
+def _run_pins(context: CommandContext) -> list[tuple[Persona, str]]:
     """All pinned lines in the order of their numbers."""
-    return [(image, text) for image in IMAGES for text in context.memory.personas.pins(image)]
+    return [(persona, text) for persona in PERSONAS for text in context.memory.personas.pins(persona)]
 
 
 def _list_pins(context: CommandContext) -> None:
-    pins = _pins(context)
+    pins = _run_pins(context)
     if not pins:
         context.tell("pin.nothing")
         return
-    for at, (image, text) in enumerate(pins, 1):
-        context.aside.line(text, lead=f"{at:>3}  {context.words.say(f'image.{image}')} · ")
+    for at, (persona, text) in enumerate(pins, 1):
+        context.aside.line(text, lead=f"{at:>3}  {context.words.say(f'persona.{persona}')} · ")
     context.tell("pin.how_off", "quiet")
 
 
-def _unpin(context: CommandContext, wanted: int) -> None:
-    pins = _pins(context)
+def _unpin_line(context: CommandContext, wanted: int) -> None:
+    pins = _run_pins(context)
     if not 0 < wanted <= len(pins):
         context.tell("pin.no_number", "warning", number=wanted)
         return
-    image, text = pins[wanted - 1]
-    context.memory.personas.unpin(image, text)
+    persona, text = pins[wanted - 1]
+    context.memory.personas.unpin(persona, text)
     context.tell("pin.removed", text=text)
 
 

@@ -55,11 +55,7 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         page.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=width < 640,
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 640
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
@@ -71,9 +67,7 @@ class Browser:
         """Ask Chromium for something."""
         self._number += 1
         number = self._number
-        message = {"id": number, "method": method, "params": given} | (
-            {"sessionId": session} if session else {}
-        )
+        message = {"id": number, "method": method, "params": given} | ({"sessionId": session} if session else {})
         os.write(self._into, json.dumps(message).encode() + b"\0")
         end = time.monotonic() + PATIENCE
         while number not in self._answers:

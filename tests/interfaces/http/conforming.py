@@ -1,6 +1,6 @@
 """``make schemathesis``: the real server, asked everything that its own description allows, and what it does not.
 
-The program is started with a token, on a free port, with the built-in stand-in for a model, so that every request has a
+The program is started with a token, on a free port, with the built-in demo model, so that every request has a
 real turn behind it; ``st run`` reads ``/openapi.json`` and looks whether each answer is one that is described, whether
 what is wrong is refused and what is right is taken, whether a token is needed wherever the description says so, and
 whether a method that is not there is answered with 405. Arguments are passed on to ``st run``.

@@ -7,9 +7,7 @@ from domain.records import Round
 from people import ME, People
 
 #: What would do harm if it were ever read as markup.
-HOSTILE = (
-    '<img src=x onerror="document.body.dataset.harmed=1"><script>document.body.dataset.harmed=1</script>'
-)
+HOSTILE = '<img src=x onerror="document.body.dataset.harmed=1"><script>document.body.dataset.harmed=1</script>'
 THEN = "2026-05-01T13:05:00+00:00"
 
 
@@ -23,18 +21,13 @@ def remember(people: People, *, hostile: bool = False, person: str = ME) -> Roun
         facts = [_fact("lyon", spoken, "Lyon"), _fact("metz", spoken, "Metz")]
         if hostile:
             facts.append(_fact("bad", spoken, HOSTILE, slot=Slot("ann", "art")))
-        relations = [
-            NewRelation("Ann", "lives in", "Metz", "metz"),
-            NewRelation("Momo", "cat of", "Ann", "metz"),
-        ]
+        relations = [NewRelation("Ann", "lives in", "Metz", "metz"), NewRelation("Momo", "cat of", "Ann", "metz")]
         if hostile:
             relations.append(NewRelation(HOSTILE, HOSTILE, "Ann", "metz"))
-        window = Window(
-            spoken.assistant.text_id, session.session_id, tuple(turn.text_id for turn in spoken.turns)
-        )
+        window = Window(spoken.assistant.text_id, session.session_id, tuple(turn.text_id for turn in spoken.turns))
         notes = tuple(NewNote(one.note, f"Of {one.value}.", "home", 7, "active", one.turns) for one in facts)
         changes = (Change("lyon", "changes", "2026-05-01", "metz"),)
-        assert memory.facts.learn(Learned(window, notes, tuple(facts), tuple(relations), changes))
+        assert memory.fact_log.learn(Learned(window, notes, tuple(facts), tuple(relations), changes))
         return spoken
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 
 import config
-from domain.workers import Stop
+from domain.workers import CancelToken
 from interfaces.http.app import make_app
 from llm import Llm
 from people import People, Registry
@@ -28,7 +28,7 @@ class Running:
 
     base: str
     people: People
-    stop: Stop
+    stop: CancelToken
 
 
 def now() -> datetime:
@@ -40,11 +40,8 @@ def running(
     home: Path, model: ScriptedServer | None, clock: Callable[[], datetime] = now, **settings: str
 ) -> Iterator[Running]:
     """Serve until the block ends."""
-    given = {
-        "EMBEDDING_MODEL": "built-in",
-        **({"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"} if model else {}),
-    }
-    read = config.load(home, given | settings)
+    given = {"EMBEDDING_MODEL": "built-in", **({"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"} if model else {})}
+    read = config.load_settings(home, given | settings)
     log = logging.getLogger("served")
     llm = Llm(read, log, clock=clock)
     registry = Registry(read.data_dir / "registry.db", clock)

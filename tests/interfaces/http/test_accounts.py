@@ -105,11 +105,7 @@ def test_the_own_account_is_let_in_and_another_is_not(tmp_path: Path) -> None:
         pytest.skip("only root can become somebody else")
     asked = [
         ("POST", "/process", {"input": "I am a stranger.", "user_id": "me"}),
-        (
-            "POST",
-            "/v1/chat/completions",
-            {"model": "m", "messages": [{"role": "user", "content": "Who am I?"}]},
-        ),
+        ("POST", "/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "Who am I?"}]}),
         ("GET", "/page/now", None),
         ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     ]
@@ -118,11 +114,7 @@ def test_the_own_account_is_let_in_and_another_is_not(tmp_path: Path) -> None:
         command = [sys.executable, "-c", STRANGER, str(server.port)]
         for uid, statuses in ((65534, {401}), (0, {200, 400, 406})):
             came = subprocess.run(
-                [*command, str(uid), json.dumps(asked)],
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE,
-                check=True,
+                [*command, str(uid), json.dumps(asked)], capture_output=True, text=True, timeout=PATIENCE, check=True
             )
             answers = [json.loads(line) for line in came.stdout.splitlines()]
             assert len(answers) == len(asked)
@@ -137,15 +129,13 @@ def blind(folder: Path) -> Path:
     """The program on a system that lists no connections."""
     script = folder / "blind.py"
     script.write_text(
-        "import main\nfrom interfaces.http import accounts\naccounts.TABLES = ()\nmain._end(main.main())\n",
+        "import main\nfrom interfaces.http import accounts\naccounts.TABLES = ()\nmain._end_process(main.main())\n",
         encoding="utf-8",
     )
     return script
 
 
-def test_where_the_account_cannot_be_known_the_first_start_makes_a_token_and_shows_it_once(
-    tmp_path: Path,
-) -> None:
+def test_where_the_account_cannot_be_known_the_first_start_makes_a_token_and_shows_it_once(tmp_path: Path) -> None:
     script = blind(tmp_path)
     with program(tmp_path, script=script) as server:
         assert f"Base URL: http://127.0.0.1:{server.port}" in server.lines[-1]

@@ -20,7 +20,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import config
-from domain.facts import ImageDraft, Learned, LineEvidence, NewNote, Window
+from domain.facts import Learned, LineEvidence, NewNote, PersonaDraft, Window
 from interfaces.http.app import make_app
 from llm import Llm
 from models.chat import Patience
@@ -30,7 +30,7 @@ from tests.house import Mind, friend, marked, records
 from tests.known import SAID, new_fact
 from tests.server import Exchange, ScriptedServer, hang, say, status
 
-Message = dict[str, str]
+PromptMessage = dict[str, str]
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -48,7 +48,7 @@ class Served:
         headers = {"Authorization": f"Bearer {self.tokens[who]}", **more.pop("headers", {})}
         return self.client.request(method, f"/api/v1{path}", headers=headers, **more)
 
-    def chat(self, messages: list[Message], who: str = "ann", session: str = "", **more: Any) -> Any:
+    def chat(self, messages: list[PromptMessage], who: str = "ann", session: str = "", **more: Any) -> Any:
         """A chat request."""
         headers = {"X-Session-Id": session} if session else {}
         return self.ask("POST", "/chat", who, json={"messages": messages, **more}, headers=headers)
@@ -60,9 +60,7 @@ class Served:
 
     def settle(self) -> None:
         """All is done behind the answers that can be done now."""
-        for thread in threading.enumerate():
-            if thread.name == "background queue":
-                thread.join(60)
+        assert self.people.settle_jobs("client_history", 60)
 
     def rows(self, query: str, who: str = "ann", instruction: int | None = None) -> list[Any]:
         """What SQL finds in somebody's memory."""
@@ -71,7 +69,7 @@ class Served:
             return connection.execute(query).fetchall()
 
 
-def talk(count: int, about: str = "cat") -> list[Message]:
+def talk(count: int, about: str = "cat") -> list[PromptMessage]:
     """A history of so many messages; the last is the person's where their number is odd."""
     said = [
         {"role": "user", "content": f"My {about} number {number // 2} has a red collar."}
@@ -92,7 +90,7 @@ def served(
         "EMBEDDING_MODEL": "built-in", "OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test",
         "CHAT_MODEL": "test-model",
     }  # fmt: skip
-    settings = config.load(folder, environment)
+    settings = config.load_settings(folder, environment)
     llm = Llm(settings, log, clock=clock, patience=Patience(tries=1))
     registry = Registry(settings.data_dir / "registry.db", clock)
     people = People(settings, llm, registry, log, clock=clock, new_id=new_id, most_open=200)
@@ -107,9 +105,7 @@ Opens = Callable[[], Any]
 
 
 @pytest.fixture
-def opens(
-    tmp_path: Path, server: ScriptedServer, clock: SetClock, new_id: Count, log: logging.Logger
-) -> Opens:
+def opens(tmp_path: Path, server: ScriptedServer, clock: SetClock, new_id: Count, log: logging.Logger) -> Opens:
     """Opens the API on the same data, again if need be."""
     return lambda: served(tmp_path, server, clock, new_id, log)
 
@@ -141,9 +137,7 @@ def noted(server: ScriptedServer) -> list[int]:
 
 
 def test_a_chat_as_its_clients_send_it_is_answered_and_stored(api: Served, server: ScriptedServer) -> None:
-    number = api.ask(
-        "POST", "/system-instructions", json={"title": "Poet", "text": "You are a poet."}
-    ).json()["id"]
+    number = api.ask("POST", "/system-instructions", json={"title": "Poet", "text": "You are a poet."}).json()["id"]
     server.script(say("你好！"))
     answer = api.chat(
         [{"role": "user", "content": "你好"}], system_instruction_id=number, temperature=0.7, max_tokens=1000
@@ -152,22 +146,15 @@ def test_a_chat_as_its_clients_send_it_is_answered_and_stored(api: Served, serve
     body = answer.json()
     assert body["message"] == "你好！"
     assert (body["memories_used"], body["round"], body["finish_reason"]) == (0, 0, "stop")
-    assert (
-        body["usage"]["total_tokens"] == body["usage"]["prompt_tokens"] + body["usage"]["completion_tokens"]
-    )
+    assert body["usage"]["total_tokens"] == body["usage"]["prompt_tokens"] + body["usage"]["completion_tokens"]
     (sent,) = asked(server)
     assert (sent["temperature"], sent["max_tokens"]) == (0.7, 1000)
-    assert sent["messages"] == [
-        {"role": "system", "content": "You are a poet."},
-        {"role": "user", "content": "你好"},
-    ]
+    assert sent["messages"] == [{"role": "system", "content": "You are a poet."}, {"role": "user", "content": "你好"}]
     stored = api.rows("SELECT role, text FROM conversation ORDER BY position", instruction=number)
     assert stored == [("user", "User: 你好"), ("assistant", "Assistant: 你好！")]
 
 
-def test_without_a_system_instruction_the_persons_own_companion_answers(
-    api: Served, server: ScriptedServer
-) -> None:
+def test_without_a_system_instruction_the_persons_own_companion_answers(api: Served, server: ScriptedServer) -> None:
     assert api.chat([{"role": "user", "content": "Hello"}], system_instruction_id=None).status_code == 200
     (sent,) = asked(server)
     assert sent["messages"][0]["content"].startswith("You are Old Friend")
@@ -175,7 +162,7 @@ def test_without_a_system_instruction_the_persons_own_companion_answers(
     assert api.rows("SELECT count(*) FROM conversation") == [(2,)]
 
 
-def test_the_persons_own_companion_is_told_what_became_of_what_the_images_say(
+def test_the_persons_own_companion_is_told_what_became_of_what_the_personas_say(
     api: Served, server: ScriptedServer
 ) -> None:
     with api.people.companion("ann") as companion:
@@ -186,10 +173,10 @@ def test_the_persons_own_companion_is_told_what_became_of_what_the_images_say(
         note = NewNote(fact.note, "Lyon.", "", 5, "active", fact.turns)
         both = (spoken.user.text_id, spoken.assistant.text_id)
         window = Window(both[-1], session_id, both)
-        assert memory.facts.learn(Learned(window, (note,), (fact,)))
+        assert memory.fact_log.learn(Learned(window, (note,), (fact,)))
         line = LineEvidence("Home: Lyon.", fact.turns)
-        memory.rounds.save(window.session_id, "Ann.", {"user": ImageDraft(line.line, (line,))})
-        assert memory.facts.put_right(fact.text_id, None)
+        memory.rounds.save(window.session_id, "Ann.", {"user": PersonaDraft(line.line, (line,))})
+        assert memory.fact_log.correct_by_hand(fact.text_id, None)
     assert api.chat([{"role": "user", "content": "Hello"}]).status_code == 200
     (sent,) = asked(server)
     assert "Home: Lyon. [not true: I live in Lyon.]" in sent["messages"][0]["content"]
@@ -214,7 +201,7 @@ def test_a_model_that_fails_is_a_bad_gateway_and_nothing_is_stored(
     assert answer.status_code == code
     assert isinstance(answer.json()["detail"], str)
     assert server.base not in answer.text
-    for table in ("session", "conversation", "held_round", "cleaning"):
+    for table in ("session", "conversation", "client_round", "cleaning"):
         assert api.rows(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
@@ -267,7 +254,7 @@ def test_fifty_messages_are_cleaned_once_when_they_are_full_and_not_when_they_ar
     assert sum(noted(server)) == 50
     assert api.rows("SELECT conversation_round, done_at <> '' FROM cleaning") == [(1, 1)]
     assert {row[0] for row in api.rows("SELECT conversation_round FROM conversation_memories")} == {1}
-    assert api.people.registry.owed() == []
+    assert api.people.registry.due_companions() == []
 
 
 def test_a_client_that_jumps_to_a_hundred_and_one_messages_gets_both_rounds(
@@ -281,9 +268,7 @@ def test_a_client_that_jumps_to_a_hundred_and_one_messages_gets_both_rounds(
     assert rounds == [(1, 25), (2, 25)]
 
 
-def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(
-    api: Served, server: ScriptedServer
-) -> None:
+def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(api: Served, server: ScriptedServer) -> None:
     api.chat(talk(51))
     api.chat([*talk(51)[:2], *talk(51, "dog")[2:]])
     api.settle()
@@ -291,13 +276,11 @@ def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(
     assert [row[0] for row in api.rows("SELECT count(*) FROM conversation WHERE window_id = ''")] == [4]
 
 
-def test_conversations_are_counted_each_for_itself_by_their_session(
-    api: Served, server: ScriptedServer
-) -> None:
+def test_conversations_are_counted_each_for_itself_by_their_session(api: Served, server: ScriptedServer) -> None:
     api.chat(talk(51), session="first")
     api.chat(talk(51), session="second")
     api.settle()
-    assert api.rows("SELECT door_key FROM cleaning ORDER BY 1") == [("id:first",), ("id:second",)]
+    assert api.rows("SELECT client_key FROM cleaning ORDER BY 1") == [("id:first",), ("id:second",)]
     assert sum(noted(server)) == 100
 
 
@@ -311,12 +294,12 @@ def test_what_was_due_when_the_server_died_is_cleaned_after_the_next_start(
         api.settle()
         assert api.memories() == []
         assert api.rows("SELECT done_at FROM cleaning") == [("",)]
-        assert api.people.registry.owed() == [("ann", None)]
-    mind.answers("notes", _noting)
+        assert api.people.registry.due_companions() == [("ann", None)]
+    mind.answers("notes", _extraction)
     with opens() as api:
         api.settle()
         assert len(api.memories()) == 25
-        assert api.people.registry.owed() == []
+        assert api.people.registry.due_companions() == []
 
 
 @pytest.mark.parametrize("forget", ["/memory", "/mcp"])
@@ -327,7 +310,7 @@ def test_what_is_forgotten_while_it_is_cleaned_is_given_up_at_once_and_read_no_m
     api.settle()
     assert len(api.memories()) == 25
     mind, before = Mind(server), len(noted(server))
-    mind.answers("notes", hang, _noting)
+    mind.answers("notes", hang, _extraction)
     api.chat(talk(51, about="dog"))
     _await(lambda: len(mind.asked("notes")) > before)
     if forget == "/memory":
@@ -346,7 +329,7 @@ def test_what_is_forgotten_while_it_is_cleaned_is_given_up_at_once_and_read_no_m
     assert not any(word in str(one) for one in mind.asked("notes")[before + 1 :])
 
 
-def _noting(exchange: Exchange) -> None:
+def _extraction(exchange: Exchange) -> None:
     say(friend(exchange.json))(exchange)
 
 
@@ -362,7 +345,7 @@ from llm import Llm
 from people import People, Registry
 
 log = logging.Logger("quiet", logging.CRITICAL)
-settings = config.load(Path(sys.argv[1]), {"EMBEDDING_MODEL": "built-in", "OPENAI_API_BASE": sys.argv[2],
+settings = config.load_settings(Path(sys.argv[1]), {"EMBEDDING_MODEL": "built-in", "OPENAI_API_BASE": sys.argv[2],
     "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"})
 clock, ids = lambda: datetime.now(UTC), count(int(sys.argv[3]))
 llm = Llm(settings, log, clock=clock)
@@ -396,7 +379,7 @@ def test_what_was_answered_before_a_kill_is_stored_and_cleaned_after_it_once(
         answer = httpx2.post(f"{address}/chat", json={"messages": talk(51)}, timeout=60)
         assert answer.json()["round"] == 1
         _await(lambda: mind.asked("notes"))
-    mind.answers("notes", _noting)
+    mind.answers("notes", _extraction)
     with killed_in_the_end(tmp_path, server, 100_000) as address:
         _await(lambda: len(httpx2.get(f"{address}/memory/list", timeout=60).json()) == 25)
         again = httpx2.post(f"{address}/chat", json={"messages": talk(51)}, timeout=60)
@@ -499,9 +482,7 @@ def test_the_table_has_the_columns_and_the_indexes_that_its_readers_know(remembe
     assert owners == [("ann", None)]
 
 
-def test_a_memory_that_is_deleted_is_listed_and_recalled_no_more(
-    remembered: Served, server: ScriptedServer
-) -> None:
+def test_a_memory_that_is_deleted_is_listed_and_recalled_no_more(remembered: Served, server: ScriptedServer) -> None:
     gone = next(one for one in remembered.memories() if "number 7 " in one["summary"])
     answer = remembered.ask("DELETE", f"/memory/{gone['id']}")
     assert (answer.status_code, answer.json()) == (200, {"message": "记忆已删除", "id": gone["id"]})
@@ -537,9 +518,7 @@ def test_a_memory_that_is_purged_is_in_no_file(remembered: Served) -> None:
     assert remembered.rows("SELECT count(*) FROM conversation WHERE text LIKE '%number 7 %'") == [(0,)]
 
 
-def test_old_memories_are_cleared_by_months_and_by_themselves_after_three(
-    remembered: Served, clock: SetClock
-) -> None:
+def test_old_memories_are_cleared_by_months_and_by_themselves_after_three(remembered: Served, clock: SetClock) -> None:
     assert remembered.ask("POST", "/memory/clear-old").json() == {"message": "已清理 0 条旧记忆", "count": 0}
     clock.pass_by(days=62)
     for months, count in ((3, 0), (2, 25), (2, 0)):
@@ -603,9 +582,7 @@ def test_system_instructions_are_made_listed_and_changed_by_their_person_alone(a
     assert api.ask("GET", f"/system-instructions/{number}").json() == made.json()
     changed = api.ask("PATCH", f"/system-instructions/{number}", json={"text": "You are a chemist."}).json()
     assert (changed["title"], changed["text"]) == ("Poet", "You are a chemist.")
-    put = api.ask(
-        "PUT", f"/system-instructions/{number}", json={"title": "Chemist", "text": "Be exact."}
-    ).json()
+    put = api.ask("PUT", f"/system-instructions/{number}", json={"title": "Chemist", "text": "Be exact."}).json()
     assert (put["title"], put["text"]) == ("Chemist", "Be exact.")
     assert api.ask("GET", "/system-instructions", "bob").json() == []
     for method, body in (("GET", None), ("PUT", {"text": "Mine now."}), ("PATCH", {"text": "Mine now."})):
@@ -618,23 +595,15 @@ def test_a_changed_instruction_counts_from_the_next_message_on(api: Served, serv
     api.chat(talk(1), system_instruction_id=number)
     api.ask("PATCH", f"/system-instructions/{number}", json={"text": "You are a chemist."})
     api.chat(talk(3), system_instruction_id=number)
-    assert [sent["messages"][0]["content"] for sent in asked(server)] == [
-        "You are a poet.",
-        "You are a chemist.",
-    ]
-    assert api.rows("SELECT count(DISTINCT session_id), count(*) FROM conversation", instruction=number) == [
-        (1, 4)
-    ]
+    assert [sent["messages"][0]["content"] for sent in asked(server)] == ["You are a poet.", "You are a chemist."]
+    assert api.rows("SELECT count(DISTINCT session_id), count(*) FROM conversation", instruction=number) == [(1, 4)]
 
 
 def test_what_a_person_asks_to_have_forgotten_is_in_no_later_prompt_and_becomes_no_memory(
     api: Served, server: ScriptedServer
 ) -> None:
     said = [*talk(48), {"role": "user", "content": "I owe Bob nine hundred euros."}]
-    said += [
-        {"role": "assistant", "content": "Nine hundred."},
-        {"role": "user", "content": "Please forget that."},
-    ]
+    said += [{"role": "assistant", "content": "Nine hundred."}, {"role": "user", "content": "Please forget that."}]
     for messages in (said[:49], said, [*said, {"role": "assistant", "content": "Yes."}, *talk(1, "dog")]):
         api.chat(messages)
     api.settle()
@@ -654,7 +623,5 @@ def test_two_requests_at_once_are_both_answered_and_stored_in_one_session_each(
         thread.start()
     for thread in threads:
         thread.join(120)
-    stored = api.rows(
-        "SELECT s.door_key, count(*) FROM conversation JOIN session s USING (session_id) GROUP BY 1"
-    )
+    stored = api.rows("SELECT s.client_key, count(*) FROM conversation JOIN session s USING (session_id) GROUP BY 1")
     assert stored == [("id:bird", 6), ("id:cat", 6), ("id:dog", 6)]

@@ -55,9 +55,7 @@ def opened() -> Iterator[ExitStack]:
         yield opened
 
 
-def test_whoever_sends_no_whole_head_is_hung_up_on_also_after_an_answer(
-    tmp_path: Path, opened: ExitStack
-) -> None:
+def test_whoever_sends_no_whole_head_is_hung_up_on_also_after_an_answer(tmp_path: Path, opened: ExitStack) -> None:
     with here(tmp_path, head_timeout=0.2) as server:
         for sent in (b"", b"G", HALF):
             assert heard(opened.enter_context(line(server, sent))) == b""
@@ -100,7 +98,7 @@ def test_a_full_server_says_so_in_the_form_of_the_api(tmp_path: Path, opened: Ex
 
     with here(
         tmp_path,
-        doors=lambda people: [(trying(people, lambda: go_on.wait(PATIENCE)),)],
+        routers=lambda people: [(trying(people, lambda: go_on.wait(PATIENCE)),)],
         connections=3,
         REQUESTS_AT_ONCE="10",
     ) as server:
@@ -133,9 +131,7 @@ def test_a_request_with_two_lengths_is_refused_and_hung_up_on(tmp_path: Path, op
 @pytest.mark.parametrize("path", ["/turn", "/api/v1/chat", "/v1/chat/completions"])
 def test_a_number_that_is_none_is_refused(tmp_path: Path, path: str, number: str) -> None:
     with here(tmp_path) as server:
-        body = (
-            f'{{"text": "Hello", "messages": [{{"role": "user", "content": "Hi"}}], "temperature": {number}}}'
-        )
+        body = f'{{"text": "Hello", "messages": [{{"role": "user", "content": "Hi"}}], "temperature": {number}}}'
         assert server.ask("POST", path, body.encode()).status == 422
         said = '{"text": "NaN and Infinity and 1e999"}'
         assert server.ask("POST", "/turn", said.encode()).status == 200

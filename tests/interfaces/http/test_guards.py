@@ -111,15 +111,7 @@ def test_a_server_is_called_by_an_address_or_by_a_name_that_was_given(server: Se
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "evil.example",
-        "localhost.evil.example",
-        "127.0.0.1.evil.example",
-        "me@localhost",
-        "localhost/",
-        "a:b:c",
-        "[x]",
-    ],
+    ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "me@localhost", "localhost/", "a:b:c", "[x]"],
 )
 def test_a_name_that_was_bent_to_lead_here_reaches_nothing(server: Server, name: str) -> None:
     for path in ("/stream", "/health", "/docs", "/openapi.json"):
@@ -160,16 +152,13 @@ def test_a_page_of_another_site_is_not_told_that_it_may_ask(server: Server) -> N
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense"],
+    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense"]
 )
 def test_a_body_that_is_not_said_to_be_json_is_not_read(server: Server, kind: str) -> None:
     assert server.ask("POST", "/turn", {"text": "Hello"}, Content_Type=kind).status == 415
 
 
-@pytest.mark.parametrize(
-    "kind", ["application/json", "application/json; charset=utf-8", "application/x+json"]
-)
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "application/x+json"])
 def test_a_body_of_json_is_read(server: Server, kind: str) -> None:
     assert server.ask("POST", "/turn", {"text": "Hello"}, Content_Type=kind).status == 200
 
@@ -187,8 +176,7 @@ def test_values_are_taken_strictly(server: Server, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"{", b'"\xff"', b"[" * 100_000, b'{"text": "\\ud800"}', b'{"\\ud800": 1}', b"null", b'{"text": NaN}'],
+    "body", [b"{", b'"\xff"', b"[" * 100_000, b'{"text": "\\ud800"}', b'{"\\ud800": 1}', b"null", b'{"text": NaN}']
 )
 def test_a_body_that_cannot_be_read_is_refused_and_never_repeated(server: Server, body: bytes) -> None:
     answer = server.ask("POST", "/turn", body)
@@ -202,17 +190,9 @@ def test_what_is_open_to_all_tells_nothing_of_anybody(server: Server) -> None:
     assert health.json == {
         "status": "ok",
         "version": VERSION,
-        "checks": {
-            "database": "ok",
-            "vector_index": "ok",
-            "outbox_pending": health.json["checks"]["outbox_pending"],
-        },
+        "checks": {"database": "ok", "vector_index": "ok", "outbox_pending": health.json["checks"]["outbox_pending"]},
     }
-    assert (
-        server.ask("GET", "/docs", token="").status
-        == server.ask("GET", "/openapi.json", token="").status
-        == 200
-    )
+    assert server.ask("GET", "/docs", token="").status == server.ask("GET", "/openapi.json", token="").status == 200
 
 
 def test_the_page_of_the_api_shows_every_operation_and_fetches_nothing(server: Server) -> None:

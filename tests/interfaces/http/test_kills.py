@@ -1,4 +1,4 @@
-"""``kill -9``, a power cut and a full disk in the middle of requests, through the doors that programs use."""
+"""``kill -9``, a power cut and a full disk in the middle of requests, through the APIs that programs use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.program import _read as rows
 from tests.program import connected
 from tests.served import Server, ended, program, until
 from tests.server import Exchange, ScriptedServer, hang, say
-from tests.torture import doors
+from tests.torture import http_clients
 
 BUILT_IN = {"EMBEDDING_MODEL": "built-in"}
 CHAT, COMPLETIONS = "/api/v1/chat", "/v1/chat/completions"
@@ -79,7 +79,7 @@ def said(home: Path) -> list[str]:
     return [text.removeprefix("User: ") for (text,) in found]
 
 
-def test_killed_in_the_middle_each_door_has_stored_what_it_answered_and_nothing_else_and_jobs_go_on(
+def test_killed_in_the_middle_each_request_has_stored_what_it_answered_and_nothing_else_and_jobs_go_on(
     tmp_path: Path, model: Model
 ) -> None:
     settings = connected(model.base, **BUILT_IN)
@@ -115,18 +115,18 @@ def test_killed_in_the_middle_each_door_has_stored_what_it_answered_and_nothing_
     assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]
 
 
-_ARCHIVED = "SELECT count(*) FROM session WHERE door = 'service' AND status = 'archived'"
+_ARCHIVED = "SELECT count(*) FROM session WHERE client = 'service' AND status = 'archived'"
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_what_a_door_answered_survives_a_power_cut() -> None:
-    tried = doors.cut(stride=40)
+def test_what_was_answered_survives_a_power_cut() -> None:
+    tried = http_clients.cut(stride=40)
     assert tried.violations == []
     assert tried.points > 20
 
 
 def test_on_a_full_disk_what_is_answered_is_stored_and_what_is_refused_can_be_sent_again() -> None:
-    tried = doors.full((0, 24))
+    tried = http_clients.full((0, 24))
     assert tried.violations == []
     if tried.skipped:
         pytest.skip(tried.skipped)

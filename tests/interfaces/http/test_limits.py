@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from interfaces.http.error_answers import Problem
+from interfaces.http.error_responses import Problem
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
 from tests.program import connected
 from tests.served import Server, here, trying, until
@@ -32,7 +32,7 @@ def test_a_caller_that_asks_too_often_is_told_when_to_come_again(tmp_path: Path)
 
 def test_a_streamed_answer_counts_until_its_last_byte_is_out(tmp_path: Path) -> None:
     go_on = threading.Event()
-    with here(tmp_path, doors=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
+    with here(tmp_path, routers=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
         with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as line:
             line.request("GET", "/stream")
             came = line.getresponse()
@@ -63,13 +63,11 @@ def test_who_has_used_up_the_tokens_of_a_day_is_told_to_come_again_tomorrow(tmp_
             assert len(model.chats) == 3
 
 
-def test_the_chat_of_the_page_counts_and_who_has_used_up_a_day_can_still_look_and_erase(
-    tmp_path: Path,
-) -> None:
+def test_the_chat_of_the_page_counts_and_who_has_used_up_a_day_can_still_look_and_erase(tmp_path: Path) -> None:
     used: dict[str, Any] = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
     with ScriptedServer() as model:
         settings = connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="750")
-        with here(tmp_path, doors=lambda people: [], **settings) as server:
+        with here(tmp_path, routers=lambda people: [], **settings) as server:
             model.script(stream(delta(content="Nice cat."), delta("stop"), {**delta(), "usage": used}))
             said = server.ask("POST", "/page/chat", {"text": "My cat is called Douban."})
             assert b'"replied"' in said.body
@@ -89,9 +87,7 @@ def test_the_tokens_of_a_stream_count_as_they_are_told_or_estimated_and_a_new_da
     with (
         ScriptedServer() as model,
         here(
-            tmp_path,
-            clock=lambda: day[0],
-            **connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="5"),
+            tmp_path, clock=lambda: day[0], **connected(model.base, EMBEDDING_MODEL="built-in", TOKENS_PER_DAY="5")
         ) as server,
     ):
         model.script(*[say("Nice cats.")] * 2)
@@ -104,7 +100,7 @@ def test_the_tokens_of_a_stream_count_as_they_are_told_or_estimated_and_a_new_da
 
 def test_whoever_hangs_up_no_longer_counts(tmp_path: Path) -> None:
     go_on = threading.Event()
-    with here(tmp_path, doors=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
+    with here(tmp_path, routers=lambda people: [(trying(people, go_on.wait),)], REQUESTS_AT_ONCE="1") as server:
         with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as line:
             line.request("GET", "/stream")
             assert line.getresponse().readline() == b"first\n"
@@ -133,11 +129,11 @@ def test_whoever_leaves_in_the_middle_of_a_body_leaves_nothing_behind(tmp_path: 
         until(lambda: server.ask("GET", "/nothing").status == 404)
 
 
-def test_each_door_tells_of_trouble_in_its_own_form_also_where_no_route_was_reached(tmp_path: Path) -> None:
+def test_each_api_reports_errors_in_its_own_form_also_where_no_route_was_reached(tmp_path: Path) -> None:
     def form(problem: Problem) -> Mapping[str, Any]:
         return {"error": {"message": problem.message, "code": problem.code}}
 
-    with here(tmp_path, doors=lambda people: [(trying(people), form)]) as server:
+    with here(tmp_path, routers=lambda people: [(trying(people), form)]) as server:
         assert server.registry
         server.token = server.registry.add_token("mine", "me")
         answers = [

@@ -22,7 +22,7 @@ from tests.interfaces.service.opened import PATIENCE, opened_people
 from tests.server import ScriptedServer
 
 
-class Door:
+class Api:
     """The application, and who calls it."""
 
     def __init__(self, people: People, client: TestClient) -> None:
@@ -37,18 +37,16 @@ class Door:
 
 
 @contextmanager
-def door(folder: Path, server: ScriptedServer, clock: SetClock, new_id: Count) -> Iterator[Door]:
+def served(folder: Path, server: ScriptedServer, clock: SetClock, new_id: Count) -> Iterator[Api]:
     with opened_people(folder, server, clock, new_id) as people:
         app = make_app(people, "test", account_of=lambda near, far: os.geteuid())
         with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 50000)) as client:
-            yield Door(people, client)
+            yield Api(people, client)
 
 
 @pytest.fixture
-def opened(
-    tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count
-) -> Iterator[Door]:
-    with door(tmp_path, server, clock, new_id) as ready:
+def opened(tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count) -> Iterator[Api]:
+    with served(tmp_path, server, clock, new_id) as ready:
         yield ready
 
 
@@ -66,7 +64,7 @@ def untimed(body: bytes) -> str:
     return json.dumps(found)
 
 
-def test_all_five_answer_with_the_bodies_of_the_service(opened: Door, mind: Mind) -> None:
+def test_all_five_answer_with_the_bodies_of_the_service(opened: Api, mind: Mind) -> None:
     mind.answers("notes", LYON)
     client, service = opened.client, opened.service
     assert client.post("/process", json=asked("My sister Ann lives in Lyon.")).status_code == 200
@@ -79,16 +77,14 @@ def test_all_five_answer_with_the_bodies_of_the_service(opened: Door, mind: Mind
     assert again.content == service.end_session("me").model_dump_json().encode()
     assert client.get("/graph/me").content == service.graph("me").model_dump_json().encode()
     looked = client.post("/debug", json=asked("Where does Ann live?"))
-    assert untimed(looked.content) == untimed(
-        service.debug("Where does Ann live?", "me").model_dump_json().encode()
-    )
+    assert untimed(looked.content) == untimed(service.debug("Where does Ann live?", "me").model_dump_json().encode())
     answered = client.post("/process", json=asked("Where does Ann live?"))
     assert answered.headers["content-type"] == "application/json"
     assert list(answered.json()) == ["status", "resolved_query", "memories", "relations", "metadata"]
     assert answered.json()["relations"] == [{"source": "Ann", "relation": "lives in", "target": "Lyon"}]
 
 
-def test_somebody_elses_memory_is_not_found(opened: Door) -> None:
+def test_somebody_elses_memory_is_not_found(opened: Api) -> None:
     ann, everybody = opened.as_whom("ann"), opened.as_whom(EVERYBODY)
     client = opened.client
     assert client.post("/process", json=asked("I am Ann.", "ann"), headers=ann).status_code == 200
@@ -120,7 +116,7 @@ def test_somebody_elses_memory_is_not_found(opened: Door) -> None:
         pytest.param([], id="a list"),
     ],
 )
-def test_what_cannot_be_taken_is_refused_in_the_form_of_this_door(opened: Door, body: Any) -> None:
+def test_what_cannot_be_taken_is_refused_in_the_form_of_this_api(opened: Api, body: Any) -> None:
     for path in ("/process", "/debug"):
         found = opened.client.post(path, json=body)
         assert found.status_code == 422
@@ -128,7 +124,7 @@ def test_what_cannot_be_taken_is_refused_in_the_form_of_this_door(opened: Door, 
         assert (found.json()["status"], list(found.json()["error"])) == ("error", ["code"])
 
 
-def test_an_id_of_any_characters_is_one_person(opened: Door) -> None:
+def test_an_id_of_any_characters_is_one_person(opened: Api) -> None:
     everybody = opened.as_whom(EVERYBODY)
     for person in ("a/b", "../../me", "安 ✓", "x" * 128):
         stored = opened.client.post("/process", json=asked("Hello.", person), headers=everybody)
@@ -138,13 +134,13 @@ def test_an_id_of_any_characters_is_one_person(opened: Door) -> None:
         assert found.json()["session_info"]["event_count"] == 1
 
 
-def test_the_longest_input_is_taken(opened: Door) -> None:
+def test_the_longest_input_is_taken(opened: Api) -> None:
     found = opened.client.post("/process", json=asked("忆" * 100_000))
     assert found.status_code == 200
     assert found.json()["resolved_query"] == "忆" * 100_000
 
 
-def test_a_request_with_a_name_is_stored_once(opened: Door) -> None:
+def test_a_request_with_a_name_is_stored_once(opened: Api) -> None:
     for said in ("Hello.", "Hello.", "Something else under the same name."):
         opened.client.post("/process", json=asked(said) | {"request_id": "r1"})
     assert opened.client.get("/session-status/me").json()["session_info"]["event_count"] == 1
@@ -153,10 +149,10 @@ def test_a_request_with_a_name_is_stored_once(opened: Door) -> None:
 def test_a_server_ends_by_itself_what_was_over_when_it_started(
     tmp_path: Path, server: ScriptedServer, mind: Mind, clock: SetClock, new_id: Count
 ) -> None:
-    with door(tmp_path, server, clock, new_id) as first:
+    with served(tmp_path, server, clock, new_id) as first:
         first.client.post("/process", json=asked("Hello."))
     clock.pass_by(hours=1)
-    with door(tmp_path, server, clock, new_id) as second, second.people.companion("me") as companion:
+    with served(tmp_path, server, clock, new_id) as second, second.people.companion("me") as companion:
         waited = 0
         while companion.memory.sessions.active("service"):
             waited += 1

@@ -18,7 +18,7 @@ from tests.server import ScriptedServer
 
 ZHANG = "张三"
 SAID = {"messages": [{"role": "user", "content": "My cat is called Douban."}], "model": "m"}
-#: Every call that touches a memory and whose body names nobody, by its door.
+#: Every call that touches a memory and whose body names no one, by its API.
 CALLS: list[tuple[str, str, Any]] = [
     ("POST", "/api/v1/chat", SAID),
     ("GET", "/api/v1/memory/list", None),
@@ -47,14 +47,14 @@ def model() -> Iterator[ScriptedServer]:
 def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
     """A server whose one token is for many people."""
     settings = connected(model.base, EMBEDDING_MODEL="built-in")
-    with here(tmp_path, doors=lambda people: [], **settings) as server:
+    with here(tmp_path, routers=lambda people: [], **settings) as server:
         assert server.registry
         server.token = server.registry.add_token("backend", "*")
         yield server
 
 
 def sentence(answer: Answer) -> str:
-    """What a refusal says, in whichever form its door has."""
+    """What a refusal says, in whichever form its API has."""
     body = answer.json
     told = body["detail"] if "detail" in body else body.get("message") or body["error"]["message"]
     assert isinstance(told, str)
@@ -130,9 +130,7 @@ def test_what_uses_no_memory_needs_no_name(served: Server, model: ScriptedServer
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CALLS, ids=lambda one: str(one)[:30])
-def test_a_token_for_one_person_reaches_no_other_by_a_header(
-    served: Server, method: str, path: str, body: Any
-) -> None:
+def test_a_token_for_one_person_reaches_no_other_by_a_header(served: Server, method: str, path: str, body: Any) -> None:
     assert served.registry
     ann = served.registry.add_token("phone", "ann")
     assert served.ask(method, path, body, token=ann, X_User_Id="bob").status == 404
@@ -142,9 +140,7 @@ def test_a_token_for_one_person_reaches_no_other_by_a_header(
 # -- UTF-8
 
 
-def test_a_name_in_a_header_is_the_same_person_as_in_a_body_and_a_path(
-    served: Server, model: ScriptedServer
-) -> None:
+def test_a_name_in_a_header_is_the_same_person_as_in_a_body_and_a_path(served: Server, model: ScriptedServer) -> None:
     raw: Any = ZHANG.encode()
     assert served.ask("POST", "/process", {"input": "我叫张三。", "user_id": ZHANG}).status == 200
     assert served.ask("POST", "/v1/chat/completions", SAID, X_User_Id=raw).status == 200

@@ -18,7 +18,7 @@ import openai
 import pytest
 
 from domain.errors import DataInUse
-from interfaces.http.openai_api import _kept_alive
+from interfaces.http.openai_api import _add_keepalives
 from people import folder_of
 from storage.owner import Owner
 from tests.interfaces.http.running import Running, now, running
@@ -62,9 +62,7 @@ def test_a_round_is_stored_once_however_often_its_history_comes_again(
     model.script(say("Nice cat."), say("Nice cat."), say("Grey."))
     for _ in range(2):
         client.chat.completions.create(model="m", messages=of("My cat is called Douban."))
-    client.chat.completions.create(
-        model="m", messages=of("My cat is called Douban.", "Nice cat.", "She is grey.")
-    )
+    client.chat.completions.create(model="m", messages=of("My cat is called Douban.", "Nice cat.", "She is grey."))
     assert stored(served) == [("My cat is called Douban.", "Nice cat."), ("She is grey.", "Grey.")]
 
 
@@ -81,9 +79,7 @@ def test_what_was_said_in_one_chat_is_known_in_another(
     assert int(raw.headers["x-memory-count"]) >= 1
 
 
-def test_a_stream_ends_after_its_round_is_stored(
-    served: Running, client: openai.OpenAI, model: ScriptedServer
-) -> None:
+def test_a_stream_ends_after_its_round_is_stored(served: Running, client: openai.OpenAI, model: ScriptedServer) -> None:
     model.script(say("Nice little cat.", pieces=["Nice ", "little ", "cat."]))
     said = ""
     with httpx2.stream(
@@ -136,17 +132,13 @@ def test_what_a_client_asks_for_itself_or_with_the_memory_off_stores_nothing(
 ) -> None:
     said = "Something private." if headers else "### Task:\nGenerate a title summarizing the chat history."
     model.script(say("Yes."))
-    raw = client.chat.completions.with_raw_response.create(
-        model="m", messages=of(said), extra_headers=headers
-    )
+    raw = client.chat.completions.with_raw_response.create(model="m", messages=of(said), extra_headers=headers)
     assert raw.headers["x-memory"] == ("off" if headers else "side")
     assert stored(served) == []
     assert model.chats[-1]["messages"] == of(said)
 
 
-def test_an_error_of_the_server_keeps_its_status_and_shape(
-    client: openai.OpenAI, model: ScriptedServer
-) -> None:
+def test_an_error_of_the_server_keeps_its_status_and_shape(client: openai.OpenAI, model: ScriptedServer) -> None:
     refusal = {"error": {"message": "slow down", "type": "rate", "param": None, "code": "r"}}
     model.script(answer(refusal, 429, Retry_After="7"))
     with pytest.raises(openai.RateLimitError) as caught:
@@ -166,17 +158,14 @@ def in_use(folder: Path, served: Running, person: str = "me") -> Iterator[Callab
         owner.release()
 
 
-CHATS = {
-    "/v1/chat/completions": {"model": "m"},
-    "/api/v1/chat": {},
-}
+CHATS = {"/v1/chat/completions": {"model": "m"}, "/api/v1/chat": {}}
 
 
 @pytest.mark.parametrize("path", CHATS)
 def test_a_chat_waits_for_a_memory_that_another_program_uses_and_is_stored(
     served: Running, model: ScriptedServer, tmp_path: Path, path: str
 ) -> None:
-    looked, opened = threading.Event(), served.people._opened
+    looked, opened = threading.Event(), served.people._open_place
 
     def watched(*key: Any) -> Any:
         try:
@@ -185,7 +174,7 @@ def test_a_chat_waits_for_a_memory_that_another_program_uses_and_is_stored(
             looked.set()
             raise
 
-    served.people._opened = watched  # type: ignore[method-assign]
+    served.people._open_place = watched  # type: ignore[method-assign]
     served.people.in_use_patience = PATIENCE
     came: list[int] = []
 
@@ -220,9 +209,7 @@ def test_a_chat_whose_memory_stays_in_use_is_refused_and_never_answered_without_
     assert told["error"]["type"] == "server_error" if path.startswith("/v1") else told["detail"]
     assert not model.chats
     assert stored(served) == []
-    assert [
-        one.getMessage() for one in caplog.records if one.name == "served" and one.levelname == "ERROR"
-    ] == []
+    assert [one.getMessage() for one in caplog.records if one.name == "served" and one.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -233,7 +220,7 @@ def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_n
     owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
 
     def reply_when_taken(exchange: Exchange) -> None:
-        served.people.make_way("me")
+        served.people.release("me")
         owner.acquire()
         say("Nice.")(exchange)
 
@@ -282,9 +269,7 @@ def test_models_are_those_of_the_server_and_ours(client: openai.OpenAI, model: S
 
 def test_two_persons_share_nothing(served: Running, model: ScriptedServer) -> None:
     secrets = {name: served.people.registry.add_token(name, name) for name in ("ann", "ben")}
-    clients = {
-        name: openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1") for name, secret in secrets.items()
-    }
+    clients = {name: openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1") for name, secret in secrets.items()}
     model.script(say("Nice."), say("No idea."))
     clients["ann"].chat.completions.create(model="m", messages=of("My cat is called Douban."))
     clients["ben"].chat.completions.create(model="m", messages=of("What is my cat called, Douban?"))
@@ -367,9 +352,7 @@ def test_thinking_and_second_replies_pass_through_and_are_not_stored(
 ) -> None:
     second = {"choices": [{"index": 1, "delta": {"content": "Other."}, "finish_reason": "stop"}]}
     model.script(stream(delta(content="<think>hm</think>Nice."), second, delta(finish="length")))
-    events = list(
-        client.chat.completions.create(model="m", n=2, messages=of("My cat is Douban."), stream=True)
-    )
+    events = list(client.chat.completions.create(model="m", n=2, messages=of("My cat is Douban."), stream=True))
     assert [one.choices[0].delta.content for one in events[:2]] == ["<think>hm</think>Nice.", "Other."]
     with served.people.companion("me") as companion:
         (session,) = companion.memory.sessions.recent(5)
@@ -450,9 +433,7 @@ def test_a_program_of_one_person_speaks_for_that_person_whatever_it_calls_its_us
             model="m", messages=of("I am Ann."), user="ben", extra_headers={"X-OpenWebUI-User-Id": "ben"}
         )
         with pytest.raises(openai.NotFoundError):
-            client.chat.completions.create(
-                model="m", messages=of("I am Ben."), extra_headers={"X-User-Id": "ben"}
-            )
+            client.chat.completions.create(model="m", messages=of("I am Ben."), extra_headers={"X-User-Id": "ben"})
     assert (stored(served, "ann"), stored(served, "ben")) == ([("I am Ann.", "1")], [])
 
 
@@ -481,7 +462,7 @@ def test_a_chat_that_fell_silent_is_saved_and_gone_on_with_in_a_new_session(
             client.chat.completions.create(model="m", messages=said)
         with served.people.companion("me") as companion:
             first, second = reversed(companion.memory.sessions.recent(5))
-            companion.keep_silent()
+            companion.start_maintenance()
             until(lambda: companion.memory.sessions.find(first.session_id).status == "archived")
             assert companion.memory.sessions.find(second.session_id).status == "active"
 
@@ -518,7 +499,7 @@ def test_a_stream_is_kept_open_while_the_server_is_silent() -> None:
         silent.wait(PATIENCE)
         yield b"last"
 
-    told = _kept_alive(events(), after=0.01)
+    told = _add_keepalives(events(), after=0.01)
     assert next(told) == b"first"
     assert next(told) == b""
     silent.set()
@@ -536,9 +517,7 @@ def test_the_name_of_a_model_leads_to_no_other_path_of_the_server(
 
 
 @pytest.mark.parametrize("name", ["org/model:7b", "a%3Fb%23c", "%13", "%E6%A8%A1"])
-def test_any_other_name_of_a_model_is_asked_for_as_it_is(
-    served: Running, model: ScriptedServer, name: str
-) -> None:
+def test_any_other_name_of_a_model_is_asked_for_as_it_is(served: Running, model: ScriptedServer, name: str) -> None:
     with closing(http.client.HTTPConnection(served.base.removeprefix("http://"))) as line:
         line.request("GET", f"/v1/models/{name}")
         assert line.getresponse().status == 404

@@ -42,10 +42,7 @@ def stored(served: Running) -> list[list[tuple[str, str]]]:
     with served.people.companion("me") as companion:
         sessions = reversed(companion.memory.sessions.recent(50))
         return [
-            [
-                (one.user.words, one.assistant.words)
-                for one in companion.memory.messages.rounds(each.session_id)
-            ]
+            [(one.user.words, one.assistant.words) for one in companion.memory.messages.rounds(each.session_id)]
             for each in sessions
         ]
 
@@ -58,13 +55,9 @@ def sent(model: ScriptedServer, at: int = -1) -> list[tuple[str, str]]:
 # -- responses -----------------------------------------------------------------------------------------------------
 
 
-def test_a_response_is_a_turn_with_memory(
-    client: openai.OpenAI, served: Running, model: ScriptedServer
-) -> None:
+def test_a_response_is_a_turn_with_memory(client: openai.OpenAI, served: Running, model: ScriptedServer) -> None:
     model.script(say("Nice cat."), say("Douban!"))
-    first = client.responses.create(
-        model="old-friend", input="My cat is called Douban.", max_output_tokens=50
-    )
+    first = client.responses.create(model="old-friend", input="My cat is called Douban.", max_output_tokens=50)
     assert (first.status, first.output_text, first.object) == ("completed", "Nice cat.", "response")
     assert first.usage is not None
     assert first.usage.total_tokens == first.usage.input_tokens + first.usage.output_tokens > 0
@@ -82,9 +75,7 @@ def test_a_streamed_response_has_its_events_in_their_order_and_ends_after_it_is_
 ) -> None:
     model.script(stream(delta(content="Nice "), delta(content="cat."), delta("stop"), usage_chunk(7, 2)))
     kinds, said = [], ""
-    for number, event in enumerate(
-        client.responses.create(model="m", input="My cat is Douban.", stream=True)
-    ):
+    for number, event in enumerate(client.responses.create(model="m", input="My cat is Douban.", stream=True)):
         assert event.sequence_number == number
         kinds.append(event.type)
         if event.type == "response.output_text.delta":
@@ -101,9 +92,7 @@ def test_a_streamed_response_has_its_events_in_their_order_and_ends_after_it_is_
     ]  # fmt: skip
 
 
-def test_what_the_client_gathers_of_a_stream_is_the_same_response(
-    client: openai.OpenAI, model: ScriptedServer
-) -> None:
+def test_what_the_client_gathers_of_a_stream_is_the_same_response(client: openai.OpenAI, model: ScriptedServer) -> None:
     model.script(say("Nice little cat."))
     with client.responses.stream(model="m", input="My cat is Douban.") as events:
         assert events.get_final_response().output_text == "Nice little cat."
@@ -119,9 +108,7 @@ def test_a_response_goes_on_after_the_one_that_it_names_also_after_a_restart(
         with openai.OpenAI(api_key="none", base_url=f"{served.base}/v1", max_retries=0) as client:
             if not streams:
                 return client.responses.create(model="m", input=text, previous_response_id=previous).id
-            events = client.responses.create(
-                model="m", input=text, previous_response_id=previous, stream=True
-            )
+            events = client.responses.create(model="m", input=text, previous_response_id=previous, stream=True)
             return next(one.response.id for one in events if one.type == "response.completed")
 
     with running(tmp_path, model) as served:
@@ -191,9 +178,7 @@ def test_tools_of_the_client_are_called_and_only_the_reply_is_stored(
     assert stored(served) == []
     result: Any = {"type": "function_call_output", "call_id": "call_7", "output": "12"}
     if by_id:
-        after = client.responses.create(
-            model="m", input=[result], tools=tools, previous_response_id=response.id
-        )
+        after = client.responses.create(model="m", input=[result], tools=tools, previous_response_id=response.id)
     else:
         after = client.responses.create(model="m", input=[*asked, call.model_dump(), result], tools=tools)
     assert after.output_text == "Twelve degrees."
@@ -203,9 +188,7 @@ def test_tools_of_the_client_are_called_and_only_the_reply_is_stored(
     assert stored(served) == [[("How warm is it at home?", "Twelve degrees.")]]
 
 
-def test_the_form_of_a_reply_is_asked_for_as_chat_completions_do(
-    client: openai.OpenAI, model: ScriptedServer
-) -> None:
+def test_the_form_of_a_reply_is_asked_for_as_chat_completions_do(client: openai.OpenAI, model: ScriptedServer) -> None:
     schema = {"name": "cat", "schema": {"type": "object"}, "strict": True}
     shape: Any = {"format": {"type": "json_schema", **schema}}
     client.responses.create(model="m", input="Which cat?", text=shape, reasoning={"effort": "low"})
@@ -217,10 +200,7 @@ def test_the_form_of_a_reply_is_asked_for_as_chat_completions_do(
     ("asked", "says"),
     [
         ({"input": "Hi", "tools": [{"type": "web_search"}]}, "web_search"),
-        (
-            {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
-            "input_image",
-        ),
+        ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, "input_image"),
         ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "x"}]}]}, "input_file"),
         ({"input": "Hi", "background": True}, "background"),
         ({"input": "Hi", "conversation": "conv_1"}, "conversation"),
@@ -269,8 +249,7 @@ def test_what_was_hidden_is_not_brought_along_by_the_id_of_a_response(
 
 
 @pytest.mark.parametrize(
-    "play",
-    [stream(delta(content="Nice ")), stream(delta(content="Nice "), {"error": {"message": "no"}}), stream()],
+    "play", [stream(delta(content="Nice ")), stream(delta(content="Nice "), {"error": {"message": "no"}}), stream()]
 )
 def test_a_response_that_breaks_says_so_and_stores_nothing(
     client: openai.OpenAI, served: Running, model: ScriptedServer, play: Any
@@ -282,9 +261,7 @@ def test_a_response_that_breaks_says_so_and_stores_nothing(
     assert stored(served) == []
 
 
-def test_a_reply_that_was_cut_off_is_an_incomplete_response(
-    client: openai.OpenAI, model: ScriptedServer
-) -> None:
+def test_a_reply_that_was_cut_off_is_an_incomplete_response(client: openai.OpenAI, model: ScriptedServer) -> None:
     model.script(say("Nice", "length"), say("Nice", "length"))
     whole = client.responses.create(model="m", input="Hi there.")
     last = list(client.responses.create(model="m", input="Hi there.", stream=True))[-1]
@@ -305,9 +282,7 @@ def test_a_refusal_of_the_model_server_keeps_its_status(
 # -- completions ---------------------------------------------------------------------------------------------------
 
 
-def test_a_completion_is_a_turn_with_memory(
-    client: openai.OpenAI, served: Running, model: ScriptedServer
-) -> None:
+def test_a_completion_is_a_turn_with_memory(client: openai.OpenAI, served: Running, model: ScriptedServer) -> None:
     model.script(say("Nice cat."), say("Douban!"))
     first = client.completions.create(model="m", prompt="My cat is called Douban.", max_tokens=9, stop=["\n"])
     (choice,) = first.choices
@@ -345,9 +320,7 @@ def test_several_prompts_are_answered_each_for_itself(
         {"prompt": "Hi", "suffix": "there"}, {"prompt": ["One.", "Two."], "stream": True},
     ],
 )  # fmt: skip
-def test_a_completion_that_is_not_served_is_refused(
-    client: openai.OpenAI, model: ScriptedServer, asked: Any
-) -> None:
+def test_a_completion_that_is_not_served_is_refused(client: openai.OpenAI, model: ScriptedServer, asked: Any) -> None:
     with pytest.raises(openai.BadRequestError):
         client.completions.create(model="m", **asked)
     assert not model.chats

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from domain.languages import Language
-from interfaces.http.page import router as page_files
-from interfaces.http.page.preferred_language import preferred
+from interfaces.http.page import assets
+from interfaces.http.page.assets import preferred_language
+from language.scripts import Language
 from tests.interfaces.http.remembered import remember
 from tests.served import Server, here, until
 from tests.server import ScriptedServer, delta, hang, say, status, stream
 
-PAGE = Path(page_files.__file__).parent
+PAGE = Path(assets.__file__).parent
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
-    with here(tmp_path, doors=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m") as server:
+    with here(tmp_path, routers=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m") as server:
         yield server
 
 
@@ -58,10 +58,10 @@ def begun(served: Server, text: str) -> tuple[http.client.HTTPConnection, http.c
 
 def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served: Server) -> None:
     served.registry.add_token("phone", "me")
-    for path in page_files.OPEN:
+    for path in assets.OPEN_PAGE_PATHS:
         came = served.ask("GET", path)
         assert came.status == 200, path
-        assert came.headers["content-security-policy"] == page_files.POLICY
+        assert came.headers["content-security-policy"] == assets.POLICY
         assert came.headers["x-content-type-options"] == "nosniff"
         assert came.headers["referrer-policy"] == "no-referrer"
     asked = (
@@ -100,9 +100,7 @@ def test_the_page_fetches_nothing_from_elsewhere_and_runs_nothing_that_stands_in
 
 
 def test_every_text_of_the_page_exists_in_both_languages_and_is_used() -> None:
-    en, zh = (
-        json.loads((PAGE / "words" / f"{name}.json").read_text(encoding="utf-8")) for name in ("en", "zh")
-    )
+    en, zh = (json.loads((PAGE / "words" / f"{name}.json").read_text(encoding="utf-8")) for name in ("en", "zh"))
     assert list(en) == list(zh)
     gaps = re.compile(r"\{\w+\}")
     assert {key: sorted(gaps.findall(text)) for key, text in en.items()} == {
@@ -114,9 +112,7 @@ def test_every_text_of_the_page_exists_in_both_languages_and_is_used() -> None:
     scripts = "".join(file.read_text(encoding="utf-8") for file in PAGE.glob("*.js"))
     said = set(re.findall(r'data-(?:say|label|hint)="([^"]+)"', html))
     said |= {key for key in re.findall(r'"([a-z]+\.[a-z_]+)"', scripts) if key != "page.js"}
-    said |= {
-        key for key in re.findall(r'(?:say|button)\("([a-z]+)"|"(cancel)"', scripts) for key in key if key
-    }
+    said |= {key for key in re.findall(r'(?:say|button)\("([a-z]+)"|"(cancel)"', scripts) for key in key if key}
     made = [
         r"role\.", r"why\.(?:fact|summary|chapter|other)$", r"known\.(?:person|companion|other)$",
         r"save\.(?:summary|notes|self|user|archive)$", r"profile\.(?:user|self)(?:_help)?$",
@@ -127,19 +123,12 @@ def test_every_text_of_the_page_exists_in_both_languages_and_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "language"),
-    [
-        ("", "en"),
-        ("zh-TW", "zh"),
-        ("fr", "en"),
-        ("en;q=0.3, zh;q=0.7", "zh"),
-        ("zh;q=0, en", "en"),
-        ("zh;q=x", "en"),
-    ],
+    [("", "en"), ("zh-TW", "zh"), ("fr", "en"), ("en;q=0.3, zh;q=0.7", "zh"), ("zh;q=0, en", "en"), ("zh;q=x", "en")],
 )
 def test_the_page_begins_in_the_language_that_the_browser_prefers(
     served: Server, accepted: str, language: Language
 ) -> None:
-    assert preferred(accepted) == language
+    assert preferred_language(accepted) == language
     came = served.ask("GET", "/", Accept_Language=accepted)
     assert f'<html lang="{language}">'.encode() in came.body
 
@@ -162,9 +151,7 @@ def test_a_reply_comes_in_pieces_and_its_end_is_told_when_the_round_is_stored(
     assert now["person"] == "me"
 
 
-def test_what_fails_is_told_and_what_was_said_waits_to_be_said_again(
-    served: Server, model: ScriptedServer
-) -> None:
+def test_what_fails_is_told_and_what_was_said_waits_to_be_said_again(served: Server, model: ScriptedServer) -> None:
     model.script(status(401))
     failed = lines(served, "Hello?", Accept_Language="zh")[-1]
     assert failed["is"] == "failed"
@@ -177,9 +164,7 @@ def test_nothing_to_say_is_refused_before_anything_begins(served: Server) -> Non
     assert served.ask("POST", "/page/chat", {"text": "  "}).status == 422
 
 
-def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(
-    served: Server, model: ScriptedServer
-) -> None:
+def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(served: Server, model: ScriptedServer) -> None:
     model.script(stream(delta(content="Once upon a time"), end="open"))
     line, came = begun(served, "A story?")
     came.close()
@@ -189,9 +174,7 @@ def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(
     assert [(turn["text"], turn["finish"]) for turn in turns][1] == ("Once upon a time", "interrupted")
 
 
-def test_whoever_hangs_up_before_anything_came_stops_it_as_well(
-    served: Server, model: ScriptedServer
-) -> None:
+def test_whoever_hangs_up_before_anything_came_stops_it_as_well(served: Server, model: ScriptedServer) -> None:
     model.script(hang)
     gone = socket.create_connection(("127.0.0.1", served.port))
     body = json.dumps({"text": "Are you there?"}).encode()
@@ -207,9 +190,9 @@ def test_whoever_hangs_up_before_anything_came_stops_it_as_well(
 def test_a_server_that_ends_keeps_what_was_shown_of_a_reply(tmp_path: Path, model: ScriptedServer) -> None:
     model.script(stream(delta(content="Once upon a time"), end="open"))
     settings = {"OPENAI_API_BASE": model.base, "CHAT_MODEL": "m"}
-    with here(tmp_path, doors=lambda people: [], grace=0.1, **settings) as server:
+    with here(tmp_path, routers=lambda people: [], grace=0.1, **settings) as server:
         line, came = begun(server, "A story?")
-        server.running.leave()
+        server.running.stop()
         *_, last = came.read().splitlines()
         line.close()
     assert json.loads(last)["assistant"]["finish"] == "interrupted"
@@ -240,7 +223,7 @@ def test_what_was_recalled_is_told_with_its_reason_and_not_once_it_is_erased(
     again = served.ask("GET", "/page/recalled").json
     assert again["memories"] == told["memories"]
     with served.people.companion("me") as companion:
-        companion.memory.erasure.erase(companion.memory.erasure.turn(spoken.user.text_id))
+        companion.memory.erasure.erase(companion.memory.erasure.scope_of_message(spoken.user.text_id))
     left = served.ask("GET", "/page/recalled").json
     assert "Momo" not in json.dumps(left["memories"])
 
@@ -294,9 +277,7 @@ def test_sessions_are_listed_and_read(served: Server) -> None:
 
 def test_relations_name_the_fact_that_says_so(served: Server) -> None:
     remember(served.people)
-    found = [
-        (one["source"], one["relation"], one["target"]) for one in served.ask("GET", "/page/relations").json
-    ]
+    found = [(one["source"], one["relation"], one["target"]) for one in served.ask("GET", "/page/relations").json]
     assert found == [("Ann", "lives in", "Metz"), ("Momo", "cat of", "Ann")]
 
 
@@ -330,9 +311,7 @@ def test_what_is_hidden_is_no_title(served: Server) -> None:
 # -- conversations
 
 
-def test_something_is_said_in_the_session_that_is_named_or_in_a_new_one(
-    served: Server, model: ScriptedServer
-) -> None:
+def test_something_is_said_in_the_session_that_is_named_or_in_a_new_one(served: Server, model: ScriptedServer) -> None:
     model.script(say("One."), say("Two."), say("Three."))
     first = begun_in(served, text="A", session=None)
     second = begun_in(served, text="B", session="")
@@ -450,13 +429,9 @@ def test_in_a_chat_between_people_the_person_is_asked_for(served: Server) -> Non
 
 
 @pytest.mark.parametrize("what", ["turn", "fact", "session", "words"])
-def test_what_would_go_is_shown_first_and_then_it_is_gone_and_proven(
-    served: Server, what: str, tmp_path: Path
-) -> None:
+def test_what_would_go_is_shown_first_and_then_it_is_gone_and_proven(served: Server, what: str, tmp_path: Path) -> None:
     spoken = remember(served.people)
-    named = {"turn": spoken.user.text_id, "fact": "metz", "session": spoken.user.session_id, "words": "Momo"}[
-        what
-    ]
+    named = {"turn": spoken.user.text_id, "fact": "metz", "session": spoken.user.session_id, "words": "Momo"}[what]
     wish = {"what": what, "named": named}
     shown = served.ask("POST", "/page/forget/scope", wish).json
     assert spoken.user.text_id in [turn["id"] for turn in shown["turns"]]
@@ -474,9 +449,7 @@ def test_nothing_else_is_erased_than_what_was_shown(served: Server) -> None:
     wish = {"what": "words", "named": "Momo"}
     shown = served.ask("POST", "/page/forget/scope", wish).json
     with served.people.companion("me") as companion:
-        companion.memory.rounds.store(
-            spoken.user.session_id, "Momo is ill.", "Oh.", spoken.user.timestamp, "stop"
-        )
+        companion.memory.rounds.store(spoken.user.session_id, "Momo is ill.", "Oh.", spoken.user.timestamp, "stop")
     assert served.ask("POST", "/page/forget", {**wish, "mark": shown["mark"]}).status == 409
     assert len(served.ask("GET", "/page/now").json["turns"]) == 4
 

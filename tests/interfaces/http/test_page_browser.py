@@ -15,9 +15,7 @@ from tests.interfaces.http.remembered import HOSTILE, remember
 from tests.served import Server, here, until
 from tests.server import ScriptedServer, delta, hang, say, status, stream
 
-pytestmark = pytest.mark.skipif(
-    browsers.found() is None, reason="there is no Chromium here: apt install chromium"
-)
+pytestmark = pytest.mark.skipif(browsers.found() is None, reason="there is no Chromium here: apt install chromium")
 #: Whatever is pressed is large enough for a finger.
 _PRESSED = "[...document.querySelectorAll('button, nav a')].filter((one) => one.offsetHeight)"
 _LARGE_ENOUGH = f"{_PRESSED}.every((one) => one.offsetHeight >= 28)"
@@ -40,7 +38,7 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Server]:
-    with here(tmp_path, doors=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m") as server:
+    with here(tmp_path, routers=lambda people: [], OPENAI_API_BASE=model.base, CHAT_MODEL="m") as server:
         yield server
 
 
@@ -84,9 +82,7 @@ def turns(served: Server) -> list[str]:
 # -- talking
 
 
-def test_a_reply_streams_in_and_the_policy_holds(
-    browser: Browser, served: Server, model: ScriptedServer
-) -> None:
+def test_a_reply_streams_in_and_the_policy_holds(browser: Browser, served: Server, model: ScriptedServer) -> None:
     model.script(stream(delta(content="Once **upon** "), end="open"), say("The *end*."))
     page = opened(browser, served)
     write(page, "A story?")
@@ -180,9 +176,7 @@ def test_a_quotation_shows_its_day_or_that_it_is_in_no_memory_and_never_its_tags
         session, _ = companion.memory.sessions.resume_or_start()
         reply = "You said:\n<blockquote>Momo is **old**</blockquote>\nand <blockquote>I fly</blockquote> </blockquote>"
         when = "2026-05-01T13:05:00+00:00"
-        companion.memory.rounds.store(
-            session.session_id, "Hm?", reply, when, "stop", quoted=(Quoted(0, "x", when),)
-        )
+        companion.memory.rounds.store(session.session_id, "Hm?", reply, when, "stop", quoted=(Quoted(0, "x", when),))
     page = opened(browser, served)
     page.until("document.querySelectorAll('blockquote.memory').length === 2")
     assert page.text("blockquote.memory footer") == "said on May 1, 2026"
@@ -249,9 +243,7 @@ def test_hostile_markdown_is_inert(browser: Browser, served: Server) -> None:
     assert page.console == []
 
 
-@pytest.mark.parametrize(
-    "piece", ["[", "*a ", "**", "`", "> ", "- ", "<blockquote>", "|", "# ", "h", "[a](", "~~x"]
-)
+@pytest.mark.parametrize("piece", ["[", "*a ", "**", "`", "> ", "- ", "<blockquote>", "|", "# ", "h", "[a](", "~~x"])
 def test_markdown_of_any_length_makes_about_as_many_elements_as_it_has_characters(
     browser: Browser, served: Server, piece: str
 ) -> None:
@@ -429,10 +421,7 @@ def test_a_profile_is_edited_and_an_older_version_is_restored(browser: Browser, 
 
 
 CHAT = {
-    "chat": [
-        {"role": "user", "content": "My canoe is called Wren."},
-        {"role": "assistant", "content": "A good name."},
-    ]
+    "chat": [{"role": "user", "content": "My canoe is called Wren."}, {"role": "assistant", "content": "A good name."}]
 }
 
 
@@ -474,9 +463,7 @@ def test_the_composer_is_in_view_however_much_was_said(
     page.until("document.querySelectorAll('.turn').length === 24")
     assert page.js("document.documentElement.scrollHeight <= innerHeight")
     for id in ("say", "send", "title"):
-        box = page.js(
-            f"(({{top, bottom}}) => [top, bottom])(document.getElementById('{id}').getBoundingClientRect())"
-        )
+        box = page.js(f"(({{top, bottom}}) => [top, bottom])(document.getElementById('{id}').getBoundingClientRect())")
         assert 0 <= box[0] < box[1] <= height, id
     assert page.js("document.querySelector('header').offsetHeight") <= 60
     last = page.js("document.querySelector('.turn:last-child').getBoundingClientRect().bottom")
@@ -512,9 +499,7 @@ def test_a_phone_shows_one_column_and_nothing_reaches_beyond_its_edge(
         assert page.js(_LARGE_ENOUGH), view
 
 
-def test_on_a_phone_the_conversations_are_a_drawer_that_escape_closes(
-    browser: Browser, served: Server
-) -> None:
+def test_on_a_phone_the_conversations_are_a_drawer_that_escape_closes(browser: Browser, served: Server) -> None:
     remember(served.people)
     page = opened(browser, served, width=390, height=700)
     assert page.js("document.getElementById('side').inert")
@@ -572,9 +557,7 @@ def test_the_page_speaks_chinese_where_the_browser_does_and_switches_without_los
     assert page.js("document.getElementById('say').value") == "Half a thought"
 
 
-def test_a_token_for_many_people_opens_nothing_before_a_person_is_named(
-    browser: Browser, served: Server
-) -> None:
+def test_a_token_for_many_people_opens_nothing_before_a_person_is_named(browser: Browser, served: Server) -> None:
     assert served.registry
     secret = served.registry.add_token("backend", "*")
     page = opened(browser, served)

@@ -80,9 +80,7 @@ def test_no_token_yet_is_said_in_words(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_a_command_line_that_makes_no_sense_is_told_in_one_line(
-    tmp_path: Path, given: tuple[str, ...]
-) -> None:
+def test_a_command_line_that_makes_no_sense_is_told_in_one_line(tmp_path: Path, given: tuple[str, ...]) -> None:
     ended = run(tmp_path, *given)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert "argument" not in ended.err

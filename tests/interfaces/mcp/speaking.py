@@ -22,12 +22,7 @@ class Host:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self._number = 0
-        self.send(
-            "initialize",
-            protocolVersion=REVISION,
-            capabilities={},
-            clientInfo={"name": "host", "version": "1"},
-        )
+        self.send("initialize", protocolVersion=REVISION, capabilities={}, clientInfo={"name": "host", "version": "1"})
         self.greeting = self.answer()
         self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
 

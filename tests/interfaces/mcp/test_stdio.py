@@ -61,9 +61,7 @@ def test_sigterm_ends_it_and_what_was_answered_is_stored(tmp_path: Path) -> None
         assert info["event_count"] == 1
 
 
-@pytest.mark.parametrize(
-    ("bound", "person"), [((), "me"), (("--person", "张三"), "张三")], ids=["me", "bound"]
-)
+@pytest.mark.parametrize(("bound", "person"), [((), "me"), (("--person", "张三"), "张三")], ids=["me", "bound"])
 def test_a_host_is_bound_to_one_person_whatever_a_model_fills_in(
     tmp_path: Path, bound: tuple[str, ...], person: str
 ) -> None:
@@ -72,11 +70,7 @@ def test_a_host_is_bound_to_one_person_whatever_a_model_fills_in(
         assert not kept.get("isError")
         assert not spoken.call("remember", text="I like tea.", user_id=person).get("isError")
         for other in ("ann", "me" if bound else "张三"):
-            for tool, arguments in (
-                ("remember", {"text": "I like rum."}),
-                ("profile", {}),
-                ("end_session", {}),
-            ):
+            for tool, arguments in (("remember", {"text": "I like rum."}), ("profile", {}), ("end_session", {})):
                 refused = spoken.call(tool, **arguments, user_id=other)
                 assert refused["isError"]
                 assert "Leave user_id out" in refused["content"][0]["text"]

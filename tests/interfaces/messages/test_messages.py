@@ -12,25 +12,21 @@ import pytest
 from domain import errors
 from domain.events import Notice
 from domain.settings import TABLE as SETTINGS
-from interfaces.messages import LANGUAGES, Words, choose, table
+from interfaces.messages import LANGUAGES, Words, choose_language, load_table
 from interfaces.messages.en import MESSAGES
 from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.wiring import BEHIND_THE_PROMPT
-from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
+from recall.weights import BY_MEANING, BY_WORDS
 
 ROOT = Path(__file__).resolve().parents[3]
-SUBJECTS = ("failures", "program", "talk", "commands", "facts", "histories", "importing", "serving")
+SUBJECTS = ("chat", "program", "imports")
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_.]+)+")
 
 
 def sources() -> Iterator[Path]:
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).parts
-        if (
-            not parts[0].startswith(".")
-            and parts[0] not in ("tests", "bench", "docs")
-            and "messages" not in parts
-        ):
+        if not parts[0].startswith(".") and parts[0] not in ("tests", "bench", "docs") and "messages" not in parts:
             yield path
 
 
@@ -44,11 +40,7 @@ def keys_in(path: Path) -> Iterator[str]:
 def used_keys() -> set[str]:
     found = {key for path in sources() for key in keys_in(path)}
     known = {key.split(".")[0] for key in MESSAGES}
-    return {
-        key
-        for key in found
-        if key.split(".")[0] in known and not key.endswith((".py", ".txt", ".db", ".log"))
-    }
+    return {key for key in found if key.split(".")[0] in known and not key.endswith((".py", ".txt", ".db", ".log"))}
 
 
 def subject_table(language: str, subject: str) -> dict[str, str]:
@@ -64,9 +56,7 @@ def has_words(key: str) -> bool:
     """Whether there is a message for the key, for its family, or for keys that begin with it."""
     parts = key.rstrip(".").split(".")
     families = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
-    return bool(families & set(MESSAGES)) or (
-        key.endswith(".") and any(known.startswith(key) for known in MESSAGES)
-    )
+    return bool(families & set(MESSAGES)) or (key.endswith(".") and any(known.startswith(key) for known in MESSAGES))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -78,12 +68,12 @@ def test_both_languages_have_the_same_keys(subject: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_key_stands_in_two_tables(language: str) -> None:
     counts = [len(subject_table(language, subject)) for subject in SUBJECTS]
-    assert sum(counts) == len(table(language))
+    assert sum(counts) == len(load_table(language))
 
 
 @pytest.mark.parametrize("key", sorted(MESSAGES))
 def test_a_message_takes_the_same_details_in_both_languages(key: str) -> None:
-    assert fields(table("en")[key]) == fields(table("zh")[key])
+    assert fields(load_table("en")[key]) == fields(load_table("zh")[key])
 
 
 def test_every_key_that_the_program_uses_is_a_message() -> None:
@@ -106,23 +96,21 @@ def test_every_command_has_help_in_both_languages() -> None:
 
 
 def test_every_setting_is_told() -> None:
-    assert {f"setting.{setting.field}" for setting in SETTINGS} == {
+    assert {f"setting.{setting.field_name}" for setting in SETTINGS} == {
         key for key in MESSAGES if key.startswith("setting.")
     }
 
 
 def test_chinese_messages_are_chinese() -> None:
     latin = [
-        key
-        for key, text in table("zh").items()
-        if not re.search("[\u4e00-\u9fff]", re.sub(r"\{.*?\}", "", text))
+        key for key, text in load_table("zh").items() if not re.search("[\u4e00-\u9fff]", re.sub(r"\{.*?\}", "", text))
     ]
-    assert all(not re.search("[a-z]{4,} [a-z]{3,}", table("zh")[key]) for key in latin)
+    assert all(not re.search("[a-z]{4,} [a-z]{3,}", load_table("zh")[key]) for key in latin)
 
 
 def test_no_message_has_an_emoji_of_ours() -> None:
     for language in LANGUAGES:
-        for text in table(language).values():
+        for text in load_table(language).values():
             assert not re.search("[\U0001f000-\U0001ffff\u2600-\u27bf]", text)
 
 
@@ -145,17 +133,17 @@ def test_problems_of_settings_take_a_line_each() -> None:
     wrong = errors.SettingsError(
         (("settings.url", {"name": "A", "value": "x"}), ("settings.switch", {"name": "B", "value": "y"}))
     )
-    assert len(Words("zh").error(wrong).splitlines()) == 2
+    assert len(Words("zh").describe_error(wrong).splitlines()) == 2
 
 
 def test_an_error_inside_of_a_notice_is_told_in_words() -> None:
-    told = Words("en").notice(Notice("erase.not_made_anew", {"error": errors.TimedOut(base="http://x")}))
+    told = Words("en").describe_notice(Notice("erase.not_rebuilt", {"error": errors.TimedOut(base="http://x")}))
     assert "did not answer in time" in told
     assert ".)" not in told
 
 
 def test_no_space_stands_behind_a_mark_of_full_width() -> None:
-    keys = ("save.failed", "save.image_refused", "erase.not_made_anew", "notes.left", "chapters.left")
+    keys = ("save.failed", "save.persona_refused", "erase.not_rebuilt", "notes.left", "chapters.left")
     told = [Words("zh").say(key, error=errors.TimedOut(base="http://x")) for key in keys]
     assert not [each for each in told if "。 " in each]
 
@@ -171,32 +159,22 @@ def test_no_space_stands_behind_a_mark_of_full_width() -> None:
         ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
     ],
 )
-def test_the_language_is_the_setting_or_the_locale(
-    setting: str, environment: dict[str, str], language: str
-) -> None:
-    assert choose(setting, environment) == language
+def test_the_language_is_the_setting_or_the_locale(setting: str, environment: dict[str, str], language: str) -> None:
+    assert choose_language(setting, environment) == language
 
 
 def test_no_message_is_left_over() -> None:
     text = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in [*sources(), *(ROOT / "interfaces/messages").glob("*.py")]
+        path.read_text(encoding="utf-8") for path in [*sources(), *(ROOT / "interfaces/messages").glob("*.py")]
     )
     text = text.replace("'", '"')
-    built = re.compile(
-        "|".join(re.escape(start) for start in re.findall(r'f"([a-z_]+\.[a-z_.]*)\{', text)) or "$^"
-    )
+    built = re.compile("|".join(re.escape(start) for start in re.findall(r'f"([a-z_]+\.[a-z_.]*)\{', text)) or "$^")
     unused = [key for key in MESSAGES if f'"{key}"' not in text and not built.match(key) and "." in key]
     assert unused == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_part_of_a_score_has_a_name(language):
-    names = {
-        name
-        for by_kind in (WORDS_ALONE, WITH_VECTORS, WITH_SENTENCES, WITH_HASHED)
-        for kind in by_kind.values()
-        for name in kind
-    }
-    named = {key for key in table(language) if key.startswith("weighed.")}
+    names = {name for one in (BY_MEANING, BY_WORDS) for weights in one.values() for name in weights}
+    named = {key for key in load_table(language) if key.startswith("weighed.")}
     assert named == {f"weighed.{name}" for name in names}

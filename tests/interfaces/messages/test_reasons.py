@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from domain.recollection import RecalledChapter, RecalledFact, RecalledSummary, RecalledTurn, Why
-from interfaces.messages import LANGUAGES, Words, table
-from interfaces.messages.reasons import reasons
-from recall.weights import WITH_HASHED, WITH_SENTENCES, WITH_VECTORS, WORDS_ALONE
+from domain.recollection import RecalledChapter, RecalledFact, RecalledMessage, RecalledSummary, Why
+from interfaces.messages import LANGUAGES, Words, load_table
+from interfaces.messages.reasons import explain_recall
+from recall.weights import BY_MEANING, BY_WORDS
 
 WHEN = "2026-11-16T19:00:00+00:00"
-TURN = RecalledTurn(
+TURN = RecalledMessage(
     "t1", "s1", WHEN, "user", "User: I met Tom at the harbour.", True,
     Why(
         "What did Tom say at the harbour last week?", 3.2, ("Tom", "harbour"),
@@ -23,23 +23,23 @@ TURN = RecalledTurn(
 
 
 def test_reasons_are_names_words_time_and_meaning():
-    assert reasons(Words("en"), TURN) == [
+    assert explain_recall(Words("en"), TURN) == [
         "same names: Tom", "same words: harbour", "from the time you mentioned", "similar meaning",
     ]  # fmt: skip
     why = replace(TURN.why, query="上周我叫豆包做了什么？", words=("豆包", "做"))
-    assert reasons(Words("zh"), replace(TURN, text="User: 我家的猫叫豆包。", why=why)) == [
+    assert explain_recall(Words("zh"), replace(TURN, text="User: 我家的猫叫豆包。", why=why)) == [
         "名字相同：豆包", "用词相同：做", "正是你提到的那段时间", "意思相近",
     ]  # fmt: skip
 
 
 def test_a_part_that_adds_little_is_no_reason():
     why = replace(TURN.why, words=(), parts=(("near", 3.0), ("dense", 0.2), ("meant", -1.0)))
-    assert reasons(Words("en"), replace(TURN, why=why)) == ["from the time you mentioned"]
+    assert explain_recall(Words("en"), replace(TURN, why=why)) == ["from the time you mentioned"]
 
 
 def test_a_mark_is_no_word():
     why = replace(TURN.why, words=("@:tom", "Tom"), parts=())
-    assert reasons(Words("en"), replace(TURN, why=why)) == ["same names: Tom"]
+    assert explain_recall(Words("en"), replace(TURN, why=why)) == ["same names: Tom"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -51,19 +51,14 @@ def test_whatever_was_recalled_has_a_reason_without_numbers(language):
         RecalledChapter("c1", "Spring", WHEN, WHEN, 3, alone),
     ]  # fmt: skip
     for one in recalled:
-        (reason,) = reasons(Words(language), one)
+        (reason,) = explain_recall(Words(language), one)
         assert reason.strip()
         assert not re.search(r"\d", reason)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_part_of_a_score_that_is_a_reason_has_its_words(language):
-    names = {
-        name
-        for by in (WORDS_ALONE, WITH_VECTORS, WITH_SENTENCES, WITH_HASHED)
-        for kind in by.values()
-        for name in kind
-    }
+    names = {name for one in (BY_MEANING, BY_WORDS) for weights in one.values() for name in weights}
     for name in names:
-        (reason,) = reasons(Words(language), replace(TURN, why=Why("q", 1.0, (), ((name, 2.0),))))
-        assert reason in table(language).values()
+        (reason,) = explain_recall(Words(language), replace(TURN, why=Why("q", 1.0, (), ((name, 2.0),))))
+        assert reason in load_table(language).values()

@@ -43,9 +43,7 @@ def handler(settings: dict[str, str]) -> EmbeddingHandler:
 
 @pytest.fixture
 def system(tmp_path: Path, settings: dict[str, str], handler: EmbeddingHandler) -> Iterator[MemorySystem]:
-    with MemorySystem(
-        "bot", "life", handler, base_path=tmp_path, max_context_length=2, settings=settings
-    ) as one:
+    with MemorySystem("bot", "life", handler, base_path=tmp_path, max_context_length=2, settings=settings) as one:
         yield one
 
 
@@ -121,19 +119,11 @@ def test_what_was_recalled_or_left_the_context_stays_in_mind_up_to_the_capacity(
     system.enable_stm(capacity=2)
     talk(system)
     recent = [("rank", "==", 0)]
-    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [
-        [SAID[1]],
-        [SAID[0]],
-    ]
+    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [[SAID[1]], [SAID[0]]]
     system.flush_context()
-    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [
-        [SAID[3]],
-        [SAID[2]],
-    ]
+    assert told(system.query(filters=recent, short_term_only=True, recall_context=False)) == [[SAID[3]], [SAID[2]]]
     system.query(filters=[("content", "contains", "code-named")], recall_context=False)
-    in_mind = told(
-        system.query(filters=recent, short_term_only=True, recall_context=False, add_ltm_to_stm=False)
-    )
+    in_mind = told(system.query(filters=recent, short_term_only=True, recall_context=False, add_ltm_to_stm=False))
     assert [SAID[0]] in in_mind
     assert len(in_mind) == 2
     assert len(system.query(filters=recent, long_term_only=True, recall_context=False)) == 2
@@ -153,9 +143,7 @@ def test_short_term_memory_begins_with_the_latest_session(
         assert system.query(query_vector=vector, short_term_only=True)
 
 
-def test_a_session_is_gone_on_with_under_its_id_and_removed_whole(
-    tmp_path: Path, settings: dict[str, str]
-) -> None:
+def test_a_session_is_gone_on_with_under_its_id_and_removed_whole(tmp_path: Path, settings: dict[str, str]) -> None:
     with MemorySystem("bot", "life", base_path=tmp_path, settings=settings) as system:
         assert system.start_session("monday") == "monday"
         system.add_memory("I had soup.", source="user", memory_unit_id="unit-0001")
@@ -230,9 +218,7 @@ def test_the_model_writes_the_chapters_over_sessions_however_many_it_may_read_up
             life = system.summarize_long_term_memory()
             assert life is not None
             (over,) = life.children_ids
-            chapters = {
-                one[0].id: one[0] for one in system.query(filters=[("rank", "==", 2)], recall_context=False)
-            }
+            chapters = {one[0].id: one[0] for one in system.query(filters=[("rank", "==", 2)], recall_context=False)}
             assert len(chapters[over].children_ids) == 2
             assert "It is day 0." in chapters[over].content
 

@@ -9,13 +9,7 @@ from typing import Any
 def notes(*facts: dict[str, Any]) -> str:
     """The reply to a window: one note a fact."""
     told = [
-        {
-            "turns": fact["turns"],
-            "text": fact["restatement"],
-            "topic": "life",
-            "importance": 6,
-            "facts": [fact],
-        }
+        {"turns": fact["turns"], "text": fact["restatement"], "topic": "life", "importance": 6, "facts": [fact]}
         for fact in facts
     ]
     return json.dumps({"notes": told})

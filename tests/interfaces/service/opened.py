@@ -48,7 +48,7 @@ class OpenedService:
         """What became of each session, oldest first: active, ending or archived."""
         query = (
             "SELECT CASE WHEN status = 'active' AND end_timestamp IS NOT NULL THEN 'ending' ELSE status END"
-            " FROM session WHERE door = 'service' ORDER BY position"
+            " FROM session WHERE client = 'service' ORDER BY position"
         )
         return [status for (status,) in self.read(query, person)]
 
@@ -67,7 +67,7 @@ def opened_people(
         connected = {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
         environment = {**connected, **environment}
     log = logging.Logger("quiet", logging.CRITICAL)
-    chosen = config.load(folder, environment)
+    chosen = config.load_settings(folder, environment)
     llm = Llm(chosen, log, clock=clock, patience=Patience(most=0.0, tries=1))
     registry = Registry(chosen.data_dir / "registry.db", clock)
     people = People(chosen, llm, registry, log, clock=clock, new_id=new_id, most_open=chosen.open_memories)
@@ -89,11 +89,7 @@ def opened_service(
 ) -> Iterator[OpenedService]:
     """The service on such people, closed before they are."""
     with opened_people(folder, server, clock, new_id, **settings) as people:
-        opened = OpenedService(people)
-        try:
-            yield opened
-        finally:
-            opened.service.close()
+        yield OpenedService(people)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domain.errors import UsageError
-from interfaces.service.chat_requests import read_request, with_memory
+from interfaces.service.chat_requests import add_memory, read_request
 
 
 def of(*messages: Any, **more: Any) -> dict[str, Any]:
@@ -15,9 +15,7 @@ def of(*messages: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_the_last_words_of_the_person_are_what_counts() -> None:
-    request = read_request(
-        of(("system", "Be brief."), ("user", "one"), ("assistant", "two"), ("user", "three"))
-    )
+    request = read_request(of(("system", "Be brief."), ("user", "one"), ("assistant", "two"), ("user", "three")))
     assert (request.said, request.at, request.answers_tools, request.side) == ("three", 3, False, False)
     assert request.recent == ("one", "two")
 
@@ -26,7 +24,7 @@ def test_words_in_parts_are_read_and_other_parts_are_left_alone() -> None:
     parts = [{"type": "text", "text": "看这张图"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
     request = read_request(of(("user", parts)))
     assert request.said == "看这张图"
-    assert with_memory(request, "", "MEMORIES")["messages"][0]["content"] == [
+    assert add_memory(request, "", "MEMORIES")["messages"][0]["content"] == [
         {"type": "text", "text": "MEMORIES"}, *parts,
     ]  # fmt: skip
 
@@ -39,7 +37,7 @@ def test_what_follows_a_call_of_a_tool_is_no_new_turn() -> None:
 
 def test_memories_stand_before_the_words_and_the_profile_behind_the_system_message() -> None:
     body = of(("system", "Be brief."), ("user", "one"), ("assistant", "two"), ("user", "three"), seed=7)
-    told = with_memory(read_request(body), "PROFILE", "MEMORIES")
+    told = add_memory(read_request(body), "PROFILE", "MEMORIES")
     assert [one["content"] for one in told["messages"]] == [
         "Be brief.\n\nPROFILE", "one", "two", "MEMORIES\n\nthree",
     ]  # fmt: skip
@@ -48,7 +46,7 @@ def test_memories_stand_before_the_words_and_the_profile_behind_the_system_messa
 
 
 def test_where_there_is_no_system_message_the_profile_is_one() -> None:
-    told = with_memory(read_request(of(("user", "hi"))), "PROFILE", "")
+    told = add_memory(read_request(of(("user", "hi"))), "PROFILE", "")
     assert told["messages"] == [{"role": "system", "content": "PROFILE"}, {"role": "user", "content": "hi"}]
 
 
@@ -77,9 +75,7 @@ def test_what_is_no_chat_is_refused(body: Any) -> None:
     ],
 )
 def test_what_a_client_asks_for_itself_is_recognised(order: str) -> None:
-    assert read_request(
-        of(("user", "My cat is called Douban."), ("assistant", "Nice."), ("user", order))
-    ).side
+    assert read_request(of(("user", "My cat is called Douban."), ("assistant", "Nice."), ("user", order))).side
     assert read_request(of(("system", order), ("user", "My cat is called Douban."))).side
 
 
@@ -118,7 +114,7 @@ def test_documents_that_a_client_puts_before_the_words_are_not_the_persons(behin
     request = read_request(of(("user", text)))
     assert (request.said, request.side) == ("How long do they sleep?", False)
     assert request.history[0].text == "How long do they sleep?"
-    assert with_memory(request, "", "MEMORIES")["messages"][0]["content"] == f"MEMORIES\n\n{text}"
+    assert add_memory(request, "", "MEMORIES")["messages"][0]["content"] == f"MEMORIES\n\n{text}"
 
 
 def test_words_that_no_store_can_take_are_read_as_far_as_they_can_be() -> None:

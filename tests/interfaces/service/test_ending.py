@@ -32,12 +32,10 @@ def until(holds: Callable[[], bool]) -> None:
 
 def counts(opened: OpenedService, person: str = "me") -> list[int]:
     """How many notes, facts and relations there are."""
-    return [
-        opened.read(f"SELECT count(*) FROM {table}", person)[0][0] for table in ("note", "fact", "relation")
-    ]
+    return [opened.read(f"SELECT count(*) FROM {table}", person)[0][0] for table in ("note", "fact", "relation")]
 
 
-def test_an_ended_session_costs_one_call_for_notes_and_one_for_each_image_it_concerns(
+def test_an_ended_session_costs_one_call_for_notes_and_one_for_each_persona_it_concerns(
     opened: OpenedService, mind: Mind, server: ScriptedServer
 ) -> None:
     mind.answers("notes", LYON)
@@ -63,7 +61,7 @@ def test_nothing_is_drawn_twice_however_often_somebody_looks(
         assert opened.service.settle("me", PATIENCE)
     assert len(server.chats) == asked
     assert counts(opened) == [1, 1, 1]
-    assert opened.people.registry.listened() == []
+    assert opened.people.registry.open_persons() == []
 
 
 def test_an_empty_session_asks_no_model(opened: OpenedService, server: ScriptedServer) -> None:
@@ -97,7 +95,7 @@ def test_where_only_the_model_fails_a_session_keeps_waiting_and_is_tried_again_l
     assert counts(opened) == [1, 1, 1]
 
 
-def test_an_image_that_a_model_failed_to_bring_up_to_date_is_brought_up_to_date_later(
+def test_a_persona_that_a_model_failed_to_bring_up_to_date_is_brought_up_to_date_later(
     opened: OpenedService, mind: Mind, clock
 ) -> None:
     mind.answers("user", status(500))
@@ -112,7 +110,7 @@ def test_an_image_that_a_model_failed_to_bring_up_to_date_is_brought_up_to_date_
     assert opened.service.profile("me").image == "Lives in Lyon."
     clock.pass_by(minutes=5)
     opened.service.sweep()
-    assert opened.people.registry.listened() == []
+    assert opened.people.registry.open_persons() == []
 
 
 def test_a_service_that_is_closed_hangs_up_and_the_next_one_goes_on(
@@ -192,15 +190,10 @@ def test_a_kill_while_a_session_is_ending_loses_nothing_and_doubles_nothing(
         assert after.statuses("ann") == ["archived", "active"]
         assert counts(after, "ann") == [1, 1, 1]
         assert len(mind.asked("notes")) == (2 if task == "notes" else 1)
-        assert [text for _, text in after.said("ann")] == [
-            "User: My sister Ann lives in Lyon.",
-            "User: And on we go.",
-        ]
+        assert [text for _, text in after.said("ann")] == ["User: My sister Ann lives in Lyon.", "User: And on we go."]
 
 
-def test_what_is_forgotten_while_it_is_read_stands_nowhere_afterwards(
-    opened: OpenedService, mind: Mind
-) -> None:
+def test_what_is_forgotten_while_it_is_read_stands_nowhere_afterwards(opened: OpenedService, mind: Mind) -> None:
     asked, forgotten = threading.Event(), threading.Event()
 
     def slow(exchange: Exchange) -> None:
@@ -257,10 +250,10 @@ def test_where_no_service_comes_back_the_terminal_draws_from_its_sessions_what_t
     mind.answers("notes", LYON)
     clock.pass_by(hours=9)
     with house(tmp_path, server, clock, new_id, log) as home:
-        home.talk.keep_silent()
-        home.talk._keeping.wait()
+        home.talk.start_maintenance()
+        home.talk.maintenance.wait()
         assert [one.value for one in home.memory.facts.all()] == ["Lyon"]
-        (kept,) = home.memory.sessions.of_door("service")
+        (kept,) = home.memory.sessions.of_client("service")
         assert kept.status == "archived"
 
 

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from domain.errors import UsageError
-from interfaces.service.bodies import ProcessResponse
-from interfaces.service.memories_told import LONGEST_TEXT, ToldMemory, shown, within
-from jobs.keeping import session_to_open
+from interfaces.service.memory_schemas import Remembered
+from interfaces.service.memory_texts import LONGEST_TEXT, safe_text, within_budget
+from interfaces.service.schemas import ProcessResponse
+from jobs.maintenance import session_to_open
 from people import folder_of
 from tests.house import Mind, records
 from tests.interfaces.service.known import LYON, lives_in, notes
@@ -71,9 +72,7 @@ def test_a_request_that_is_sent_again_under_its_name_is_stored_once(opened: Open
     assert len(opened.said()) == 2
 
 
-def test_the_same_words_a_moment_later_are_one_event_and_later_are_another(
-    opened: OpenedService, clock
-) -> None:
+def test_the_same_words_a_moment_later_are_one_event_and_later_are_another(opened: OpenedService, clock) -> None:
     for seconds in (0, 4):
         clock.pass_by(seconds=seconds)
         opened.service.process("Good night.", "me")
@@ -83,9 +82,7 @@ def test_the_same_words_a_moment_later_are_one_event_and_later_are_another(
     assert len(opened.said()) == 2
 
 
-def test_two_requests_with_names_of_their_own_are_two_events_though_they_say_the_same(
-    opened: OpenedService,
-) -> None:
+def test_two_requests_with_names_of_their_own_are_two_events_though_they_say_the_same(opened: OpenedService) -> None:
     opened.service.process("Yes.", "me", "r1")
     opened.service.process("Yes.", "me", "r2")
     assert len(opened.said()) == 2
@@ -120,9 +117,7 @@ def test_what_a_pronoun_means_stands_in_the_last_five_events(opened: OpenedServi
     assert opened.service.debug("Is she well?", "me").resolved_query == "Is she well?"
 
 
-def test_how_many_events_are_read_for_a_pronoun_is_a_setting(
-    tmp_path, server: ScriptedServer, clock, new_id
-) -> None:
+def test_how_many_events_are_read_for_a_pronoun_is_a_setting(tmp_path, server: ScriptedServer, clock, new_id) -> None:
     with opened_service(tmp_path, server, clock, new_id, COREFERENCE_CONTEXT_SIZE="7") as seven:
         for said in ("My sister Ann called.", *(f"ok {count}" for count in range(6))):
             seven.service.process(said, "me")
@@ -135,9 +130,7 @@ def test_how_many_events_are_read_for_a_pronoun_is_a_setting(
 # -- what is answered
 
 
-def test_memories_are_of_earlier_sessions_and_never_of_the_one_that_goes_on(
-    opened: OpenedService, clock
-) -> None:
+def test_memories_are_of_earlier_sessions_and_never_of_the_one_that_goes_on(opened: OpenedService, clock) -> None:
     opened.service.process("My parrot Kiwi is green.", "me")
     assert contents(opened.service.process("What colour is my parrot Kiwi?", "me")) == []
     opened.consolidate()
@@ -171,11 +164,7 @@ def test_what_the_companion_said_is_told_as_its_words(opened: OpenedService, clo
     with opened.people.companion("me") as companion:
         session = companion.memory.sessions.start()
         companion.memory.rounds.store(
-            session.session_id,
-            "Which cheese?",
-            "You liked the Comté of Mr Petit.",
-            clock().isoformat(),
-            "stop",
+            session.session_id, "Which cheese?", "You liked the Comté of Mr Petit.", clock().isoformat(), "stop"
         )
     found = contents(opened.service.process("Did I like the Comté of Mr Petit?", "me"))
     assert found
@@ -222,15 +211,14 @@ def test_who_was_never_heard_of_leaves_no_trace_by_being_asked_for(opened: Opene
     with pytest.raises(UsageError, match=r"memory\.unknown"):
         service.forget("0" * 32, "ann")
     assert not folder_of(opened.people.settings.data_dir, "ann").exists()
-    assert not opened.people.registry.knows("ann")
+    assert not opened.people.registry.has_person("ann")
 
 
 # -- sessions
 
 
 @pytest.mark.parametrize(
-    ("minutes", "goes_on"),
-    [pytest.param(29, True, id="29 minutes"), pytest.param(30, False, id="30 minutes")],
+    ("minutes", "goes_on"), [pytest.param(29, True, id="29 minutes"), pytest.param(30, False, id="30 minutes")]
 )
 def test_a_session_ends_after_half_an_hour_of_silence(
     opened: OpenedService, clock, minutes: int, goes_on: bool
@@ -293,22 +281,18 @@ def test_what_is_said_while_a_session_is_ending_opens_the_next(
     assert status.event_count == 1
 
 
-def test_a_person_at_the_terminal_never_goes_on_in_a_session_of_the_service(
-    opened: OpenedService, clock
-) -> None:
+def test_a_person_at_the_terminal_never_goes_on_in_a_session_of_the_service(opened: OpenedService, clock) -> None:
     opened.service.process("My sister Ann lives in Lyon.", "me")
     with opened.people.companion("me") as companion:
         session, resumed = session_to_open(companion.memory, companion.settings, clock())
-        assert (resumed, session.door) == (False, "")
+        assert (resumed, session.client) == (False, "")
         again, resumed = session_to_open(companion.memory, companion.settings, clock())
         assert (again.session_id, resumed) == (session.session_id, True)
     opened.service.process("She has a cat.", "me")
     assert opened.statuses() == ["active"]
 
 
-def test_many_requests_at_once_of_one_person_are_in_one_session_and_each_is_stored(
-    opened: OpenedService,
-) -> None:
+def test_many_requests_at_once_of_one_person_are_in_one_session_and_each_is_stored(opened: OpenedService) -> None:
     with ThreadPoolExecutor(8) as pool:
         said = [f"This is number {number}." for number in range(24)]
         asked = [pool.submit(opened.service.process, one, "me") for one in (*said, *said)]
@@ -326,9 +310,7 @@ def test_what_is_to_be_remembered_is_stored_word_for_word_and_found_at_once(open
     again = opened.service.remember("The key lies under the blue pot.", "me")
     assert (again.id, again.new) == (stored.id, False)
     found = opened.service.recall("Where does the key lie?", "me")
-    assert [(one.id, one.kind, one.date) for one in found.memories] == [
-        (stored.id, "turn", "2026-03-01T09:00:00Z")
-    ]
+    assert [(one.id, one.kind, one.date) for one in found.memories] == [(stored.id, "turn", "2026-03-01T09:00:00Z")]
 
 
 def test_what_is_forgotten_is_erased_with_what_was_drawn_from_it_and_that_is_proven(
@@ -368,20 +350,18 @@ def test_nobody_forgets_what_is_another_persons(opened: OpenedService) -> None:
 
 
 def test_what_is_told_fits_into_its_budget_and_says_when_there_was_more(opened: OpenedService) -> None:
-    for said in (
-        "Momo the cat broke a vase.",
-        "Momo the cat broke a cup.",
-        "Rex the dog sleeps.",
-        "I ate soup.",
-    ):
+    for said in ("Momo the cat broke a vase.", "Momo the cat broke a cup.", "Rex the dog sleeps.", "I ate soup."):
         opened.service.remember(said, "me")
     found = opened.service.recall("What did Momo the cat break?", "me")
     assert (len(found.memories), found.truncated) == (2, False)
     found = opened.service.recall("What did Momo the cat break?", "me", 1)
     assert (len(found.memories), found.truncated) == (1, True)
-    assert len(shown("x" * 5_000)) == LONGEST_TEXT
-    told = [ToldMemory(str(count), "turn", "2026-03-01T09:00:00+00:00", "x" * 900, 0.5) for count in range(9)]
-    assert len(within(told, 50, 2_000)) == 2
+    assert len(safe_text("x" * 5_000)) == LONGEST_TEXT
+    found = [
+        Remembered(id=str(count), kind="turn", date="2026-03-01T09:00:00Z", text="x" * 900, score=0.5)
+        for count in range(9)
+    ]
+    assert len(within_budget(found, 50, 2_000)) == 2
 
 
 def test_what_cannot_be_seen_is_told_without_it(opened: OpenedService) -> None:
@@ -406,7 +386,7 @@ def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mi
     opened.service.process("I live in Lyon.", "me")
     opened.consolidate()
     with opened.people.companion("me") as companion:
-        assert companion.memory.facts.put_right(companion.memory.facts.all()[0].text_id, None)
+        assert companion.memory.fact_log.correct_by_hand(companion.memory.facts.all()[0].text_id, None)
     assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
 
 
@@ -431,9 +411,7 @@ def test_two_people_share_nothing(opened: OpenedService, mind: Mind) -> None:
     opened.consolidate("bob")
     assert opened.service.graph("bob").relations == ()
     theirs = folder_of(opened.people.settings.data_dir, "bob")
-    held = [
-        path for path in theirs.rglob("*") if path.is_file() and b"Ann lives in Lyon" in path.read_bytes()
-    ]
+    held = [path for path in theirs.rglob("*") if path.is_file() and b"Ann lives in Lyon" in path.read_bytes()]
     assert held == []
     prompts = [str(asked["messages"]) for asked in mind.asked("notes") if "Hello." in str(asked["messages"])]
     assert prompts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.socket.line import NAME
+from interfaces.socket.protocol import SOCKET_NAME
 from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
 from tests.program import _read as rows
@@ -59,7 +59,7 @@ def test_the_others_go_on_when_the_one_that_holds_is_killed(tmp_path: Path) -> N
     with host(tmp_path) as holder, host(tmp_path) as two, host(tmp_path) as three:
         holder.process_memory("The first holds it.")
         two.process_memory("The second asks the first.")
-        assert (tmp_path / "data" / NAME).is_socket()
+        assert (tmp_path / "data" / SOCKET_NAME).is_socket()
         holder.kill()
         two.process_memory("The second goes on.")
         three.process_memory("And the third.")
@@ -73,7 +73,7 @@ def test_the_others_go_on_when_the_one_that_holds_is_killed(tmp_path: Path) -> N
         "And the third.",
         "The third alone.",
     ]
-    assert not (tmp_path / "data" / NAME).exists()
+    assert not (tmp_path / "data" / SOCKET_NAME).exists()
     assert whole(tmp_path)
 
 
@@ -103,9 +103,7 @@ def test_a_holder_that_is_killed_in_the_middle_loses_nothing_that_was_answered_a
 
 
 @pytest.mark.torture
-def test_a_chat_takes_the_memory_from_a_host_and_both_go_on(
-    tmp_path: Path, server: ScriptedServer, chat: Chat
-) -> None:
+def test_a_chat_takes_the_memory_from_a_host_and_both_go_on(tmp_path: Path, server: ScriptedServer, chat: Chat) -> None:
     settings = connected(server.base, **BUILT_IN)
     server.script(say("Hello from here."), say("Still here."))
     with host(tmp_path, **settings) as other:
@@ -142,7 +140,7 @@ def test_beside_an_open_chat_p_answers_in_a_session_of_its_own(
     terminal.prompt()
     terminal.say("Good morning.")
     terminal.see("Hello.")
-    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    terminal.wait((tmp_path / "data" / SOCKET_NAME).exists, "the socket")
     where = ("--env-file", str(tmp_path / "env"))
     beside = run(tmp_path, *where, "-p", "What time is it?", **settings)
     assert (beside.code, beside.out) == (0, "It is noon.\n")
@@ -171,7 +169,7 @@ def test_beside_an_open_chat_ask_answers_from_memory_and_batch_is_told_who_holds
     terminal.prompt()
     terminal.say("My cat is called Douban.")
     terminal.see("Nice cat.")
-    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    terminal.wait((tmp_path / "data" / SOCKET_NAME).exists, "the socket")
     where = ("--env-file", str(tmp_path / "env"))
     found = run(tmp_path, *where, "--ask", "What is my cat called?", **settings)
     assert (found.code, found.out) == (0, "Douban, you said.\n")
@@ -194,7 +192,7 @@ def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_not
     where = ("--env-file", str(tmp_path / "env"))
     terminal = chat(**settings)
     terminal.prompt()
-    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    terminal.wait((tmp_path / "data" / SOCKET_NAME).exists, "the socket")
     with ExitStack() as opened:
         hosts = {name: opened.enter_context(host(tmp_path, **settings)) for name in ("one", "two", "three")}
         serving = opened.enter_context(program(tmp_path, **settings))
@@ -206,9 +204,7 @@ def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_not
         threads = [threading.Thread(target=talk, args=pair) for pair in hosts.items()]
         for thread in threads:
             thread.start()
-        beside = [
-            started(tmp_path, *where, "-p", f"Beside {name}.", piped=False, **settings) for name in "ab"
-        ]
+        beside = [started(tmp_path, *where, "-p", f"Beside {name}.", piped=False, **settings) for name in "ab"]
         for text in typed:
             terminal.say(text)
             terminal.see("Heard.")
@@ -245,7 +241,7 @@ def test_what_a_model_refuses_beside_a_chat_has_the_same_words_and_exit_code(
     settings = connected(server.base, **BUILT_IN)
     terminal = chat(**settings)
     terminal.prompt()
-    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    terminal.wait((tmp_path / "data" / SOCKET_NAME).exists, "the socket")
     server.script(status(401))
     beside = run(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "Hello?", **settings)
     assert (beside.code, beside.out) == (1, "")
@@ -258,7 +254,7 @@ def test_ctrl_c_stops_what_is_said_beside_a_chat(tmp_path: Path, server: Scripte
     settings = connected(server.base, **BUILT_IN)
     terminal = chat(**settings)
     terminal.prompt()
-    terminal.wait((tmp_path / "data" / NAME).exists, "the socket")
+    terminal.wait((tmp_path / "data" / SOCKET_NAME).exists, "the socket")
     server.script(hang)
     process = started(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "Wait.", piped=False, **settings)
     terminal.wait(lambda: bool(server.chats), "the question at the model")
@@ -326,7 +322,7 @@ def test_the_socket_that_a_killed_holder_left_hinders_nobody(tmp_path: Path, ser
     with host(tmp_path, **settings) as killed:
         killed.process_memory("I hold it.")
         killed.kill()
-    assert (tmp_path / "data" / NAME).is_socket()
+    assert (tmp_path / "data" / SOCKET_NAME).is_socket()
     server.script(say("Hello."))
     assert run(tmp_path, "--env-file", str(tmp_path / "env"), "-p", "Hello?", **settings).out == "Hello.\n"
     with host(tmp_path, **settings) as following:
@@ -337,7 +333,7 @@ def test_the_socket_that_a_killed_holder_left_hinders_nobody(tmp_path: Path, ser
 def test_the_socket_is_for_its_owner_and_speaks_lines_of_json(tmp_path: Path) -> None:
     with host(tmp_path) as holder:
         holder.process_memory("I hold it.")
-        path = tmp_path / "data" / NAME
+        path = tmp_path / "data" / SOCKET_NAME
         assert path.stat().st_mode & 0o777 == 0o600
         answers = []
         for asked in (
@@ -367,9 +363,7 @@ def test_a_folder_with_a_very_long_path_has_a_socket_too(tmp_path: Path) -> None
     assert said(home) == ["I hold it.", "I ask."]
 
 
-def test_without_a_socket_a_second_p_is_told_who_holds_the_memory(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+def test_without_a_socket_a_second_p_is_told_who_holds_the_memory(tmp_path: Path, server: ScriptedServer) -> None:
     settings = connected(server.base, **BUILT_IN)
     server.script(hang)
     where = ("--env-file", str(tmp_path / "env"))

@@ -23,21 +23,14 @@ PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "120"))
 class Terminal:
     """The program, running in a terminal of its own."""
 
-    def __init__(
-        self, command: list[str], environment: Mapping[str, str], rows: int = 24, columns: int = 80
-    ) -> None:
+    def __init__(self, command: list[str], environment: Mapping[str, str], rows: int = 24, columns: int = 80) -> None:
         self.screen = pyte.HistoryScreen(columns, rows, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self._drawn: list[str] | None = None
         self._above: dict[int, tuple[Row, str]] = {}
         self.process = InTerminal(
-            command[0],
-            command[1:],
-            env=dict(environment),
-            dimensions=(rows, columns),
-            timeout=PATIENCE,
-            encoding=None,
+            command[0], command[1:], env=dict(environment), dimensions=(rows, columns), timeout=PATIENCE, encoding=None
         )
         self.process.delaybeforesend = None
 
@@ -68,9 +61,7 @@ class Terminal:
         until = time.monotonic() + seconds
         while not true():
             if time.monotonic() > until:
-                raise AssertionError(
-                    f"never saw {what}; the screen:\n{self.text()}\n-- cursor line: {self.line()!r}"
-                )
+                raise AssertionError(f"never saw {what}; the screen:\n{self.text()}\n-- cursor line: {self.line()!r}")
             self.read(0.05)
 
     def read(self, seconds: float = 0.0) -> None:
@@ -145,9 +136,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return base | more
 
 
-def chatting(
-    home: Path, *arguments: str, rows: int = 24, columns: int = 80, **more: str
-) -> Iterator[Terminal]:
+def chatting(home: Path, *arguments: str, rows: int = 24, columns: int = 80, **more: str) -> Iterator[Terminal]:
     """The chat, with its data under ``home``; ended when the test ends."""
     command = [sys.executable, str(ROOT / "main.py"), "--data-dir", str(home / "data"), *arguments]
     settings = {"LOG_DIR": str(home / "logs"), **more}

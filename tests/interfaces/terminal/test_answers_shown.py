@@ -17,9 +17,7 @@ from tests.server import ScriptedServer, closed_port, hang, say, status
 PLAN = json.dumps({"needs": ["the parrot's name"], "queries": ["my parrot is called", "parrot Kiwi name"]})
 MORE = json.dumps({"enough": False, "missing": ["its colour"], "queries": ["the parrot is green"]})
 ENOUGH = '{"enough": true}'
-ANSWER = (
-    "Kiwi.\n<blockquote>I have a parrot called Kiwi</blockquote>\n<blockquote>it has a red hat</blockquote>"
-)
+ANSWER = "Kiwi.\n<blockquote>I have a parrot called Kiwi</blockquote>\n<blockquote>it has a red hat</blockquote>"
 QUESTION = "What is my parrot called, and which colour is it?"
 
 
@@ -194,13 +192,7 @@ def test_ask_prints_the_answer_alone_on_stdout(tmp_path: Path, server: ScriptedS
     ],
 )  # fmt: skip
 def test_a_quotation_that_was_not_handed_over_is_looked_for_in_the_whole_memory(
-    tmp_path: Path,
-    server: ScriptedServer,
-    language: str,
-    told: list[str],
-    asked_for: str,
-    quoted: str,
-    mark: str,
+    tmp_path: Path, server: ScriptedServer, language: str, told: list[str], asked_for: str, quoted: str, mark: str
 ) -> None:
     server.answer = friend
     few = {**connected(server.base), "LANGUAGE": language, "RECALL_CONV_NUM": "1", "RECALL_SESSION_NUM": "1"}
@@ -239,12 +231,11 @@ def test_the_stand_in_answers_with_a_dated_quotation(tmp_path: Path) -> None:
     done = asked(tmp_path, "--ask", "What is my parrot called?")
     assert done.code == 0
     assert "> I have a parrot called Kiwi" in done.out
-    assert "stand-in answers" in done.err
+    assert "demo model answers" in done.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(["--ask", ""], 2), (["--ask", "x", "-p", "y"], 2), (["--ask", "x", "--batch", "y"], 2)],
+    ("arguments", "code"), [(["--ask", ""], 2), (["--ask", "x", "-p", "y"], 2), (["--ask", "x", "--batch", "y"], 2)]
 )
 def test_a_wrong_question_is_code_2(tmp_path: Path, arguments: list[str], code: int) -> None:
     done = asked(tmp_path, *arguments)
@@ -264,8 +255,6 @@ def test_ctrl_c_ends_a_question_with_code_130(tmp_path: Path, server: ScriptedSe
     remembered(tmp_path, server)
     before = len(server.chats)
     server.script(say(PLAN), hang)
-    process = started(
-        tmp_path, "--env-file", str(tmp_path / "env"), "--ask", QUESTION, **connected(server.base)
-    )
+    process = started(tmp_path, "--env-file", str(tmp_path / "env"), "--ask", QUESTION, **connected(server.base))
     done = interrupted(process, lambda: len(server.chats) > before + 1)
     assert (done.code, done.out) == (130, "")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain import errors
-from interfaces.terminal.attaching import MOST, begun_path, paths_for, with_files
+from interfaces.terminal.parsing import MOST, begun_path, paths_for, with_files
 from tests.interfaces.terminal.conftest import Chat
 from tests.program import connected, run
 from tests.server import ScriptedServer
@@ -79,11 +79,7 @@ def test_to_say_it_again_adds_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("content", "key"),
-    [
-        (b"x" * (MOST + 1), "attach.too_large"),
-        (b"\x89PNG\xff\x00", "attach.binary"),
-        (b"a\0b", "attach.binary"),
-    ],
+    [(b"x" * (MOST + 1), "attach.too_large"), (b"\x89PNG\xff\x00", "attach.binary"), (b"a\0b", "attach.binary")],
 )
 def test_what_is_too_large_or_no_text_is_refused(content: bytes, key: str) -> None:
     Path("file").write_bytes(content)

@@ -37,9 +37,7 @@ def test_p_prints_the_reply_alone_on_stdout(tmp_path: Path, server: ScriptedServ
     assert (done.code, done.out, done.err) == (0, "Hello **Ann**.\n", "")
 
 
-def test_p_dash_reads_stdin_and_piped_text_comes_before_the_rest(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+def test_p_dash_reads_stdin_and_piped_text_comes_before_the_rest(tmp_path: Path, server: ScriptedServer) -> None:
     said(tmp_path, "-p", "-", given="from stdin\n", **connected(server.base))
     said(tmp_path, "-p", "what is this?", given="a file\nof two lines\n", **connected(server.base))
     asked = [request["messages"][-1]["content"] for request in server.chats]
@@ -51,8 +49,8 @@ def test_with_no_model_the_stand_in_answers_and_says_so_on_stderr(tmp_path: Path
     done = said(tmp_path, "-p", "hello")
     assert done.code == 0
     assert "hello" in done.out
-    assert "stand-in answers" not in done.out
-    assert "stand-in answers" in done.err
+    assert "demo model answers" not in done.out
+    assert "demo model answers" in done.err
 
 
 def test_json_is_one_object_with_what_was_recalled(tmp_path: Path, server: ScriptedServer) -> None:
@@ -107,7 +105,7 @@ def test_a_wrong_command_line_is_one_line_and_code_2(tmp_path: Path, arguments: 
     done = run(tmp_path, "--env-file", str(tmp_path / "env"), *arguments)
     assert (done.code, done.out) == (code, "")
     assert "Traceback" not in done.err
-    assert len([line for line in done.err.splitlines() if "stand-in" not in line]) == 1
+    assert len([line for line in done.err.splitlines() if "demo model" not in line]) == 1
 
 
 def test_a_failure_for_good_is_1_and_one_that_may_pass_is_3(tmp_path: Path, server: ScriptedServer) -> None:
@@ -140,9 +138,7 @@ def waits(process: subprocess.Popen[bytes], holder: subprocess.Popen[bytes]) -> 
     return line
 
 
-def test_data_in_use_is_4_and_says_by_whom_once_patience_has_ended(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+def test_data_in_use_is_4_and_says_by_whom_once_patience_has_ended(tmp_path: Path, server: ScriptedServer) -> None:
     server.script(hang)
     settings = connected(server.base)
     first = hanging(tmp_path, server, **settings)
@@ -157,9 +153,7 @@ def test_data_in_use_is_4_and_says_by_whom_once_patience_has_ended(
 
 
 @pytest.mark.parametrize("option", ["-p", "--ask"])
-def test_one_message_waits_for_another_that_is_under_way(
-    tmp_path: Path, server: ScriptedServer, option: str
-) -> None:
+def test_one_message_waits_for_another_that_is_under_way(tmp_path: Path, server: ScriptedServer, option: str) -> None:
     answer = threading.Event()
     server.script(lambda exchange: answer.wait(120) and say("First.")(exchange))
     server.answer = lambda request: "Second."
@@ -194,8 +188,9 @@ def test_a_message_in_the_first_seconds_of_a_chat_waits_until_the_chat_takes_it(
     settings = connected(server.base)
     slow = begins(
         tmp_path,
-        f"import pathlib, time\nready, go = main._ready, pathlib.Path({str(tmp_path / 'go')!r})\n"
-        "def late(*given):\n    while not go.exists(): time.sleep(0.01)\n    ready(*given)\nmain._ready = late",
+        f"import pathlib, time\nready, go = main._start_background, pathlib.Path({str(tmp_path / 'go')!r})\n"
+        "def late(*given):\n    while not go.exists(): time.sleep(0.01)\n    ready(*given)\n"
+        "main._start_background = late",
     )
     where = ("--data-dir", str(tmp_path / "data"), "--env-file", str(tmp_path / "env"))
     surroundings = environment(tmp_path, LOG_DIR=str(tmp_path / "logs"), PYTHONPATH=str(ROOT), **settings)
@@ -221,7 +216,7 @@ def test_ctrl_c_while_a_line_is_awaited_ends_with_130(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdin
     assert process.stderr
-    assert b"stand-in" in process.stderr.readline()
+    assert b"demo model" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     process.communicate()
@@ -277,17 +272,13 @@ def test_new_says_what_it_does_first(tmp_path: Path) -> None:
     assert told.index("is saved first; Ctrl-C") < told.index("1/4")
 
 
-@pytest.mark.parametrize(
-    ("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")]
-)
+@pytest.mark.parametrize(("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")])
 def test_commands_speak_of_both_by_name_and_show_no_more_than_counts(
     tmp_path: Path, language: str, friend: str, person: str
 ) -> None:
-    lines = (
-        "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status all\n/forget boat\n"
-    )
+    lines = "/persona diff\nmy boat is blue\n/save\nwhat is blue?\n/why\n/context\n/status all\n/forget boat\n"
     told = run(tmp_path, "--batch", "-", given=lines, LANGUAGE=language).err
-    assert len(set(told.splitlines()[1:3])) == 2, "each image is compared by its name"
+    assert len(set(told.splitlines()[1:3])) == 2, "each persona is compared by its name"
     assert f" · {person} · my boat is blue" in told
     assert f" · {friend} · " in told
     assert " · assistant · " not in told
@@ -407,9 +398,7 @@ def test_nothing_is_left_of_a_session_in_which_nothing_was_stored(
     assert [(status, texts) for _, status, texts in sessions(tmp_path)] == [("active", ["I sail tomorrow"])]
 
 
-def test_what_a_killed_p_leaves_is_not_what_the_next_start_goes_on_with(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+def test_what_a_killed_p_leaves_is_not_what_the_next_start_goes_on_with(tmp_path: Path, server: ScriptedServer) -> None:
     settings = connected(server.base)
     said(tmp_path, "--batch", "-", given="I sail tomorrow\n", **settings)
     present = sessions(tmp_path)[0][0]
@@ -475,9 +464,7 @@ def test_what_a_model_failed_to_note_is_made_up_behind_the_answer(
     mind = left_unnoted(tmp_path, server)
     lines = tmp_path / "lines"
     lines.write_text("hello\n")
-    arguments = {"--batch": ["--batch", str(lines)], "--json": ["--json", "-p", "hello"]}.get(
-        by, [by, "hello"]
-    )
+    arguments = {"--batch": ["--batch", str(lines)], "--json": ["--json", "-p", "hello"]}.get(by, [by, "hello"])
     done = said(tmp_path, *arguments, **connected(server.base))
     assert done.code == 0
     asked = [at for at, request in enumerate(server.chats) if marked(request, "notes")]

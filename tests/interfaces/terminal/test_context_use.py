@@ -30,12 +30,10 @@ def test_a_prompt_that_fills_most_of_the_context_is_told_under_the_reply_and_in_
     terminal.see("your message: about 1 token\n")
     terminal.prompt()
     terminal.say("two")
-    terminal.see("The prompt is long: 120,000 tokens (94 % of 128,000). /save begins anew and keeps all.")
+    terminal.see("The prompt is long: 120,000 tokens (94 % of 128,000). /save begins a new session and keeps all.")
 
 
-def test_what_a_server_did_not_count_is_not_told(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_what_a_server_did_not_count_is_not_told(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     server.script(stream(delta(content="I see."), delta("stop")))
     terminal = chat(columns=110, rows=60, **connected)
     terminal.prompt()

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from domain.languages import Language
 from interfaces.messages import LANGUAGES, Words
 from interfaces.terminal.commands.command_table import TABLE
-from interfaces.terminal.commands.examples import examples_of
-from interfaces.terminal.commands.helping import DAILY, GROUPS
-from interfaces.terminal.commands.inspecting import size_of
-from interfaces.terminal.excerpts import excerpt
+from interfaces.terminal.commands.help import DAILY, GROUPS, examples_of
+from interfaces.terminal.commands.program_commands import size_of
 from interfaces.terminal.parsing import ALIASES
+from interfaces.terminal.styled_text import make_excerpt
+from language.scripts import Language
 from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -43,9 +42,7 @@ def saved(terminal: Terminal, server: ScriptedServer, summary: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_help_shows_ten_commands_on_one_screen_those_of_the_card_first(
-    chat: Chat, language: Language
-) -> None:
+def test_help_shows_ten_commands_on_one_screen_those_of_the_card_first(chat: Chat, language: Language) -> None:
     terminal = chat(LANGUAGE=language)
     terminal.prompt()
     terminal.say("/help")
@@ -88,13 +85,7 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
     ],
 )
 def test_a_folded_command_is_understood_in_both_spellings(
-    chat: Chat,
-    server: ScriptedServer,
-    connected: dict[str, str],
-    old: str,
-    new: str,
-    shown: str,
-    spelling: int,
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], old: str, new: str, shown: str, spelling: int
 ) -> None:
     terminal = chat(rows=60, columns=120, **connected)
     terminal.prompt()
@@ -148,23 +139,23 @@ def test_a_question_that_is_wider_than_the_window_ends_its_rows_between_words(
     terminal.prompt()
     spoke(terminal, server, "My cat is called Soot.")
     terminal.say("/reset")
-    terminal.see("Clear this session (1 round)? Older\nsessions and both images stay. [y/N]")
+    terminal.see("Clear this session (1 round)? Older\nsessions and both personas stay. [y/N]")
 
 
-def test_forget_shows_the_lines_of_images_that_would_go_where_nothing_said_holds_the_words(
+def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_holds_the_words(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
 ) -> None:
     terminal = chat(**connected)
     terminal.prompt()
     spoke(terminal, server, "Good evening.")
     terminal.say("/pin Anna rides a unicycle.")
-    terminal.see("Stands in the image of you now")
+    terminal.see("Is in the user persona now")
     terminal.prompt()
     terminal.say("/persona user restore")
     terminal.see("Which one? /persona self or /persona user")
     terminal.prompt()
     terminal.say("/forget unicycle")
-    terminal.see("  Anna rides a unicycle.\n0 turns")
+    terminal.see("  Anna rides a unicycle.\n0 messages")
     terminal.see("Erase this from everything on the disk?")
 
 
@@ -322,11 +313,11 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.prompt()
     for text in ("I am allergic to peanuts", "I live in Oslo"):
         terminal.say(f"/pin {text}")
-        terminal.see("Stands in the image of you now, and stays whatever changes in it: The user")
+        terminal.see("Is in the user persona now, and stays whatever changes in it: The user")
         terminal.prompt()
     terminal.say("/pin")
-    terminal.see("  1  image of you · The user is allergic to peanuts")
-    terminal.see("  2  image of you · The user lives in Oslo")
+    terminal.see("  1  user persona · The user is allergic to peanuts")
+    terminal.see("  2  user persona · The user lives in Oslo")
     terminal.prompt()
     terminal.say("/pin 2")
     terminal.see("No longer pinned: The user lives in Oslo")
@@ -362,9 +353,7 @@ def test_a_search_marks_the_words_and_shows_the_newest_first(
     assert b"\x1b[1mrivets" in terminal.raw
 
 
-def test_what_nobody_ever_said_is_not_found(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_what_nobody_ever_said_is_not_found(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     terminal = chat(**connected)
     terminal.prompt()
     spoke(terminal, server, "I sort rivets")
@@ -387,7 +376,7 @@ def test_what_nobody_ever_said_is_not_found(
 def test_an_excerpt_stands_around_its_words_and_brackets_them_on_a_plain_screen(
     text: str, words: list[str], shown: str
 ) -> None:
-    assert "".join(part for part, _ in excerpt(text, words, 24, plain=True)) == shown
+    assert "".join(part for part, _ in make_excerpt(text, words, 24, plain=True)) == shown
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.text import COMMAND_NAMES
+from domain.quotations import COMMAND_NAMES
 from interfaces.terminal.commands.command_table import TABLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -24,7 +24,7 @@ SHOWN = {
     "edit": ("Your last message is at the prompt", "上一句已放到输入处"),
     "redo": ("There is nothing to bring back.", "没有可恢复的。"),
     "model": ("answers now", "现在由它回答"),
-    "remember": ("Nothing is held back", "没有什么被按下不提"),
+    "remember": ("Nothing is hidden", "没有隐藏什么"),
     "undo": ("Took back 1 round.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
@@ -33,10 +33,10 @@ SHOWN = {
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
-    "persona": ("Image of you", "我眼里的你"),
+    "persona": ("User persona", "我眼里的你"),
     "sessions": ("· now", "· 当前"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),
-    "import": ("Nothing was brought along. /import FILE brings", "还没有带来过什么。"),
+    "import": ("Nothing is imported yet. /import FILE imports", "还没有导入过什么。"),
     "copy": ("The last reply is copied", "已复制上一条回复"),
     "context": ("recalled memories: about", "回忆：约"),
     "status": ("/status all shows the rest", "/status all 显示其余"),
@@ -91,13 +91,11 @@ def test_every_command_says_its_piece(
             terminal.say("something to keep")
             terminal.see("something to keep", times=2)
             terminal.prompt()
-            server.script("A summary.", "An image.", "Another image.")
+            server.script("A summary.", "A persona.", "Another persona.")
         terminal.say(f"/{name}")
         if name == "exit":
             break
-        terminal.wait(
-            lambda before=before, shown=shown: shown in terminal.text()[before:], f"/{name}: {shown}"
-        )
+        terminal.wait(lambda before=before, shown=shown: shown in terminal.text()[before:], f"/{name}: {shown}")
         if name in ANSWERED:
             terminal.send_after(*ANSWERED[name])
         terminal.prompt()
@@ -107,9 +105,7 @@ def test_every_command_says_its_piece(
     assert not (tmp_path / "logs" / "errors.log").exists()
 
 
-def test_undo_right_after_reset_brings_it_back(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_undo_right_after_reset_brings_it_back(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     terminal = talked(chat, server, connected)
     terminal.say("/reset")
     terminal.see("[y/N]")
@@ -150,9 +146,7 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
     terminal = talked(chat, server, connected)
-    server.script(
-        "<blockquote>I live in Oslo</blockquote> and <blockquote>my yacht is red</blockquote>, you said."
-    )
+    server.script("<blockquote>I live in Oslo</blockquote> and <blockquote>my yacht is red</blockquote>, you said.")
     terminal.say("where is it that I live")
     terminal.see("you said.")
     terminal.prompt()
@@ -160,7 +154,7 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     assert rows[rows.index("│ my yacht is red") + 1] == "│ (not in memory)"
     assert rows[rows.index("│ I live in Oslo") + 1] != "│ (not in memory)"
     terminal.say("/why")
-    terminal.see("The reply quotes words that stand in no memory: my yacht is red")
+    terminal.see("The reply quotes words that are in no memory: my yacht is red")
     terminal.prompt()
     assert "quoted in the reply" in terminal.text()
     assert "no memory: I live" not in terminal.text()

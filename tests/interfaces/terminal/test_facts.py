@@ -13,20 +13,10 @@ from uuid import uuid4
 
 import pytest
 
-from domain.facts import (
-    About,
-    Change,
-    ImageDraft,
-    Learned,
-    LineEvidence,
-    NewFact,
-    NewRelation,
-    Slot,
-    Window,
-)
-from domain.languages import Language
+from domain.facts import About, Change, Learned, LineEvidence, NewFact, NewRelation, PersonaDraft, Slot, Window
 from domain.records import Round
-from interfaces.terminal.commands.fact_list import _shares
+from interfaces.terminal.commands.fact_list import _share_rows
+from language.scripts import Language
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import SetClock
@@ -39,11 +29,7 @@ from tests.server import ScriptedServer
 
 #: What is said in each language, and what is known from it: home, gym, new home, companion, sister.
 SAID = {
-    "en": (
-        "I live in Oslo and climb at Klatreverket.",
-        "I have moved to Bergen.",
-        "My sister Ina is a pilot.",
-    ),
+    "en": ("I live in Oslo and climb at Klatreverket.", "I have moved to Bergen.", "My sister Ina is a pilot."),
     "zh": ("我住在奥斯陆，在岩之道攀岩。", "我搬到卑尔根了。", "我姐姐小燕是飞行员。"),
 }
 KNOWN = {
@@ -77,13 +63,9 @@ def told(memory: Memory, words: str, reply: str, when: str) -> Round:
 
 
 def learned(memory: Memory, spoken: Round, *facts: NewFact, changes: Sequence[Change] = ()) -> None:
-    relations = tuple(
-        NewRelation("Ann", "sister", "Ina", fact.text_id) for fact in facts if fact.subject == "Ina"
-    )
-    notes = tuple(
-        replace(new_note(fact), topic="sport" if fact.slot == GYM else fact.attribute) for fact in facts
-    )
-    assert memory.facts.learn(Learned(window_of(spoken), notes, facts, relations, tuple(changes)))
+    relations = tuple(NewRelation("Ann", "sister", "Ina", fact.text_id) for fact in facts if fact.subject == "Ina")
+    notes = tuple(replace(new_note(fact), topic="sport" if fact.slot == GYM else fact.attribute) for fact in facts)
+    assert memory.fact_log.learn(Learned(window_of(spoken), notes, facts, relations, tuple(changes)))
 
 
 def lived(home: Path, language: Language = "en", *, archived: bool = True) -> None:
@@ -190,14 +172,7 @@ def test_a_list_fits_the_screen_and_says_how_much_more_there_is(chat: Chat, tmp_
     with opened(tmp_path) as memory:
         spoken = told(memory, "I own a lot.", "Do you?", "2026-05-04T19:00:00+00:00")
         many = [
-            new_fact(
-                f"thing {at}",
-                spoken,
-                f"thing-{at}",
-                restatement=f"Ann owns thing-{at}.",
-                single=False,
-                slot=GYM,
-            )
+            new_fact(f"thing {at}", spoken, f"thing-{at}", restatement=f"Ann owns thing-{at}.", single=False, slot=GYM)
             for at in range(60)
         ]
         learned(memory, spoken, *many)
@@ -208,14 +183,12 @@ def test_a_list_fits_the_screen_and_says_how_much_more_there_is(chat: Chat, tmp_
     terminal.prompt()
     display = [row.strip() for row in terminal.screen.display]
     assert "> /facts" in display, "the list pushed its own beginning out of the window"
-    assert any("Ina is a pilot." in row for row in display), (
-        "the long list of one leaves no room for the others"
-    )
+    assert any("Ina is a pilot." in row for row in display), "the long list of one leaves no room for the others"
     terminal.say("/facts all")
     terminal.see("thing-59.")
     terminal.prompt()
     assert "thing-0." in terminal.text()
-    assert _shares([62, 3, 3], 18) == [12, 3, 3]
+    assert _share_rows([62, 3, 3], 18) == [12, 3, 3]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -223,10 +196,7 @@ def test_a_long_fact_goes_on_in_the_next_row_and_a_list_of_them_fits_the_screen(
     chat: Chat, tmp_path: Path, language: Language
 ) -> None:
     end = {"en": "and that is the end", "zh": "到此为止"}[language]
-    said = {
-        "en": "Ann keeps bees, and the hives stand behind the house; " * 3,
-        "zh": "安养蜂，蜂箱在屋后；" * 12,
-    }
+    said = {"en": "Ann keeps bees, and the hives stand behind the house; " * 3, "zh": "安养蜂，蜂箱在屋后；" * 12}
     with opened(tmp_path) as memory:
         spoken = told(memory, "I keep bees.", "Good.", "2026-03-01T19:00:00+00:00")
         facts = [
@@ -260,9 +230,7 @@ def test_a_long_fact_goes_on_in_the_next_row_and_a_list_of_them_fits_the_screen(
 def test_where_nothing_is_known_or_a_number_is_none_one_line_says_so(
     asked: Callable[..., str], language: str, nothing: str, unknown: str
 ) -> None:
-    shown = asked(
-        "/facts", "/facts past", "/facts 77", "/facts 77 wrong", "/facts 77 keep", LANGUAGE=language
-    )
+    shown = asked("/facts", "/facts past", "/facts 77", "/facts 77 wrong", "/facts 77 keep", LANGUAGE=language)
     assert shown.count(nothing) == 1
     assert shown.count(unknown) == 3
 
@@ -308,9 +276,7 @@ def test_one_fact_shows_the_words_it_rests_on_and_what_happened_to_it(
 # -- decided by a person
 
 
-@pytest.mark.parametrize(
-    ("language", "note"), [("en", "Note (importance 5): "), ("zh", "笔记（重要性 5）：")]
-)
+@pytest.mark.parametrize(("language", "note"), [("en", "Note (importance 5): "), ("zh", "笔记（重要性 5）：")])
 def test_a_note_without_a_topic_names_none(asked: Callable[..., str], language: str, note: str) -> None:
     assert note in asked("My dog is called Biscuit.", "/save", "/facts 1", LANGUAGE=language)
 
@@ -330,9 +296,7 @@ def test_what_never_was_is_taken_out_after_a_yes_and_can_be_brought_back(
         terminal.prompt()
     assert ("Nothing was changed." if language == "en" else "什么都没有改。") in terminal.text()
     back = f"/facts {number} {text}"
-    terminal.see(
-        ("To take that back: /undo, or later " if language == "en" else "要撤回：/undo，或以后 ") + back
-    )
+    terminal.see(("To take that back: /undo, or later " if language == "en" else "要撤回：/undo，或以后 ") + back)
     terminal.say("/facts")
     terminal.see("/facts past")
     terminal.prompt()
@@ -352,27 +316,21 @@ def test_what_was_over_before_anybody_told_of_it_began_on_no_day_that_anybody_sa
     lived(tmp_path)
     with opened(tmp_path) as memory:
         spoken = told(memory, "Tom and I broke up in 2024.", "Oh.", "2026-05-02T19:00:00+00:00")
-        over = new_fact(
-            "over", spoken, "Tom", slot=Slot("person", "partner"), restatement="It is over.", end="2024"
-        )
+        over = new_fact("over", spoken, "Tom", slot=Slot("person", "partner"), restatement="It is over.", end="2024")
         gone = Change("over", "ends", "2024")
-        assert memory.facts.learn(Learned(window_of(spoken), (new_note(over),), (over,), changes=(gone,)))
+        assert memory.fact_log.learn(Learned(window_of(spoken), (new_note(over),), (over,), changes=(gone,)))
     shown = asked("/facts past", f"/facts {number_of(tmp_path, 'over')}")
     assert f"{number_of(tmp_path, 'over')} · – 2024 · It is over." in shown
     assert "stated · until 2024" in shown
 
 
-@pytest.mark.parametrize(
-    ("language", "only", "doubt"), [("en", "joked", "doubtful since"), ("zh", "玩笑", "起存疑")]
-)
-def test_an_export_tells_how_sure_each_fact_is(
-    tmp_path: Path, language: Language, only: str, doubt: str
-) -> None:
+@pytest.mark.parametrize(("language", "only", "doubt"), [("en", "joked", "doubtful since"), ("zh", "玩笑", "起存疑")])
+def test_an_export_tells_how_sure_each_fact_is(tmp_path: Path, language: Language, only: str, doubt: str) -> None:
     lived(tmp_path, language)
     with opened(tmp_path) as memory:
         spoken = told(memory, "I shall marry a pirate!", "Ha.", "2026-05-03T19:00:00+00:00")
         jest = new_fact("jest", spoken, "pirate", slot=Slot("person", "plan"), stance="joked")
-        assert memory.facts.learn(Learned(window_of(spoken), (new_note(jest),), (jest,)))
+        assert memory.fact_log.learn(Learned(window_of(spoken), (new_note(jest),), (jest,)))
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
     lines = (tmp_path / "all.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if jest.restatement in line and f"[{only} · " in line]
@@ -380,10 +338,9 @@ def test_an_export_tells_how_sure_each_fact_is(
 
 
 @pytest.mark.parametrize(
-    ("language", "mark"),
-    [("en", "Home: Bergen. [not true: {}]"), ("zh", "住处：卑尔根。【不是真的：{}】")],
+    ("language", "mark"), [("en", "Home: Bergen. [not true: {}]"), ("zh", "住处：卑尔根。【不是真的：{}】")]
 )
-def test_an_image_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
+def test_a_persona_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
     asked: Callable[..., str], tmp_path: Path, language: Language, mark: str
 ) -> None:
     lived(tmp_path, language, archived=False)
@@ -391,9 +348,9 @@ def test_an_image_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
     line = mark.split("。", maxsplit=1)[0] + "。" if language == "zh" else mark.split(" [", maxsplit=1)[0]
     with opened(tmp_path) as memory:
         (fact,) = memory.facts.with_ids(["bergen"])
-        draft = ImageDraft(line, (LineEvidence(line, fact.turns),))
+        draft = PersonaDraft(line, (LineEvidence(line, fact.turns),))
         memory.rounds.save(fact.session_id, "Ann moved.", {"user": draft})
-        memory.facts.put_right("bergen", None)
+        memory.fact_log.correct_by_hand("bergen", None)
     for command in ("/persona user", "/memory"):
         assert mark.format(now) in asked(command, LANGUAGE=language).splitlines(), command
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE=language).code == 0
@@ -423,9 +380,7 @@ def test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later(
         assert [fact.value for fact in memory.facts.all(current=True) if fact.slot == HOME] == ["Voss"]
 
 
-def test_what_is_past_is_not_put_right_as_if_it_were_so_now(
-    asked: Callable[..., str], tmp_path: Path
-) -> None:
+def test_what_is_past_is_not_put_right_as_if_it_were_so_now(asked: Callable[..., str], tmp_path: Path) -> None:
     lived(tmp_path)
     number = number_of(tmp_path, "oslo")
     shown = asked(f"/facts {number} Ann lives in Rome.", f"/facts {number} keep")
@@ -446,9 +401,7 @@ def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_
         assert not any(fact.kept for fact in memory.facts.all())
 
 
-@pytest.mark.parametrize(
-    ("language", "told"), [("en", "As it was before you decided"), ("zh", "恢复到你改动之前")]
-)
+@pytest.mark.parametrize(("language", "told"), [("en", "As it was before you decided"), ("zh", "恢复到你改动之前")])
 def test_undo_right_after_a_decision_about_a_fact_takes_it_back(
     asked: Callable[..., str], tmp_path: Path, language: Language, told: str
 ) -> None:
@@ -457,23 +410,21 @@ def test_undo_right_after_a_decision_about_a_fact_takes_it_back(
 
     def known() -> list[object]:
         with opened(tmp_path) as memory:
-            return [(fact, memory.facts.history(fact.text_id)) for fact in memory.facts.all()]
+            return [(fact, memory.facts.events_of(fact.text_id)) for fact in memory.facts.all()]
 
     before = known()
     for wish in ("wrong", "keep", "Voss"):
         asked(f"/facts {number} {wish}", LANGUAGE=language)
         assert known() != before
         with opened(tmp_path) as memory:
-            assert memory.facts.undo_decision("bergen")
+            assert memory.fact_log.undo_decision("bergen")
         shown = asked(f"/facts {number} {wish}", "/undo", LANGUAGE=language)
         assert told in shown
         assert f"{number} ·" in shown.partition(told)[2]
         assert known() == before
 
 
-def test_decisions_are_taken_back_one_after_another_the_last_first(
-    asked: Callable[..., str], tmp_path: Path
-) -> None:
+def test_decisions_are_taken_back_one_after_another_the_last_first(asked: Callable[..., str], tmp_path: Path) -> None:
     lived(tmp_path)
     number = number_of(tmp_path, "bergen")
     shown = asked(f"/facts {number} keep", f"/facts {number} Ann lives in Voss.", "/undo", "/undo", "/undo")
@@ -485,9 +436,7 @@ def test_decisions_are_taken_back_one_after_another_the_last_first(
         assert not [one for one in memory.facts.all() if one.value == "Voss"]
 
 
-def test_what_was_said_since_is_taken_back_before_a_decision(
-    asked: Callable[..., str], tmp_path: Path
-) -> None:
+def test_what_was_said_since_is_taken_back_before_a_decision(asked: Callable[..., str], tmp_path: Path) -> None:
     lived(tmp_path)
     number = number_of(tmp_path, "bergen")
     shown = asked(f"/facts {number} keep", "It rains.", "/undo", "/undo")
@@ -558,7 +507,7 @@ def test_what_facts_say_is_shown_inert(chat: Chat, tmp_path: Path) -> None:
         notes = tuple(replace(new_note(fact), topic=fact.value) for fact in hostile)
         window = Window(spoken.assistant.text_id, spoken.user.session_id, (spoken.user.text_id,))
         relations = tuple(NewRelation(fact.value, fact.value, fact.value, fact.text_id) for fact in hostile)
-        assert memory.facts.learn(Learned(window, notes, tuple(hostile), relations))
+        assert memory.fact_log.learn(Learned(window, notes, tuple(hostile), relations))
         numbers = [fact.number for fact in memory.facts.all()]
     terminal = chat(rows=40, columns=100)
     terminal.prompt()
@@ -580,16 +529,14 @@ def test_what_facts_say_is_shown_inert(chat: Chat, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_memory_and_status_count_what_is_known(
-    asked: Callable[..., str], tmp_path: Path, language: Language
-) -> None:
+def test_memory_and_status_count_what_is_known(asked: Callable[..., str], tmp_path: Path, language: Language) -> None:
     lived(tmp_path, language)
     with opened(tmp_path) as memory:
         told(memory, "One more.", "Yes?", "2026-05-04T19:00:00+00:00")
     shown = asked("/memory", "/status", LANGUAGE=language)
     if language == "en":
-        assert "Known: 4 facts now, 1 of the past, from 5 notes; not read yet: 2 turns." in shown
-        assert "4 facts now, 1 past, 5 notes; 2 turns not read yet" in shown
+        assert "Known: 4 facts now, 1 of the past, from 5 notes; not read yet: 2 messages." in shown
+        assert "4 facts now, 1 past, 5 notes; 2 messages not read yet" in shown
     else:
         assert "已知：现在 4 条事实，过去 1，来自 5 条笔记；还没读的有 2 句话。" in shown
         assert "现在 4 条事实，过去 1，5 条笔记；还有 2 句没读" in shown
@@ -600,15 +547,13 @@ def test_forgetting_names_and_counts_what_was_drawn(asked: Callable[..., str], t
     shown = asked("/forget sister")
     assert "  Ina is a pilot." in shown
     assert "  Of pilot." in shown
-    assert "Erased: 1 turn, 1 summary, 0 chapters, 1 note, 1 fact, 0 image versions." in shown
+    assert "Erased: 1 message, 1 summary, 0 chapters, 1 note, 1 fact, 0 persona versions." in shown
     assert "0 found" in shown
     with opened(tmp_path) as memory:
         assert memory.facts.with_ids(["ina"]) == []
 
 
-def test_an_export_holds_notes_and_facts_with_what_they_rest_on(
-    asked: Callable[..., str], tmp_path: Path
-) -> None:
+def test_an_export_holds_notes_and_facts_with_what_they_rest_on(asked: Callable[..., str], tmp_path: Path) -> None:
     lived(tmp_path)
     asked(f"/export all json {tmp_path / 'all.json'}", f"/export 1 md {tmp_path / 'one.md'}", TZ="UTC")
     (session, *_) = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["sessions"]

@@ -13,10 +13,7 @@ TALK = "We saw a zeppelin over the lake.\n/save\nMy cat Momo broke the blue vase
 
 @pytest.mark.parametrize(
     ("language", "limit", "none"),
-    [
-        ("en", "at most 1 are (MAX_MEMORIES)", "there is no limit"),
-        ("zh", "最多 1 条（MAX_MEMORIES）", "没有上限"),
-    ],
+    [("en", "at most 1 are (MAX_MEMORIES)", "there is no limit"), ("zh", "最多 1 条（MAX_MEMORIES）", "没有上限")],
 )
 def test_what_goes_next_is_shown_and_what_would_go_first_where_nothing_has_to(
     tmp_path: Path, language: str, limit: str, none: str
@@ -40,18 +37,12 @@ def test_a_session_that_is_kept_is_not_among_those_that_go(tmp_path: Path):
 
 def test_an_id_that_nothing_or_too_much_begins_with_changes_nothing(tmp_path: Path):
     ran = run(tmp_path, "--batch", "-", given=f"{TALK}/memory keep nobody\n/memory fading\n", LANGUAGE="en")
-    assert "0 turns or sessions begin with nobody" in ran.out + ran.err
+    assert "0 messages or sessions begin with nobody" in ran.out + ran.err
     assert "zeppelin" in ran.out + ran.err
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"MAX_MEMORIES": "-1"},
-        {"FORGET_PERCENTAGE": "0"},
-        {"FORGET_PERCENTAGE": "101"},
-        {"FORGET_MODE": "burn"},
-    ],
+    "wrong", [{"MAX_MEMORIES": "-1"}, {"FORGET_PERCENTAGE": "0"}, {"FORGET_PERCENTAGE": "101"}, {"FORGET_MODE": "burn"}]
 )
 def test_a_limit_that_is_none_is_refused_in_one_line(tmp_path: Path, wrong: dict[str, str]):
     ran = run(tmp_path, "-p", "Hello", **wrong)

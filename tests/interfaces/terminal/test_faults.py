@@ -165,9 +165,7 @@ def test_a_server_that_is_not_there_gets_its_one_line_too(tmp_path, server):
 @pytest.mark.torture
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_every_fault_with_p_tells_its_exit_code_and_prints_only_a_reply(fault, tmp_path, server):
-    ran = run(
-        tmp_path, "-p", said(fault), **connected(fault.base(server), REQUEST_TIMEOUT=str(fault.timeout))
-    )
+    ran = run(tmp_path, "-p", said(fault), **connected(fault.base(server), REQUEST_TIMEOUT=str(fault.timeout)))
     check_told(fault, ran.err)
     assert ran.code == (fault.error.exit_code if fault.error else 0)
     if fault.error:
@@ -181,9 +179,7 @@ def test_every_fault_with_p_tells_its_exit_code_and_prints_only_a_reply(fault, t
 
 def test_each_exit_code_of_the_program(tmp_path, server):
     good = connected(server.base)
-    homes = [
-        tmp_path / name for name in ("ok", "failed", "usage", "setting", "later", "data", "held", "stop")
-    ]
+    homes = [tmp_path / name for name in ("ok", "failed", "usage", "setting", "later", "data", "held", "stop")]
     for home in homes:
         home.mkdir()
     ok, failed, usage, setting, later, data, held, stop = homes
@@ -284,9 +280,7 @@ def meet(terminal: Terminal, fault: Fault) -> None:
         terminal.prompt()
         return
     if broke_off(fault):
-        terminal.wait(
-            lambda: "[interrupted]" in below(terminal, words), f"the part that came of {fault.name}"
-        )
+        terminal.wait(lambda: "[interrupted]" in below(terminal, words), f"the part that came of {fault.name}")
         terminal.prompt()
         shown = " ".join(below(terminal, words).split())
         assert fault.shown.strip() in shown
@@ -339,9 +333,7 @@ def test_a_context_that_is_too_long_is_shortened_and_never_stuck(tmp_path, form)
         assert second.code == 0
         assert second.out.startswith("I read ")
         assert MESSAGES["turn.shortened"] in second.err
-        sizes = [
-            len(chat["messages"]) for chat in small.chats if chat["messages"][-1]["content"] == "And now?"
-        ]
+        sizes = [len(chat["messages"]) for chat in small.chats if chat["messages"][-1]["content"] == "And now?"]
         assert sizes == sorted(sizes, reverse=True)
         assert len(set(sizes)) == len(sizes) > 1
         third = run(tmp_path, "--here", "-p", "And then?", **connected(small.base))
@@ -419,7 +411,7 @@ def test_a_fold_that_fails_keeps_the_rounds_and_says_so(tmp_path):
         few = {"MAX_CONV_NUM": "1", "REFRESH_EVERY_CONV_NUM": "1"}
         ran = run(tmp_path, "--batch", "-", given="first\nsecond\n", **connected(tired.base, **few))
         assert ran.code == 0
-        assert MESSAGES["fold.failed"] in ran.err
+        assert MESSAGES["compaction.failed"] in ran.err
         assert len(stored(tmp_path)) == 2
 
 
@@ -443,10 +435,7 @@ _EMBEDDINGS = {
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        name if name in ("refused", "nan") else pytest.param(name, marks=pytest.mark.torture)
-        for name in _EMBEDDINGS
-    ],
+    [name if name in ("refused", "nan") else pytest.param(name, marks=pytest.mark.torture) for name in _EMBEDDINGS],
 )
 def test_embeddings_that_fail_never_stop_the_chat_and_are_made_later(tmp_path, fault):
     with ScriptedServer() as server:
@@ -492,7 +481,5 @@ def test_one_text_that_always_fails_is_set_aside_and_shown(tmp_path):
 
 def waiting(home: Path) -> int:
     """How many texts have no vector yet."""
-    with contextlib.closing(
-        sqlite3.connect(f"file:{home / 'data' / 'memory.db'}?mode=ro", uri=True)
-    ) as database:
+    with contextlib.closing(sqlite3.connect(f"file:{home / 'data' / 'memory.db'}?mode=ro", uri=True)) as database:
         return int(database.execute("SELECT count(*) FROM pending").fetchone()[0])

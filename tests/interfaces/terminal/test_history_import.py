@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories.exports import claude_message, claude_talk
-from tests.histories.making import chatgpt_export
+from tests.importers.exports import claude_message, claude_talk
+from tests.importers.making import chatgpt_export
 from tests.interfaces.terminal.conftest import Chat
 from tests.program import ended, interrupted, run, started
 from tests.server import ScriptedServer
 
 ENGLISH = {"LANGUAGE": "en"}
-DONE = "ChatGPT: 40 messages brought along from 2 conversations, in 2 sessions."
+DONE = "ChatGPT: 40 messages imported from 2 conversations, in 2 sessions."
 
 
 @pytest.fixture
@@ -45,10 +45,7 @@ def test_an_export_is_brought_along_once_and_found_at_once(tmp_path: Path, expor
     assert "It is found by its words at once." in first.out
     assert messages(tmp_path) == 40
     again = run(tmp_path, "--import", str(export), **ENGLISH)
-    assert again.out.splitlines()[:2] == [
-        "ChatGPT: nothing new in 2 conversations.",
-        "Brought along before: 40 messages.",
-    ]
+    assert again.out.splitlines()[:2] == ["ChatGPT: nothing new in 2 conversations.", "Imported before: 40 messages."]
     assert "It is found" not in again.out
     assert messages(tmp_path) == 40
     found = run(tmp_path, given="/memory search Lisbon\n", **ENGLISH)
@@ -68,12 +65,10 @@ def test_a_folder_is_looked_through_and_what_was_passed_over_is_told(tmp_path: P
 
 def test_the_counts_are_told_in_chinese_too(tmp_path: Path, export: Path) -> None:
     told = run(tmp_path, "--import", str(export), LANGUAGE="zh")
-    assert "ChatGPT：从 2 次谈话带来 40 条消息" in told.out
+    assert "ChatGPT：从 2 次谈话导入 40 条消息" in told.out
 
 
-def test_a_dry_run_tells_what_is_there_and_what_it_would_cost_and_writes_nothing(
-    tmp_path: Path, export: Path
-) -> None:
+def test_a_dry_run_tells_what_is_there_and_what_it_would_cost_and_writes_nothing(tmp_path: Path, export: Path) -> None:
     seen = run(tmp_path, "--import", str(export), "--dry-run", **ENGLISH)
     assert seen.code == 0
     assert "ChatGPT: 2 conversations with 40 messages, which become 2 sessions." in seen.out
@@ -124,15 +119,12 @@ def people(tmp_path: Path) -> Path:
 def test_in_a_chat_of_people_somebody_must_say_who_the_person_is(tmp_path: Path, people: Path) -> None:
     told = run(tmp_path, "--import", str(people), **ENGLISH)
     assert told.code == 2
-    assert (
-        len([line for line in told.out.splitlines() if "--me NAME" in line and "Ann, Bob Müller" in line])
-        == 1
-    )
+    assert len([line for line in told.out.splitlines() if "--me NAME" in line and "Ann, Bob Müller" in line]) == 1
     wrong = run(tmp_path, "--import", str(people), "--me", "Eve", **ENGLISH)
-    assert (wrong.code, "nobody has the name that --me gives" in wrong.out) == (2, True)
+    assert (wrong.code, "no one has the name that --me gives" in wrong.out) == (2, True)
     brought = run(tmp_path, "--import", str(people), "--me", "bob müller", **ENGLISH)
     assert brought.code == 0
-    assert "WhatsApp: 4 messages brought along from 1 conversation, in 2 sessions." in brought.out
+    assert "WhatsApp: 4 messages imported from 1 conversation, in 2 sessions." in brought.out
     shown = run(tmp_path, given="/show 2\n", **ENGLISH).err
     assert "Ann\nAre you coming?\n> No, my train\n  is late.\nAnn\nThen tomorrow." in shown
     assert run(tmp_path, "-p", "/export all md all.md", **ENGLISH).code == 0
@@ -140,9 +132,7 @@ def test_in_a_chat_of_people_somebody_must_say_who_the_person_is(tmp_path: Path,
 
 
 def test_a_file_of_which_nothing_can_be_read_says_why_and_ends_with_1(tmp_path: Path) -> None:
-    (tmp_path / "chat.txt").write_text(
-        "3/4/25, 10:00 - Ann: Hi\n3/4/25, 10:01 - Bob: Yes\n", encoding="utf-8"
-    )
+    (tmp_path / "chat.txt").write_text("3/4/25, 10:00 - Ann: Hi\n3/4/25, 10:01 - Bob: Yes\n", encoding="utf-8")
     told = run(tmp_path, "--import", str(tmp_path / "chat.txt"), "--me", "Ann", **ENGLISH)
     assert (told.code, "--dates" in told.out) == (1, True)
 
@@ -176,12 +166,10 @@ def test_at_a_terminal_it_is_asked_who_the_person_is(chat: Chat, people: Path) -
     terminal.say(f'/import "{people}"')
     terminal.see("Who are you in WhatsApp Chat with Ann.txt? (Ann, Bob Müller)")
     terminal.say("Ann")
-    terminal.see("4 messages brought along")
+    terminal.see("4 messages imported")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--me", "Ann"), ("--dry-run",), ("--import",), ("--import", "x", "-p", "hi")]
-)
+@pytest.mark.parametrize("arguments", [("--me", "Ann"), ("--dry-run",), ("--import",), ("--import", "x", "-p", "hi")])
 def test_flags_that_do_not_belong_together_are_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     told = run(tmp_path, *arguments, **ENGLISH)
     assert (told.code, told.out) == (2, "")
@@ -198,9 +186,7 @@ def test_an_empty_name_is_no_file_and_never_the_folder_that_one_stands_in(
     assert not (tmp_path / "data").exists()
 
 
-def test_nothing_is_brought_while_another_program_holds_the_memory(
-    tmp_path: Path, export: Path, chat: Chat
-) -> None:
+def test_nothing_is_brought_while_another_program_holds_the_memory(tmp_path: Path, export: Path, chat: Chat) -> None:
     chat(DATA_DIR=str(tmp_path / "data")).prompt()
     told = run(tmp_path, "--import", str(export), **ENGLISH)
     assert told.code == 4
@@ -214,10 +200,10 @@ def test_ctrl_c_stops_it_whole_and_the_same_again_goes_on(tmp_path: Path) -> Non
     database = tmp_path / "data" / "memory.db"
     told = interrupted(process, lambda: database.exists() and database.stat().st_size > 1_500_000)
     assert told.code == 130
-    assert told.err == "Stopped. What was brought along stays; the same again goes on behind it.\n"
+    assert told.err == "Stopped. What was imported stays; the same command goes on from there.\n"
     rest = ended(started(tmp_path, "--import", str(export), piped=False, **ENGLISH))
     assert rest.code == 0
-    assert "Brought along before:" in rest.out
+    assert "Imported before:" in rest.out
     assert messages(tmp_path) == 6_000
 
 
@@ -227,11 +213,11 @@ def test_a_chat_brings_along_lists_shows_and_takes_back(
     terminal = chat(rows=50, columns=110, IMPORT_CALLS="0", **ENGLISH, **connected)
     terminal.prompt()
     terminal.say(f"/import {export}")
-    terminal.see("40 messages brought along from 2 conversations")
+    terminal.see("40 messages imported from 2 conversations")
     terminal.prompt()
     terminal.say("/import")
     terminal.see("conversations.json · 40 messages")
-    terminal.see("2 sessions with 40 messages are still to be read up")
+    terminal.see("2 sessions with 40 messages are still to be processed")
     terminal.prompt()
     terminal.say("/show 1")
     terminal.see("Talk 20")

@@ -22,24 +22,7 @@ from tests.server import Play, ScriptedServer, answer, delta, encode, status, st
 from tests.talking import Answering
 
 #: Styles in use: sixteen colours, bold, dim, italic, underline, reverse, and their ends. No blinking, nothing hidden.
-_STYLES = {
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    22,
-    23,
-    24,
-    27,
-    *range(30, 38),
-    39,
-    *range(40, 48),
-    49,
-    *range(90, 98),
-    *range(100, 108),
-}
+_STYLES = {0, 1, 2, 3, 4, 7, 22, 23, 24, 27, *range(30, 38), 39, *range(40, 48), 49, *range(90, 98), *range(100, 108)}
 #: What the line editor and the screen may send beside styles: moving within the lines at hand, erasing to the end of a
 #: line or of the screen, hiding the cursor, bracketed paste, wrapping.
 _MOVES = re.compile(r"\x1b\[(?:\d{0,3}[ABCDGJK]|\?(?:25|2004|7|12|1)[hl]|0 q)|\x1b=|\x1b>")
@@ -55,19 +38,13 @@ def foreign(raw: bytes) -> list[str]:
     for sequence in _ESCAPED.findall(told):
         style = _STYLE.fullmatch(sequence)
         allowed = (
-            all(int(code or 0) in _STYLES for code in style[1].split(";"))
-            if style
-            else _MOVES.fullmatch(sequence)
+            all(int(code or 0) in _STYLES for code in style[1].split(";")) if style else _MOVES.fullmatch(sequence)
         )
         if not allowed:
             found.append(repr(sequence))
     rest = _ESCAPED.sub("", told)
-    found += [
-        repr(letter) for letter in rest if unicodedata.category(letter) == "Cc" and letter not in "\r\n\t\b"
-    ]
-    return found + [
-        hex(ord(letter)) for letter in rest if ord(letter) in _HIDDEN or 0xE0000 <= ord(letter) < 0xE0080
-    ]
+    found += [repr(letter) for letter in rest if unicodedata.category(letter) == "Cc" and letter not in "\r\n\t\b"]
+    return found + [hex(ord(letter)) for letter in rest if ord(letter) in _HIDDEN or 0xE0000 <= ord(letter) < 0xE0080]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +76,7 @@ def terminal(tmp_path: Path, server: ScriptedServer) -> Iterator[Terminal]:
     yield from chatting(tmp_path, rows=40, columns=100, **connected(server.base, **odd))
 
 
-def test_a_terminal_gets_nothing_but_the_programs_own_sequences(
-    terminal: Terminal, server: ScriptedServer
-) -> None:
+def test_a_terminal_gets_nothing_but_the_programs_own_sequences(terminal: Terminal, server: ScriptedServer) -> None:
     terminal.prompt()
     for number, hostile in enumerate(STEERING.values()):
         server.script(spelled(f"{hostile}\n\nend of {number}.", hostile), status(400, hostile))
@@ -112,14 +87,7 @@ def test_a_terminal_gets_nothing_but_the_programs_own_sequences(
         terminal.wait(lambda said=f"> fail {number}": terminal.text().count(said) > 1, "the words again")
         terminal.send("\x15")
         terminal.prompt()
-    for command in (
-        "/history",
-        "/memory",
-        "/context",
-        "/status",
-        "/persona user show",
-        "/memory search " + CANARY,
-    ):
+    for command in ("/history", "/memory", "/context", "/status", "/persona user show", "/memory search " + CANARY):
         terminal.say(command)
         terminal.prompt()
     server.models = list(HOSTILE.values())
@@ -159,9 +127,7 @@ def test_a_restart_shows_old_rounds_inert(tmp_path: Path, server: ScriptedServer
 
 
 def test_a_pipe_gets_text_and_nothing_else(tmp_path: Path, server: ScriptedServer) -> None:
-    server.script(
-        *[spelled(hostile) for hostile in HOSTILE.values()], *[status(400, one) for one in HOSTILE.values()]
-    )
+    server.script(*[spelled(hostile) for hostile in HOSTILE.values()], *[status(400, one) for one in HOSTILE.values()])
     lines = [hostile.replace("\n", " ").replace("/", "") for hostile in HOSTILE.values()] * 2
     commands = [
         "/history", "/memory", "/context", "/show nobody\x1b[31m", "/nothing\x1b[31m", "/persona user show",
@@ -192,9 +158,7 @@ def test_a_hostile_folder_and_flag_are_named_inert(tmp_path: Path) -> None:
 
 def test_a_hostile_setting_is_named_inert(tmp_path: Path) -> None:
     written = tmp_path / ".env"
-    written.write_text(
-        'OPENAI_API_BASE="http://x\x1b]0;owned\x07"\nMAX_CONV_NUM="\x1b[2J"\nOPEN_API_KEY\x1b[31m=1\n'
-    )
+    written.write_text('OPENAI_API_BASE="http://x\x1b]0;owned\x07"\nMAX_CONV_NUM="\x1b[2J"\nOPEN_API_KEY\x1b[31m=1\n')
     written.chmod(0o600)
     ran = run(tmp_path, "--env-file", str(written), "-p", "x")
     assert ran.code == 2
@@ -207,9 +171,7 @@ def test_a_hostile_setting_is_named_inert(tmp_path: Path) -> None:
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_reply_cut_at_any_byte_is_the_same_reply(hostile: str, step: int) -> None:
-    sent = b"data: " + encode({"choices": [{"delta": {"content": hostile}}]}).replace(
-        b"\\u0301", "\u0301".encode()
-    )
+    sent = b"data: " + encode({"choices": [{"delta": {"content": hostile}}]}).replace(b"\\u0301", "\u0301".encode())
     sent += b"\r\n\r\ndata: " + encode(delta("stop")) + b"\r\n\r\n"
     model = Answering()
     whole = model.says([sent]).text
@@ -222,9 +184,9 @@ def test_a_reply_cut_at_any_byte_is_the_same_reply(hostile: str, step: int) -> N
 
 
 def hostile_words(hostile: str) -> str:
-    from domain.text import clean
+    from domain.text import clean_text
 
-    return clean(hostile)
+    return clean_text(hostile)
 
 
 @pytest.mark.parametrize("plain", [True, False], ids=["plain", "styled"])
@@ -243,9 +205,7 @@ def test_a_reply_cut_at_any_letter_steers_nothing(hostile: str, plain: bool) -> 
 
 def test_a_web_page_and_json_in_an_error_are_one_inert_line(tmp_path: Path, server: ScriptedServer) -> None:
     page = "<html><title>\x1b[2J\u202eowned</title></html>"
-    server.script(
-        answer(page, 400, "text/html"), answer({"error": {"message": {"x": "\x1b[2J" * 5_000}}}, 400)
-    )
+    server.script(answer(page, 400, "text/html"), answer({"error": {"message": {"x": "\x1b[2J" * 5_000}}}, 400))
     ran = run(tmp_path, "--batch", "-", given="one\ntwo\n", **connected(server.base))
     assert foreign(ran.err.encode()) == []
     assert max(map(len, ran.err.splitlines())) < 600

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from interfaces.interrupting import Wishes
-from interfaces.terminal.prompt_sources import PromptHistory
-from interfaces.terminal.prompting import EditorLine
+from interfaces.terminal.keys import PromptHistory
+from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
 from interfaces.terminal.typeahead import TypeAhead
 from tests.interfaces.terminal.conftest import Chat
 from tests.server import ScriptedServer, hang, say, status, vectors
@@ -217,33 +217,23 @@ def editor_line(folder: Path, wishes: Wishes) -> Iterator[EditorLine]:
         os.fdopen(theirs, "w") as stdout,
         TypeAhead(theirs) as ahead,
     ):
-        yield EditorLine(
-            stdin,
-            stdout,
-            PromptHistory(folder / "history", lambda: True),
-            ahead,
-            wishes,
-            colour=False,
-            choices=lambda before: (),
-            hint=lambda: None,
-            last_message=lambda: "",
-            mark=lambda: "",
-            warm=lambda: None,
-        )
+        hooks = PromptHooks(lambda before: (), lambda: None, lambda: "", lambda: "", lambda: None)
+        history = PromptHistory(folder / "history", lambda: True)
+        yield EditorLine(Terminal(stdin, stdout, colour=False), history, ahead, wishes, hooks)
 
 
 def test_ctrl_c_right_before_a_question_breaks_it_off(tmp_path: Path) -> None:
     wishes = Wishes()
     with editor_line(tmp_path, wishes) as line:
         wishes.interrupt(signal.SIGINT, None)
-        assert line.ask("Sure? ") is None
+        assert line.ask_question("Sure? ") is None
 
 
 def test_a_signal_to_end_right_before_a_prompt_is_heard(tmp_path: Path) -> None:
     wishes = Wishes()
     with editor_line(tmp_path, wishes) as line:
         wishes.leave(signal.SIGTERM, None)
-        assert line.read() is None
+        assert line.read_input() is None
 
 
 def test_after_a_kill_what_was_typed_is_offered_again(

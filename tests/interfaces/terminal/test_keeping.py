@@ -17,8 +17,8 @@ from domain import errors
 from domain.settings import TABLE
 from interfaces.messages import Words
 from interfaces.terminal import history_file
-from interfaces.terminal.prompt_sources import PromptHistory
-from interfaces.terminal.setup.envfile import write
+from interfaces.terminal.keys import PromptHistory
+from interfaces.terminal.setup_wizard import write_settings
 from interfaces.terminal.typeahead import Ahead, lines_typed
 
 # -- history
@@ -35,7 +35,7 @@ def test_entries_come_back_newest_first_whatever_they_hold(tmp_path: Path) -> No
 def test_the_file_is_for_its_owner_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        history_file.add(tmp_path / "history", "x")
+        history_file.add_entry(tmp_path / "history", "x")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "history").stat().st_mode) == 0o600
@@ -43,7 +43,7 @@ def test_the_file_is_for_its_owner_whatever_the_umask(tmp_path: Path) -> None:
 
 def test_a_remembered_line_comes_back_and_is_not_written(tmp_path: Path) -> None:
     history = PromptHistory(tmp_path / "history")
-    history.remember("half a thought")
+    history.remember_line("half a thought")
     assert history.get_strings() == ["half a thought"]
     assert not (tmp_path / "history").exists()
 
@@ -59,18 +59,18 @@ def test_a_scrubbed_text_is_gone_from_the_file_and_from_memory(tmp_path: Path) -
     history = PromptHistory(path)
     for entry in ("I live in Oslo", "/forget oslo", "other"):
         history.append_string(entry)
-    history.forget("Oslo")
+    history.forget_text("Oslo")
     assert history.get_strings() == ["other"]
-    assert history_file.load(path) == ["other"]
-    history_file.add(path, "line with\nOslo inside")
-    history_file.scrub(path, ["Oslo"])
-    assert history_file.load(path) == ["other"]
+    assert history_file.load_entries(path) == ["other"]
+    history_file.add_entry(path, "line with\nOslo inside")
+    history_file.scrub_history(path, ["Oslo"])
+    assert history_file.load_entries(path) == ["other"]
 
 
 def test_a_damaged_file_gives_what_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "history"
     path.write_bytes(b'"good"\n{"no": "text"}\nnot json\n\xff\xfe\n"last"\n')
-    assert history_file.load(path) == ["good", "last"]
+    assert history_file.load_entries(path) == ["good", "last"]
 
 
 def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 def test_a_long_history_is_shortened(tmp_path: Path) -> None:
     path = tmp_path / "history"
     path.write_text("".join(json.dumps(str(at)) + "\n" for at in range(10_001)))
-    assert history_file.load(path)[-1] == "10000"
+    assert history_file.load_entries(path)[-1] == "10000"
     assert len(path.read_text().splitlines()) == 5_000
 
 
@@ -139,24 +139,24 @@ def read(path: Path) -> dict[str, str | None]:
 @given(st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=40))
 def test_any_value_is_read_back_as_it_was_written(tmp_path_factory, value: str) -> None:
     path = tmp_path_factory.mktemp("env") / ".env"
-    write(path, {"USER_NAME": value}, "en")
+    write_settings(path, {"USER_NAME": value}, "en")
     assert (read(path).get("USER_NAME") or "") == value
 
 
 def test_names_with_quotes_marks_and_spaces_come_back_through_the_settings(tmp_path: Path) -> None:
     for name in ('Ann\'s "friend" # one', "a = b", "it\\'s", "${HOME} 老友"):
-        write(tmp_path / ".env", {"COMPANION_NAME": name}, "zh")
-        assert config.load(tmp_path, {}).companion_name == name
+        write_settings(tmp_path / ".env", {"COMPANION_NAME": name}, "zh")
+        assert config.load_settings(tmp_path, {}).companion_name == name
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_new_file_names_every_setting_with_its_help(tmp_path: Path, language) -> None:
-    write(tmp_path / ".env", {"CHAT_MODEL": "m", "USER_NAME": ""}, language)
+    write_settings(tmp_path / ".env", {"CHAT_MODEL": "m", "USER_NAME": ""}, language)
     text = (tmp_path / ".env").read_text(encoding="utf-8")
     assert "\nCHAT_MODEL='m'\n" in text
     for row in TABLE:
         assert f"\n{row.name}=" in text or f"\n# {row.name}={row.default}\n" in text
-        assert Words(language).setting(row) in text
+        assert Words(language).describe_setting(row) in text
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
 
 
@@ -178,7 +178,7 @@ def test_own_comments_empty_lines_order_and_unknown_names_stay_byte_for_byte(tmp
     path = tmp_path / ".env"
     path.write_bytes((mark + OWN.replace("\n", end)).encode())
     path.chmod(0o644)
-    write(path, {"CHAT_MODEL": "new", "USER_NAME": "", "MAX_CONV_NUM": "7", "COMPANION_NAME": "Ada"}, "en")
+    write_settings(path, {"CHAT_MODEL": "new", "USER_NAME": "", "MAX_CONV_NUM": "7", "COMPANION_NAME": "Ada"}, "en")
     expected = OWN.replace("CHAT_MODEL=old # the one I had", "CHAT_MODEL='new'") + "COMPANION_NAME='Ada'\n"
     assert path.read_bytes() == (mark + expected.replace("\n", end)).encode()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -189,7 +189,7 @@ def test_own_comments_empty_lines_order_and_unknown_names_stay_byte_for_byte(tmp
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("CHAT_MODEL=old\n")
     (tmp_path / ".env").symlink_to(tmp_path / "mine")
-    write(tmp_path / ".env", {"CHAT_MODEL": "new"}, "en")
+    write_settings(tmp_path / ".env", {"CHAT_MODEL": "new"}, "en")
     assert (tmp_path / ".env").is_symlink()
     assert (tmp_path / "mine").read_text() == "CHAT_MODEL='new'\n"
 
@@ -198,5 +198,5 @@ def test_a_file_that_cannot_be_written_is_a_storage_error_and_stays(tmp_path: Pa
     (tmp_path / ".env").mkdir()
     for path in (tmp_path / ".env", tmp_path / "nowhere" / ".env"):
         with pytest.raises(errors.StorageError):
-            write(path, {"CHAT_MODEL": "new"}, "en")
+            write_settings(path, {"CHAT_MODEL": "new"}, "en")
     assert [each.name for each in tmp_path.iterdir()] == [".env"]

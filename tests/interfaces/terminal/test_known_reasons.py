@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from domain.facts import Slot
-from domain.languages import Language
-from domain.recollection import FactMark, RecalledFact, RecalledTurn, Recollection, Why
-from interfaces.messages import Words, table
-from interfaces.terminal.batch import recalled
-from interfaces.terminal.reply import recalled_line
+from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recollection, Why
+from interfaces.messages import Words, load_table
+from interfaces.terminal.reply import recalled_line, recalled_values
+from language.scripts import Language
 from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.test_facts import KNOWN, SAID, learned, lived, opened
@@ -21,33 +20,26 @@ from tests.server import ScriptedServer
 
 WHY = Why("where", 1.0)
 FACT = RecalledFact(4, "bergen", "Ann lives in Bergen.", "2026-05-02T19:00:00+00:00", ("t1",), WHY)
-TURN = RecalledTurn(
+TURN = RecalledMessage(
     "t1", "s1", "2026-03-01T19:00:00+00:00", "user", "User: I live in Oslo.", hit=True, why=WHY,
-    marks=(FactMark("changed", "2026-05-01", "Ann lives in Bergen."),),
+    annotations=(Annotation("changed", "2026-05-01", "Ann lives in Bergen."),),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("language", "shown"),
     [
-        (
-            "en",
-            ["remembered 1 turn · /why", "remembered 1 fact · /why", "remembered 1 fact and 1 turn · /why"],
-        ),
+        ("en", ["remembered 1 message · /why", "remembered 1 fact · /why", "remembered 1 fact and 1 message · /why"]),
         ("zh", ["想起了 1 句话 · /why", "想起了 1 条事实 · /why", "想起了 1 条事实、1 句话 · /why"]),
     ],
 )
 def test_facts_are_counted_among_what_was_remembered(language: Language, shown: list[str]) -> None:
-    all_of = (
-        Recollection(turns=(TURN,)),
-        Recollection(facts=(FACT,)),
-        Recollection(turns=(TURN,), facts=(FACT,)),
-    )
+    all_of = (Recollection(turns=(TURN,)), Recollection(facts=(FACT,)), Recollection(turns=(TURN,), facts=(FACT,)))
     assert [recalled_line(Words(language), each) for each in all_of] == shown
 
 
 def test_a_program_that_asks_is_told_of_facts_too() -> None:
-    told = recalled(Recollection(turns=(TURN,), facts=(FACT,)))
+    told = recalled_values(Recollection(turns=(TURN,), facts=(FACT,)))
     assert [(each["type"], each["text"]) for each in told] == [
         ("conversation", "User: I live in Oslo."),
         ("fact", "Ann lives in Bergen."),
@@ -81,7 +73,7 @@ def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
     terminal.say("/why full")
     terminal.see(f"{changed} · {KNOWN[language][2]}", times=2)
     terminal.see(f"2026-05-02 · {fact} ", times=2)
-    terminal.see(table(language)["reason.answers"], times=2)
+    terminal.see(load_table(language)["reason.answers"], times=2)
 
 
 @pytest.mark.parametrize(

@@ -67,21 +67,16 @@ def test_what_would_be_forgotten_counts_the_chapters_that_tell_of_it(chat: Chat)
     terminal = chat(columns=110, rows=50, TZ="UTC")
     terminal.prompt()
     terminal.say("/forget January")
-    terminal.see("1 turn, 1 summary, 2 chapters, 0 notes, 0 facts")
+    terminal.see("1 message, 1 summary, 2 chapters, 0 notes, 0 facts")
     terminal.send("y\r")
-    terminal.see("Erased: 1 turn, 1 summary, 2 chapters")
+    terminal.see("Erased: 1 message, 1 summary, 2 chapters")
     terminal.prompt()
 
 
 def test_what_is_written_to_read_tells_the_chapters_the_widest_first(tmp_path: Path) -> None:
     assert run(tmp_path, "--export", str(tmp_path / "all.md"), LANGUAGE="en", TZ="UTC").code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")
-    heads = [
-        "# Chapters",
-        "## 2026-01-05 – 2026-04-05",
-        "## 2026-01-05 – 2026-02-05",
-        "## 2026-03-05 – 2026-04-05",
-    ]
+    heads = ["# Chapters", "## 2026-01-05 – 2026-04-05", "## 2026-01-05 – 2026-02-05", "## 2026-03-05 – 2026-04-05"]
     places = [written.index(f"{head}\n") for head in heads]
     assert places == sorted(places)
     assert "It is March and the owl is back. It is April and the owl is back." in written

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interfaces.terminal.markdown.inline import settled
-from interfaces.terminal.markdown.stream import MarkdownStream, PlainStream, Stream
+from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream, settle_spans
 from interfaces.terminal.screen import Screen
-from interfaces.terminal.style import cells_of
+from interfaces.terminal.styled_text import cells_of
 from tests.growing import growth
 
 SAMPLE = """
@@ -62,9 +61,9 @@ def shown(*chunks: str, columns: int = 80, plain: bool = False, colours: bool = 
     stream: Stream = PlainStream(screen) if plain else MarkdownStream(screen)
     for chunk in chunks:
         if chunk == "<q>":
-            stream.quote()
+            stream.begin_quotation()
         elif chunk == "</q>":
-            stream.unquote("2026-01-02")
+            stream.end_quotation("2026-01-02")
         else:
             stream.feed(chunk)
     stream.finish()
@@ -83,16 +82,7 @@ def test_marks_become_styles_and_their_signs_go() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "2 * 3 * 4",
-        "use *args and **kwargs",
-        "snake_case_name",
-        "a ** b",
-        "[not] a (link)",
-        "tilde ~ x",
-        "![",
-        "`",
-    ],
+    ["2 * 3 * 4", "use *args and **kwargs", "snake_case_name", "a ** b", "[not] a (link)", "tilde ~ x", "![", "`"],
 )
 def test_a_sign_without_a_partner_is_shown(text: str) -> None:
     assert shown(text) == text + "\n"
@@ -112,16 +102,7 @@ def test_emphasis_may_reach_over_line_breaks(mark: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "a **b\n\nc**",
-        "**a\n```\nb** c\n```",
-        "*a\n# b*",
-        "5 * 3\n7 * 3",
-        "**a\n| b** |",
-        "_a\nb_c",
-        "**a\n\n",
-    ],
+    "text", ["a **b\n\nc**", "**a\n```\nb** c\n```", "*a\n# b*", "5 * 3\n7 * 3", "**a\n| b** |", "_a\nb_c", "**a\n\n"]
 )
 def test_emphasis_ends_with_its_paragraph(text: str) -> None:
     assert re.sub(r"[#\s]", "", shown(text)) == re.sub(r"[#\s]", "", text)
@@ -151,9 +132,7 @@ def test_a_wrapped_item_hangs_under_its_text() -> None:
 
 def test_code_stands_exactly_as_written_and_is_coloured() -> None:
     code = "```python\ndef f():\n    return '**no**'   \n```"
-    assert shown(code) == "```python\ndef f():\n    return '**no**'\n```\n".replace(
-        "'**no**'\n", "'**no**'   \n"
-    )
+    assert shown(code) == "```python\ndef f():\n    return '**no**'\n```\n".replace("'**no**'\n", "'**no**'   \n")
     assert "\x1b[35mdef\x1b[0m" in shown(code, colours=True)
 
 
@@ -178,9 +157,7 @@ def test_plain_text_is_the_models_own() -> None:
 
 def test_only_the_sixteen_colours_are_used() -> None:
     codes = {
-        int(code)
-        for found in re.findall(r"\x1b\[([0-9;]+)m", shown(SAMPLE, colours=True))
-        for code in found.split(";")
+        int(code) for found in re.findall(r"\x1b\[([0-9;]+)m", shown(SAMPLE, colours=True)) for code in found.split(";")
     }
     assert codes <= {0, 1, 2, 3, 4, 9, *range(30, 38), *range(90, 98)}
 
@@ -213,7 +190,7 @@ def test_any_text_can_be_shown_and_ends_its_line(text: str) -> None:
 )
 def test_work_grows_with_the_length_and_not_faster(piece: str) -> None:
     def show(given: str) -> None:
-        settled(given, ("words",), final=True)
+        settle_spans(given, ("words",), final=True)
         shown(*(given[at : at + 40] for at in range(0, len(given), 40)))
 
     assert growth(show, piece, 4_000) < 9

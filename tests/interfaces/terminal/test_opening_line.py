@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interfaces.messages import Words
-from interfaces.terminal.session_view import local, spoken_when
+from interfaces.terminal.session_view import format_local, spoken_when
 from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
@@ -87,10 +87,8 @@ def test_the_first_line_is_one_row_whatever_the_name(chat: Chat) -> None:
 def sessions(tmp_path: Path) -> list[tuple[str, str]]:
     """The id and the start of each session, as a person reads them, oldest first."""
     with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
-        rows = database.execute(
-            "SELECT session_id, start_timestamp FROM session ORDER BY position"
-        ).fetchall()
-    return [(session_id, local(began)) for session_id, began in rows]
+        rows = database.execute("SELECT session_id, start_timestamp FROM session ORDER BY position").fetchall()
+    return [(session_id, format_local(began)) for session_id, began in rows]
 
 
 @pytest.mark.parametrize(("language", "line"), [("en", "Session {} · began {}"), ("zh", "会话 {} · 始于 {}")])
@@ -119,15 +117,15 @@ def test_the_session_is_named_at_every_start_and_after_a_save_and_goes_on_after_
     again.see(line.format(*sessions(tmp_path)[1]))
 
 
-def test_the_versions_of_each_image_count_from_one(
+def test_the_versions_of_each_persona_count_from_one(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path
 ) -> None:
     server.answer = friend
-    image = tmp_path / "data/persona/user_image.txt"
+    persona = tmp_path / "data/persona/user_image.txt"
     terminal = chat(columns=100, rows=60, **connected)
     terminal.prompt()
     for at in (1, 2):
-        first = image.read_text() if at == 2 else ""
+        first = persona.read_text() if at == 2 else ""
         terminal.say(f"I had {at} cups of tea.")
         terminal.see(f"Reply to: I had {at}")
         terminal.prompt()
@@ -136,10 +134,10 @@ def test_the_versions_of_each_image_count_from_one(
         terminal.prompt()
     assert "To take it back: /persona user restore 1" in terminal.text()
     terminal.say("/persona user")
-    terminal.see("image of you · changed at /save · version 2")
+    terminal.see("user persona · changed at /save · version 2")
     terminal.prompt()
     assert "version 4" not in terminal.text()
     terminal.say("/persona user restore 1")
-    terminal.see("Version 1 of the image of you is in force again.")
+    terminal.see("Version 1 of the user persona is in force again.")
     assert "1 cups" in first
-    assert image.read_text() == first
+    assert persona.read_text() == first

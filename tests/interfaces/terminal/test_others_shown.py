@@ -30,16 +30,12 @@ def test_why_and_the_search_by_hand_tell_the_source(notes: Path, tmp_path: Path,
 
 
 def test_a_program_is_told_the_source_too(notes: Path, tmp_path: Path):
-    ran = run(
-        tmp_path, "-p", "Where is the key of the boathouse?", "--json", EXTERNAL_MEMORIES=f"shed={notes}"
-    )
+    ran = run(tmp_path, "-p", "Where is the key of the boathouse?", "--json", EXTERNAL_MEMORIES=f"shed={notes}")
     (one,) = json.loads(ran.out)["recalled"]
     assert (one["type"], one["source"], one["session"], one["text"]) == ("other", "shed", None, KEY)
 
 
-@pytest.mark.parametrize(
-    ("language", "line"), [("en", "The memory gone is not there"), ("zh", "记忆“gone”不在那里")]
-)
+@pytest.mark.parametrize(("language", "line"), [("en", "The memory gone is not there"), ("zh", "记忆“gone”不在那里")])
 def test_a_source_that_is_missing_is_said_in_one_line_and_the_talk_goes_on(
     notes: Path, tmp_path: Path, language: str, line: str
 ):

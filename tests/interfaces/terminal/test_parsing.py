@@ -16,17 +16,15 @@ from interfaces.terminal.parsing import (
     TypedMessage,
     Unknown,
     block_of,
-    parse,
+    parse_input,
 )
 
 
 def parsed(text: str, *, pasted: bool = False) -> Entered:
-    return parse(Typed(text, pasted), BY_NAME)
+    return parse_input(Typed(text, pasted), BY_NAME)
 
 
-@pytest.mark.parametrize(
-    "text", ["/save", "、save", "／save", "/SAVE", "／ｓａｖｅ", "  /save  ", "、ＳＡＶＥ"]
-)
+@pytest.mark.parametrize("text", ["/save", "、save", "／save", "/SAVE", "／ｓａｖｅ", "  /save  ", "、ＳＡＶＥ"])
 def test_a_command_in_any_of_its_shapes(text: str) -> None:
     assert parsed(text) == TypedCommand("save", "")
 
@@ -98,9 +96,7 @@ def test_a_bare_farewell_is_told_apart(text: str) -> None:
     assert parsed("exit now") == TypedMessage("exit now")
 
 
-@pytest.mark.parametrize(
-    "typed", ["/rese", "/resett", "/rset", "/f", "/forge", "/forgett", "/cler", "/clea", "/c"]
-)
+@pytest.mark.parametrize("typed", ["/rese", "/resett", "/rset", "/f", "/forge", "/forgett", "/cler", "/clea", "/c"])
 def test_an_unknown_command_never_guesses_one_that_destroys(typed: str) -> None:
     entered = parsed(typed)
     assert isinstance(entered, Unknown)
@@ -143,7 +139,7 @@ def test_a_bare_question_mark_or_help_is_help(text: str) -> None:
 
 
 def test_what_stands_in_a_block_is_never_a_command() -> None:
-    assert parse(Typed("/save", block=True), BY_NAME) == TypedMessage("/save")
+    assert parse_input(Typed("/save", block=True), BY_NAME) == TypedMessage("/save")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-from interfaces.terminal.keys import gathered
+from interfaces.terminal.keys import gather_keys
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
 
@@ -30,16 +30,16 @@ def told(pressed: list[KeyPress]) -> list[tuple[str, str]]:
 
 def test_a_long_run_of_plain_keys_is_one_paste() -> None:
     text = "a line\rand another\ttabbed one that is long enough"
-    assert told(gathered(keys(text))) == [("<bracketed-paste>", text)]
+    assert told(gather_keys(keys(text))) == [("<bracketed-paste>", text)]
 
 
 def test_enter_at_the_end_of_a_run_stays_a_key() -> None:
-    assert told(gathered(keys("x" * 40 + "\r"))) == [("<bracketed-paste>", "x" * 40), ("c-m", "\r")]
+    assert told(gather_keys(keys("x" * 40 + "\r"))) == [("<bracketed-paste>", "x" * 40), ("c-m", "\r")]
 
 
 def test_what_a_person_may_have_typed_stays_keys() -> None:
     pressed = [*keys("hello\r"), KeyPress(Keys.ControlC, "\x03"), *keys("again\r")]
-    assert gathered(pressed) == pressed
+    assert gather_keys(pressed) == pressed
 
 
 def paste(terminal: Terminal, text: str) -> None:
@@ -83,7 +83,7 @@ def test_no_key_is_held_while_the_libraries_load(tmp_path: Path) -> None:
     )
     script.write_text(
         "import sys\nfrom functools import partial\nimport main\n"
-        "main.warmer = partial(main.warmer, names=('large_library',))\nsys.exit(main.main())\n"
+        "main.make_warmer = partial(main.make_warmer, names=('large_library',))\nsys.exit(main.main())\n"
     )
     (tmp_path / "env").touch(0o600)
     where = ("--data-dir", str(tmp_path / "data"), "--env-file", str(tmp_path / "env"))

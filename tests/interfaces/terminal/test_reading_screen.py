@@ -76,9 +76,7 @@ def test_reasoning_is_one_dim_line_and_a_sign_shows_while_nothing_comes(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
     server.script(
-        stream(
-            0.9, delta(reasoning_content="Let me think. " * 40), 0.3, delta(content="Done."), delta("stop")
-        )
+        stream(0.9, delta(reasoning_content="Let me think. " * 40), 0.3, delta(content="Done."), delta("stop"))
     )
     terminal = chat(**connected)
     terminal.prompt()
@@ -91,9 +89,7 @@ def test_reasoning_is_one_dim_line_and_a_sign_shows_while_nothing_comes(
     assert "Ctrl-C stops" not in terminal.text()
 
 
-def test_only_allowed_bytes_reach_the_terminal(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_only_allowed_bytes_reach_the_terminal(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     nasty = "a\x1b[2Jb\x07c\x1b]52;c;aGk=\x07d\u202ee\x9b31mf\x00g\u200bh [x](http://y\x1b[1m) `\x1b[5m`"
     nasty += "\n\n```\x1b\n\x1b[3J\n```"
     server.script(say(nasty))
@@ -121,9 +117,7 @@ def test_no_color_sends_no_attribute_and_redraws_nothing(
     assert not re.search(rb"\x1b\[[0-9;]*m", terminal.raw)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"TERM": "dumb"}, {"ACCESSIBLE": "1"}, {}], ids=["dumb", "accessible", "plain"]
-)
+@pytest.mark.parametrize("settings", [{"TERM": "dumb"}, {"ACCESSIBLE": "1"}, {}], ids=["dumb", "accessible", "plain"])
 def test_a_plain_terminal_gets_no_escape_at_all(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], settings: dict[str, str]
 ) -> None:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from conversation import Recalled, Replied, TurnEvent
 from domain import errors
 from domain.events import Notice, Reply, Retrying, TextDelta
-from domain.languages import Language
-from domain.recollection import RecalledTurn, Recollection, Why
-from domain.records import Round, Turn
-from domain.text import source_of
+from domain.quotations import source_of
+from domain.recollection import RecalledMessage, Recollection, Why
+from domain.records import Message, Round
 from interfaces.messages import Words
-from interfaces.terminal.pump import Beat
 from interfaces.terminal.reply import Piece, QuotationSplitter, ReplyView, show_text
 from interfaces.terminal.screen import Screen
+from interfaces.terminal.work_runner import Tick
+from language.scripts import Language
 from tests.growing import growth
 
-MEMORY = RecalledTurn(
+MEMORY = RecalledMessage(
     "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)
 )
 NOTHING = Recollection()
@@ -52,21 +52,21 @@ class Moments:
 
 
 def replied(text: str, recollection: Recollection = NOTHING) -> Replied:
-    turn = Turn(1, "x", "s", "2026-01-03T10:00:00+00:00", "user", "User: hi", 1)
+    turn = Message(1, "x", "s", "2026-01-03T10:00:00+00:00", "user", "User: hi", 1)
     return Replied(Round(turn, turn), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
 
 
-def shown(events: Iterator[TurnEvent | Beat], moments: Moments) -> tuple[str, int]:
+def shown(events: Iterator[TurnEvent | Tick], moments: Moments) -> tuple[str, int]:
     out = Counting()
     screen = Screen(out, plain=False)
-    ReplyView(screen, screen, Words("en"), moments).show(events)
+    ReplyView(screen, screen, Words("en"), moments).show_events(events)
     return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()), out.flushes
 
 
 def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
     moments = Moments()
 
-    def events() -> Iterator[TurnEvent | Beat]:
+    def events() -> Iterator[TurnEvent | Tick]:
         for _ in range(2000):
             moments.now += 0.001
             yield TextDelta("word ")
@@ -80,11 +80,11 @@ def test_a_fast_reply_is_written_fifteen_times_a_second_at_most() -> None:
 def test_the_sign_comes_after_half_a_second_and_goes_without_a_trace() -> None:
     moments = Moments()
 
-    def events() -> Iterator[TurnEvent | Beat]:
+    def events() -> Iterator[TurnEvent | Tick]:
         moments.now += 0.4
-        yield Beat()
+        yield Tick()
         moments.now += 0.2
-        yield Beat()
+        yield Tick()
         yield TextDelta("Hello.")
         yield replied("Hello.")
 
@@ -102,12 +102,7 @@ def test_a_notice_waits_while_a_reply_is_under_way() -> None:
 
 def test_an_error_is_told_once_however_often_it_is_tried_again() -> None:
     error = errors.BadReply("model.html_reply", base="http://x")
-    events: list[TurnEvent] = [
-        Retrying(error, 2, 3, 1.0),
-        Retrying(error, 3, 3, 2.0),
-        TextDelta("Hi."),
-        replied("Hi."),
-    ]
+    events: list[TurnEvent] = [Retrying(error, 2, 3, 1.0), Retrying(error, 3, 3, 2.0), TextDelta("Hi."), replied("Hi.")]
     text, _ = shown(iter(events), Moments())
     assert text.count("sent a web page") == 1
     assert "(2 of 3)" in text
@@ -119,7 +114,7 @@ def test_a_quotation_carries_the_date_of_its_memory_and_the_reply_a_line_of_what
     events: list[TurnEvent] = [Recalled(KNOWN), TextDelta(said), replied(said, KNOWN)]
     text, _ = shown(iter(events), Moments())
     assert "│ my parrot is called kiwi\n│ 2026-01-02\n" in text
-    assert text.endswith("remembered 1 turn · /why\n")
+    assert text.endswith("remembered 1 message · /why\n")
 
 
 def test_a_quotation_is_found_whatever_its_case_and_marks() -> None:
@@ -141,10 +136,10 @@ def test_an_earlier_reply_looks_as_it_did_but_quiet() -> None:
 def test_the_sign_counts_the_seconds_from_the_start_and_says_what_stops() -> None:
     moments = Moments()
 
-    def events() -> Iterator[TurnEvent | Beat]:
+    def events() -> Iterator[TurnEvent | Tick]:
         for _ in range(250):
             moments.now += 0.05
-            yield Beat()
+            yield Tick()
         yield TextDelta("Hello.")
         yield replied("Hello.")
 
@@ -159,31 +154,30 @@ def test_a_quotation_that_stands_in_no_memory_is_marked_and_one_that_was_said_is
     out = Counting()
     screen = Screen(out, plain=True)
     known = ReplyView(screen, screen, Words("en"), Moments(), said=lambda quotation: "tea" in quotation)
-    known.show(iter(events))
+    known.show_events(iter(events))
     assert out.getvalue().startswith("> my yacht is red\n> (not in memory)\n\n> tea at noon\nremembered")
 
 
 def test_what_the_person_asked_to_have_forgotten_is_told_with_the_way_to_erase_it() -> None:
-    events: list[TurnEvent] = [TextDelta("I hear you."), Notice("plea.heard", {"rounds": 2}), replied("x")]
+    events: list[TurnEvent] = [TextDelta("I hear you."), Notice("forget_request.detected", {"rounds": 2}), replied("x")]
     text, _ = shown(iter(events), Moments())
-    assert "Will not be brought up again: 2 rounds." in text
+    assert "Will not be mentioned again: 2 rounds." in text
     assert "/forget asked" in text
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "2 rounds, this one"), ("zh", "2 轮，即这一轮")])
-def test_what_is_withheld_by_its_matter_is_told_with_the_matter(language: Language, told: str) -> None:
-    heard = Notice("plea.heard", {"rounds": 2, "matter": ("Josef",)})
+def test_what_is_hidden_by_its_matter_is_told_with_the_matter(language: Language, told: str) -> None:
+    heard = Notice("forget_request.detected", {"rounds": 2, "matter": ("Josef",)})
     out = Counting()
     screen = Screen(out, plain=True)
-    ReplyView(screen, screen, Words(language), Moments()).show(iter([TextDelta("Hm."), heard, replied("x")]))
+    ReplyView(screen, screen, Words(language), Moments()).show_events(iter([TextDelta("Hm."), heard, replied("x")]))
     assert told in out.getvalue()
     assert "Josef" in out.getvalue()
 
 
 @given(
     st.lists(
-        st.sampled_from(["<blockquote>", "</blockquote>", "<block", "quote>", "a", "<", "/", " b\n"]),
-        max_size=30,
+        st.sampled_from(["<blockquote>", "</blockquote>", "<block", "quote>", "a", "<", "/", " b\n"]), max_size=30
     ),
     st.integers(1, 7),
 )
@@ -251,14 +245,8 @@ def test_each_day_of_a_quotation_is_shown_once(reply: str) -> None:
 
 
 def test_a_day_that_the_words_around_a_quotation_do_not_name_is_shown() -> None:
-    other = RecalledTurn(
-        "t2",
-        "s1",
-        "2026-03-04T10:00:00+00:00",
-        "user",
-        "The cage stands in the kitchen.",
-        True,
-        Why("q", 1.0),
+    other = RecalledMessage(
+        "t2", "s1", "2026-03-04T10:00:00+00:00", "user", "The cage stands in the kitchen.", True, Why("q", 1.0)
     )
     both = Recollection(turns=(MEMORY, other), ranked=("t1", "t2"))
     cage = "<blockquote>The cage stands in the kitchen.</blockquote>"

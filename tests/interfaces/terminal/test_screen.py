@@ -48,20 +48,20 @@ def test_there_is_one_empty_line_however_often_one_is_wanted() -> None:
         screen = Narrow(plain=plain)
         screen.line("one")
         screen.line()
-        screen.gap()
+        screen.empty_line()
         screen.line("two")
-        screen.gap()
-        screen.gap()
-        screen.typed()
-        screen.gap()
+        screen.empty_line()
+        screen.empty_line()
+        screen.note_typed()
+        screen.empty_line()
         assert screen.text == "one\n\ntwo\n\n\n", "what a person typed stands between the last two"
 
 
 def test_a_name_that_is_longer_than_its_column_stands_on_a_row_of_its_own() -> None:
     screen = Narrow()
     for name in ("short", "a longer name"):
-        screen.pair(name, "what is said of it", 10, ("strong", "words"))
+        screen.name_and_text(name, "what is said of it", 10, ("strong", "words"))
     assert screen.text == "short     what is said of it\na longer name\n          what is said of it\n"
     plain = Narrow(plain=True)
-    plain.pair("a longer name", "what is said of it", 10, ("strong", "words"))
+    plain.name_and_text("a longer name", "what is said of it", 10, ("strong", "words"))
     assert plain.text == "a longer name  what is said of it\n"

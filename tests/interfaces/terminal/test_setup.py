@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from domain.languages import Language
 from interfaces.messages import Words
+from language.scripts import Language
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
 from tests.server import Exchange, ScriptedServer, closed_port, hang, say, status
@@ -33,9 +33,7 @@ def other(terminal: Terminal, base: str) -> None:
 
 
 def env(tmp_path: Path) -> dict[str, str | None]:
-    return dotenv_values(
-        stream=io.StringIO((tmp_path / "env").read_text(encoding="utf-8")), interpolate=False
-    )
+    return dotenv_values(stream=io.StringIO((tmp_path / "env").read_text(encoding="utf-8")), interpolate=False)
 
 
 def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
@@ -70,9 +68,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     assert (found["CHAT_MODEL"], found["EMBEDDING_MODEL"]) == ("chat-small", "text-embed-1")
     assert found["COMPANION_NAME"] == "Ada"
     assert "# MAX_CONV_NUM=20" in (tmp_path / "env").read_text(encoding="utf-8")
-    assert (tmp_path / "data/persona/self_image.txt").read_text(
-        encoding="utf-8"
-    ) == "Ada is calm, she's “wise”.\n"
+    assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Ada is calm, she's “wise”.\n"
     terminal.say("hello Ada")
     terminal.see("You said: hello Ada")
     assert server.chats[-1]["model"] == "chat-small"
@@ -80,14 +76,14 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
 
 
 @pytest.mark.parametrize(
-    ("language", "person", "image"),
+    ("language", "person", "persona"),
     [
-        ("en", "What should it call you? (Enter keeps Ann):", "(Enter keeps its image as it is):"),
+        ("en", "What should it call you? (Enter keeps Ann):", "(Enter keeps its persona as it is):"),
         ("zh", "它怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则形象不变）："),
     ],
 )
 def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
-    chat: Chat, server: ScriptedServer, tmp_path: Path, language: Language, person: str, image: str
+    chat: Chat, server: ScriptedServer, tmp_path: Path, language: Language, person: str, persona: str
 ) -> None:
     (tmp_path / "env").write_text(f"USER_NAME=Ann\nLANGUAGE={language}\n")
     (tmp_path / "data/persona").mkdir(parents=True)
@@ -101,7 +97,7 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     terminal.see(say("setup.base"))
     terminal.send(f"{server.base}\r")
     called = say("setup.companion", default="")[:6]
-    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, image):
+    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona):
         terminal.see(question)
         terminal.send("\r")
     terminal.see(say("setup.written", path="")[-10:])
@@ -215,9 +211,7 @@ def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: C
         assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
-@pytest.mark.parametrize(
-    "after", ["Number [1]:", "Base URL:", "Key (not shown", "Model [", "What is your companion"]
-)
+@pytest.mark.parametrize("after", ["Number [1]:", "Base URL:", "Key (not shown", "Model [", "What is your companion"])
 def test_ctrl_c_at_any_question_leaves_nothing_half_written(
     chat: Chat, server: ScriptedServer, tmp_path: Path, after: str
 ) -> None:
@@ -249,23 +243,13 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
     terminal = chat(columns=150)
     other(terminal, server.base)
-    for question in (
-        "Key (not shown",
-        "Model [",
-        "What is your companion",
-        "What should it call",
-        "Who is it?",
-    ):
+    for question in ("Key (not shown", "Model [", "What is your companion", "What should it call", "Who is it?"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
     terminal.prompt()
     found = env(tmp_path)
-    assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == (
-        "7",
-        "3",
-        "its value",
-    )
+    assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == ("7", "3", "its value")
 
 
 def test_a_model_that_does_not_answer_is_asked_again_and_written_only_after_a_yes(
@@ -321,9 +305,7 @@ def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_pat
         assert env(tmp_path)["OPENAI_API_KEY"] == KEY
 
 
-def test_an_address_where_nothing_answers_is_asked_again(
-    chat: Chat, server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_an_address_where_nothing_answers_is_asked_again(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
     terminal = chat(columns=150, rows=40)
     nowhere = f"http://127.0.0.1:{closed_port()}/v1"
     other(terminal, nowhere)

@@ -24,14 +24,15 @@ HEAVY = {
 }  # fmt: skip
 #: Rooms and files of ours that a turn, a command or the work behind them needs, and the first prompt does not.
 LATER = (
-    "facts", "histories", "domain.forests", "domain.histories",
-    "interfaces.http", "interfaces.mcp", "interfaces.service", "interfaces.socket.holding",
-    "interfaces.terminal.batch", "interfaces.terminal.beside", "interfaces.terminal.commands",
-    "interfaces.terminal.history_import", "interfaces.terminal.own_files", "interfaces.terminal.setup",
-    "interfaces.terminal.whole_export", "jobs.chapters", "jobs.consolidating", "jobs.cleaning",
-    "jobs.erasing", "jobs.exporting", "jobs.fading_out", "jobs.importing", "jobs.noting", "jobs.reading_up",
-    "jobs.renewing", "jobs.saving", "jobs.updating", "models.tasks", "recall.faded_memories",
-    "recall.finder", "recall.others", "recall.ranking", "storage.others", "storage.vectors",
+    "facts", "importers", "domain.forests",
+    "interfaces.http", "interfaces.mcp", "interfaces.service", "interfaces.socket.memory_server",
+    "interfaces.terminal.batch", "interfaces.terminal.one_shot", "interfaces.terminal.commands",
+    "interfaces.terminal.history_import", "interfaces.terminal.file_export",
+    "interfaces.terminal.setup_wizard", "jobs.chapters", "jobs.client_memories",
+    "jobs.erasing", "jobs.exporting", "jobs.archiving", "jobs.importing", "jobs.extraction", "jobs.import_backlog",
+    "jobs.rebuild", "jobs.saving", "jobs.persona_update", "models.tasks", "models.task_templates",
+    "recall.keywords",
+    "recall.retriever", "recall.external", "recall.ranking", "storage.external", "storage.vectors",
 )  # fmt: skip
 #: Of these rooms what is small, and needed for everything.
 _SMALL = {"facts", "facts.reply_json", "facts.slots"}
@@ -93,9 +94,7 @@ def test_nothing_heavy_is_loaded_before_the_first_prompt(before_the_prompt: Befo
     assert before_the_prompt.modules & HEAVY == set()
 
 
-def test_of_our_own_rooms_only_what_the_first_prompt_needs_is_loaded_before_it(
-    before_the_prompt: Before,
-) -> None:
+def test_of_our_own_rooms_only_what_the_first_prompt_needs_is_loaded_before_it(before_the_prompt: Before) -> None:
     early = {
         name
         for name in before_the_prompt.modules - _SMALL
@@ -108,9 +107,7 @@ def test_every_room_that_comes_later_is_there() -> None:
     assert [room for room in LATER if importlib.util.find_spec(room) is None] == []
 
 
-def test_what_was_loaded_is_never_looked_through_for_garbage_and_what_comes_later_is(
-    before_the_prompt: Before,
-) -> None:
+def test_what_was_loaded_is_never_looked_through_for_garbage_and_what_comes_later_is(before_the_prompt: Before) -> None:
     assert before_the_prompt.collects
     assert before_the_prompt.kept > 10_000
 
@@ -183,9 +180,7 @@ def test_a_long_session_is_shown_on_one_screen_and_a_half_at_most(
     for at in range(8):
         terminal.say(f"message {at}")
         terminal.see(f"> message {at}")
-        terminal.wait(
-            lambda at=at: terminal.text().split(f"> message {at}")[-1].count("line") >= 6, "the reply"
-        )
+        terminal.wait(lambda at=at: terminal.text().split(f"> message {at}")[-1].count("line") >= 6, "the reply")
         terminal.prompt()
     terminal.send("\x04")
     assert terminal.ended() == 0

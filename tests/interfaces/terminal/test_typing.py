@@ -27,9 +27,7 @@ def test_the_cursor_stands_after_wide_characters(chat: Chat) -> None:
     terminal.send("\x7f")
     terminal.wait(lambda: terminal.screen.cursor.x == 4, "the cursor in column 4 after erasing one character")
     terminal.send("a们")
-    terminal.wait(
-        lambda: terminal.line().startswith("> 你a") and terminal.screen.cursor.x == 7, "mixed widths"
-    )
+    terminal.wait(lambda: terminal.line().startswith("> 你a") and terminal.screen.cursor.x == 7, "mixed widths")
 
 
 def test_the_cursor_stands_right_after_wide_characters_wrapped(chat: Chat) -> None:
@@ -68,9 +66,7 @@ def test_a_paste_of_several_lines_stays_whole_with_and_without_brackets(
     assert said(server) == ["one\ntwo\nthree", "four\nfive\nsix"]
 
 
-def test_a_pasted_block_is_never_a_command(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_a_pasted_block_is_never_a_command(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     terminal = chat(**connected)
     terminal.prompt()
     terminal.send("\x1b[200~/reset\nis a command\x1b[201~")
@@ -142,7 +138,7 @@ def test_tab_completes_commands_and_arguments_and_shows_help(chat: Chat) -> None
     terminal = chat()
     terminal.prompt()
     terminal.send("/per")
-    terminal.see("The two images")
+    terminal.see("The two personas")
     terminal.send("\t")
     terminal.wait(lambda: "/persona" in terminal.near_cursor(), "the completed command")
     terminal.send(" us")
@@ -155,9 +151,7 @@ def test_ctrl_l_clears_the_screen(chat: Chat) -> None:
     terminal = chat()
     terminal.prompt()
     terminal.send("text\x0c")
-    terminal.wait(
-        lambda: terminal.screen.cursor.y == 0 and terminal.line().startswith("> text"), "the prompt on top"
-    )
+    terminal.wait(lambda: terminal.screen.cursor.y == 0 and terminal.line().startswith("> text"), "the prompt on top")
 
 
 def test_escape_twice_brings_the_last_message_back(chat: Chat) -> None:
@@ -317,9 +311,7 @@ def test_what_was_typed_ahead_of_an_interruption_is_not_sent_but_offered(
     terminal.send("\x03")
     terminal.prompt()
     terminal.send("\x1b[A" * 5)
-    terminal.wait(
-        lambda: terminal.line().rstrip() == "> and then?", "the line that was replaced, in the history"
-    )
+    terminal.wait(lambda: terminal.line().rstrip() == "> and then?", "the line that was replaced, in the history")
     assert said(server) == ["slow question"]
 
 
@@ -354,23 +346,17 @@ def test_text_put_back_is_selected_and_typing_replaces_it(
     terminal = chat(**connected)
     stopped(server, terminal)
     terminal.send("/history")
-    terminal.wait(
-        lambda: terminal.line().rstrip() == "> /history", "the command in place of what stood there"
-    )
+    terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command in place of what stood there")
     terminal.send("\r")
     terminal.see("Nothing was said")
     assert len(server.chats) == 1
 
 
-def test_a_paste_replaces_what_was_put_back(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str]
-) -> None:
+def test_a_paste_replaces_what_was_put_back(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
     terminal = chat(**connected)
     stopped(server, terminal)
     terminal.send("\x1b[200~another one\x1b[201~")
-    terminal.wait(
-        lambda: terminal.line().rstrip() == "> another one", "the paste in place of what stood there"
-    )
+    terminal.wait(lambda: terminal.line().rstrip() == "> another one", "the paste in place of what stood there")
 
 
 def test_enter_sends_what_was_put_back(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
@@ -455,9 +441,7 @@ def test_a_block_whose_lines_come_before_they_can_be_drawn_is_one_message(
     terminal = chat(**connected)
     terminal.prompt()
     terminal.send('"""\r/reset\ris a command\r')
-    terminal.wait(
-        lambda: "command" in terminal.near_cursor() and not terminal.line().strip(), "the next line"
-    )
+    terminal.wait(lambda: "command" in terminal.near_cursor() and not terminal.line().strip(), "the next line")
     terminal.say('"""')
     terminal.see("You said:")
     assert said(server) == ["/reset\nis a command"]

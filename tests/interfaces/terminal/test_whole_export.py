@@ -18,9 +18,7 @@ def lived(tmp_path: Path) -> Path:
     home = tmp_path / "first"
     home.mkdir()
     told = run(
-        home,
-        given="My cat is called Momo.\n/pin I am allergic to peanuts\n/save\n我的猫打碎了花瓶。\n",
-        **ENGLISH,
+        home, given="My cat is called Momo.\n/pin I am allergic to peanuts\n/save\n我的猫打碎了花瓶。\n", **ENGLISH
     )
     assert told.code == 0, told.err
     wrote = run(home, "--export", str(tmp_path / "all.json"), **ENGLISH)
@@ -56,7 +54,7 @@ def test_into_a_memory_that_holds_talk_only_conversations_are_brought(tmp_path: 
     assert run(other, given="I have a dog.\n", **ENGLISH).code == 0
     brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
     assert brought.code == 0
-    assert "only its conversations are brought along" in brought.out
+    assert "only its conversations are imported" in brought.out
     found = run(other, given="/memory search Momo\n/memory search dog\n", **ENGLISH)
     assert "My cat is called [Momo]." in found.err
     assert "I have a [dog]." in found.err
@@ -84,9 +82,7 @@ def test_a_whole_memory_with_a_byte_that_is_no_text_changes_nothing(tmp_path: Pa
     assert (brought.code, "Nothing was changed" in brought.err) == (4, True)
 
 
-def test_a_whole_memory_that_an_editor_marked_as_unicode_is_laid_back_whole(
-    tmp_path: Path, lived: Path
-) -> None:
+def test_a_whole_memory_that_an_editor_marked_as_unicode_is_laid_back_whole(tmp_path: Path, lived: Path) -> None:
     (tmp_path / "marked.json").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "all.json").read_bytes())
     second = tmp_path / "second"
     second.mkdir()
@@ -94,20 +90,18 @@ def test_a_whole_memory_that_an_editor_marked_as_unicode_is_laid_back_whole(
     assert (brought.code, "every row of it" in brought.out) == (0, True)
 
 
-def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one(
-    tmp_path: Path, lived: Path
-) -> None:
+def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one(tmp_path: Path, lived: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (tmp_path / "row.json").write_text('[{"role": "assistant", "content": "An owl."}]', encoding="utf-8")
     assert "1 message" in run(other, "--import", str(tmp_path / "row.json"), **ENGLISH).out
     brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
-    assert "only its conversations are brought along" in brought.out
+    assert "only its conversations are imported" in brought.out
     assert "An [owl]" in run(other, given="/memory search owl\n", **ENGLISH).err
 
 
 @pytest.mark.parametrize("way", ["pinned", "written by hand"])
-def test_a_memory_that_only_holds_a_line_of_an_image_keeps_it(tmp_path: Path, lived: Path, way: str) -> None:
+def test_a_memory_that_only_holds_a_line_of_a_persona_keeps_it(tmp_path: Path, lived: Path, way: str) -> None:
     other = tmp_path / "other"
     (other / "data" / "persona").mkdir(parents=True)
     if way == "pinned":
@@ -115,7 +109,7 @@ def test_a_memory_that_only_holds_a_line_of_an_image_keeps_it(tmp_path: Path, li
     else:
         (other / "data" / "persona" / "user_image.txt").write_text("Call me Captain\n", encoding="utf-8")
     brought = run(other, "--import", str(tmp_path / "all.json"), **ENGLISH)
-    assert "only its conversations are brought along" in brought.out
+    assert "only its conversations are imported" in brought.out
     found = run(other, given="/persona user show\n/memory search Momo\n", **ENGLISH)
     assert "Call me Captain" in found.err + found.out
     assert "My cat is called [Momo]." in found.err
@@ -124,7 +118,7 @@ def test_a_memory_that_only_holds_a_line_of_an_image_keeps_it(tmp_path: Path, li
 def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) -> None:
     assert run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH).code == 0
     written = (tmp_path / "all.md").read_text(encoding="utf-8")
-    assert written.startswith("# The two images")
+    assert written.startswith("# The two personas")
     for said in ("The user is allergic to peanuts", "My cat is called Momo.", "我的猫打碎了花瓶。"):
         assert said in written
     again = run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH)
@@ -141,9 +135,7 @@ def test_a_file_that_exists_and_a_format_there_is_not_are_refused_in_one_line(
     assert len(refused.err.strip().splitlines()) == 1
 
 
-def test_a_memory_is_written_for_other_programs_and_memforests_form_is_read_back(
-    tmp_path: Path, lived: Path
-) -> None:
+def test_a_memory_is_written_for_other_programs_and_memforests_form_is_read_back(tmp_path: Path, lived: Path) -> None:
     wrote = run(lived, "--export", f"lancedb:{tmp_path / 'table'}", **ENGLISH)
     assert (wrote.code, wrote.err) == (0, "")
     assert "texts with their vectors" in wrote.out
@@ -154,7 +146,7 @@ def test_a_memory_is_written_for_other_programs_and_memforests_form_is_read_back
         home.mkdir()
         brought = run(home, "--import", str(tmp_path / made), **ENGLISH)
         assert (brought.code, brought.err) == (0, "")
-        assert "MemForest: 4 messages brought along" in brought.out
+        assert "MemForest: 4 messages imported" in brought.out
         found = run(home, given="/memory search 花瓶\n", **ENGLISH)
         assert "我的猫打碎了[花瓶]" in found.err
 
@@ -162,9 +154,7 @@ def test_a_memory_is_written_for_other_programs_and_memforests_form_is_read_back
 @pytest.mark.parametrize(
     "form", ["lancedb:{}/all.json", "memforest:{}", "memforest-json:{}", "nobody:{}/x", "lancedb:"]
 )
-def test_what_cannot_be_written_for_another_program_is_said_in_one_line(
-    tmp_path: Path, lived: Path, form: str
-) -> None:
+def test_what_cannot_be_written_for_another_program_is_said_in_one_line(tmp_path: Path, lived: Path, form: str) -> None:
     (tmp_path / "old_friend.db").write_text("mine", "utf-8")
     (tmp_path / "old_friend").mkdir()
     refused = run(lived, "--export", form.format(tmp_path), **ENGLISH)

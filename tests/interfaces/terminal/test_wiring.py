@@ -7,7 +7,7 @@ import logging
 import threading
 from pathlib import Path
 
-from interfaces.terminal.wiring import BEHIND_THE_PROMPT, warmer
+from interfaces.terminal.wiring import BEHIND_THE_PROMPT, make_warmer
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import Count, SetClock
@@ -18,7 +18,7 @@ def test_a_start_that_comes_after_the_close_does_nothing(tmp_path: Path) -> None
     memory = Memory(tmp_path / "data", HashedEmbedder(), clock=SetClock(), new_id=Count(), log=log)
     memory.close()
     memory.start()
-    assert not memory.settle_index(0.0)
+    assert not memory.index.settle(0.0)
 
 
 def test_everything_that_is_to_be_loaded_behind_the_prompt_is_there() -> None:
@@ -31,7 +31,7 @@ def test_what_fails_while_libraries_load_is_logged_and_not_shown(caplog, capsys)
 
     log = logging.Logger("warming")
     log.addHandler(caplog.handler)
-    warmer(log, names=("json",), then=fail)()
+    make_warmer(log, names=("json",), then=fail)()
     for thread in threading.enumerate():
         if thread.name == "warming":
             thread.join(60)

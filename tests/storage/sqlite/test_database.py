@@ -14,7 +14,7 @@ from contextlib import closing
 import pytest
 
 from domain import errors
-from storage.sqlite import schema
+from storage.sqlite import digests, schema
 from storage.sqlite.database import Database
 
 
@@ -35,9 +35,7 @@ def test_the_tables_have_the_columns_that_were_asked_for(database):
         table: {row["name"] for row in database.run(f"PRAGMA table_info({table})")}
         for table in ("session", "summary", "conversation")
     }
-    assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns[
-        "session"
-    ]
+    assert {"session_id", "start_timestamp", "end_timestamp", "status", "current_conv_count"} <= columns["session"]
     assert {"session_id", "summary", "text_id"} <= columns["summary"]
     assert {"session_id", "timestamp", "role", "text", "text_id"} <= columns["conversation"]
 
@@ -47,6 +45,14 @@ def test_a_write_that_fails_is_taken_back_whole(database):
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
     assert database.run("SELECT * FROM meta") == []
+
+
+def test_the_salt_of_digests_is_found_also_by_who_asked_before_it_was_made(tmp_path, log):
+    with closing(Database(tmp_path / "memory.db", log)) as database:
+        assert database.run(digests.SALT) == []
+        with database.write() as tx:
+            tx.do("INSERT INTO changed_row (name, key) VALUES (?, ?)", "conversation", 1)  # as a message does
+        assert len(database.run(digests.SALT)) == 1
 
 
 def test_a_write_inside_a_write_joins_it(database):

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from recall import words
+from language import words
 from storage.embeddings import Embeddings
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
@@ -31,9 +31,7 @@ def _seqs(index, term, cap=100):
     return postings[term].seqs.tolist() if term in postings else None
 
 
-def test_a_row_is_found_as_soon_as_its_transaction_ends_with_how_often_each_word_stands_in_it(
-    database, index
-):
+def test_a_row_is_found_as_soon_as_its_transaction_ends_with_how_often_each_word_stands_in_it(database, index):
     with database.write() as tx:
         index.add(tx, "turn", [(7, words.tokens("a cat and a cat and a dog"))])
     found = index.postings("turn", ("cat", "dog"), 100)
@@ -63,15 +61,13 @@ def _pieces(database, table):
     return database.run(f"SELECT count(DISTINCT segid) FROM {table}_words_idx")[0][0]
 
 
-def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their_texts_have_vectors(
-    database, index
-):
+def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their_texts_have_vectors(database, index):
     embeddings = Embeddings(database, index.join_pieces)
     for seq in range(1, 61):
         with database.write() as tx:
             index.add(tx, "turn", [(seq, ["cat", f"word{seq}"])])
             index.add(tx, "summary", [(seq, ["dog"])])
-        embeddings.done({}, "a-model")
+        embeddings.mark_done({}, "a-model")
     assert max(_pieces(database, table) for table in ("turn", "summary")) <= 9
     assert _seqs(index, "cat") == list(range(1, 61))
     assert _seqs(index, "word7") == [7]
@@ -109,9 +105,7 @@ def test_marks_are_kept_beside_the_length_and_are_no_words(database, index):
     assert tuple(row) == (2, 0b1011)
 
 
-@pytest.mark.parametrize(
-    "term", ['"', '""x"', "a OR b", "x*", "NEAR(", "c++", "'; --", "^", "@:ann", "5", "喵,[]"]
-)
+@pytest.mark.parametrize("term", ['"', '""x"', "a OR b", "x*", "NEAR(", "c++", "'; --", "^", "@:ann", "5", "喵,[]"])
 def test_nothing_in_a_term_is_read_as_a_command(database, index, term):
     with database.write() as tx:
         for seq in (1, 2, 3):
@@ -130,9 +124,7 @@ def test_many_terms_at_once_give_what_plain_counting_gives(database, index):
             index.add(tx, "turn", [(seq, tokens)])
     terms = ["nobody", *vocabulary, "no one"]
     for cap in (0, 1, 12, 100):
-        holding = {
-            term: {seq: held.count(term) for seq, held in texts.items() if term in held} for term in terms
-        }
+        holding = {term: {seq: held.count(term) for seq, held in texts.items() if term in held} for term in terms}
         found = index.postings("turn", terms, cap)
         assert list(found) == [term for term in terms if len(holding[term]) <= cap]
         for term, posting in found.items():

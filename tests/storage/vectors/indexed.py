@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from domain import errors
-from domain.vectors import Hit
-from storage.sqlite.database import instant
+from domain.indexes import Hit
+from storage.engine import instant
 from storage.vectors.indexing import Indexing
 from storage.vectors.table import Vectors
 from tests.contract.stores import sqlite
@@ -61,9 +61,7 @@ class IndexedStore:
         opened = sqlite(folder)
         self.database, self.embeddings, self.messages = opened.database, opened.embeddings, opened.messages
         self.vectors = Vectors(folder / "vectors", self.log)
-        self.indexing = Indexing(
-            self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS
-        )
+        self.indexing = Indexing(self.embeddings, self.vectors, self.oracle, self.key_of, self.log, delays=DELAYS)
 
     def started(self) -> IndexedStore:
         self.indexing.start()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import StorageError
-from domain.workers import Stop
+from domain.workers import CancelToken
 from storage.vectors.indexing import Indexing
 from tests.house import house
 from tests.program import run
@@ -18,12 +18,7 @@ from tests.storage.vectors.indexed import DELAYS, PATIENCE, IndexedStore
 from tests.storage.vectors.test_indexing import TEXTS, until
 
 #: Names of folders that are possible, and that LanceDB takes in no path.
-NAMES = {
-    "a newline": "two\nlines",
-    "an escape character": "red\x1b[31m",
-    "a tab": "a\tb",
-    "a delete": "a\x7fb",
-}
+NAMES = {"a newline": "two\nlines", "an escape character": "red\x1b[31m", "a tab": "a\tb", "a delete": "a\x7fb"}
 
 
 @pytest.fixture(params=NAMES, ids=list(NAMES))
@@ -117,7 +112,7 @@ def test_reindex_and_status_tell_the_reason_and_the_program_ends(tmp_path: Path,
 
 def test_an_erasure_in_such_a_folder_ends_and_is_proven(tmp_path: Path, clock, new_id, log) -> None:
     with house(tmp_path / "two\nlines", None, clock, new_id, log) as first:
-        list(first.talk.turn("My word is Quintessenz.", Stop()))
-        scope = first.memory.erasure.words("Quintessenz")
+        list(first.talk.turn("My word is Quintessenz.", CancelToken()))
+        scope = first.memory.erasure.scope_of_words("Quintessenz")
         assert first.memory.erasure.erase(scope).traces == ()
         assert first.rows("conversation") == []

@@ -9,17 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from domain.vectors import VectorRow
+from domain.indexes import VectorRow
 from tests.storage.vectors.indexed import PATIENCE, IndexedStore, Oracle
 
-TEXTS = [
-    "the cat sleeps",
-    "it sleeps all day",
-    "we sailed to Corfu",
-    "a fine ship",
-    "tea or coffee",
-    "green tea",
-]
+TEXTS = ["the cat sleeps", "it sleeps all day", "we sailed to Corfu", "a fine ship", "tea or coffee", "green tea"]
 
 
 @pytest.fixture
@@ -388,9 +381,7 @@ def test_going_back_to_a_known_model_asks_for_nothing(store: IndexedStore, folde
     back.close()
 
 
-def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(
-    store: IndexedStore, folder: Path
-) -> None:
+def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(store: IndexedStore, folder: Path) -> None:
     store.add_turns("s1", TEXTS)
     assert store.settle()
     store.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.vectors.checksums import Checksums
+from storage.vectors.indexing import Checksums
 from tests.storage.vectors.indexed import IndexedStore, Oracle
 from tests.storage.vectors.test_indexing import until
 
@@ -168,7 +168,7 @@ def test_files_of_a_write_that_was_cut_short_are_removed(copy: Path, before: Ans
 
 
 def test_a_commit_whose_checksums_were_never_kept_is_taken_back_and_made_again(copy: Path) -> None:
-    from domain.vectors import VectorRow
+    from domain.indexes import VectorRow
     from storage.vectors.table import Vectors
 
     oracle = Oracle()

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from storage.vectors.table import normalised
+from storage.vectors.table import normalise
 from tests.storage.vectors.indexed import IndexedStore
 
 HOUSE = Path(__file__).parents[3]
@@ -47,7 +47,7 @@ def violations(store: IndexedStore) -> list[str]:
     found = [] if sorted(turns) == sorted(indexed) else [f"ids differ: {len(turns)} {len(indexed)}"]
     table = store.vectors._table.search().select(["text_id", "vector"]).limit(None).to_arrow()
     for text_id, vector in zip(table["text_id"].to_pylist(), table["vector"].to_pylist(), strict=True):
-        expected = normalised(store.oracle.vector(store.key_of(text_id) or ""), store.oracle.dimension)
+        expected = normalise(store.oracle.vector(store.key_of(text_id) or ""), store.oracle.dimension)
         if expected.tolist() != vector:
             found.append(f"wrong vector of {text_id}")
     return found

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from domain import errors
-from domain.vectors import Hit, VectorRow
+from domain.indexes import Hit, VectorRow
 from storage.vectors import lance
-from storage.vectors.table import Vectors, normalised
+from storage.vectors.table import Vectors, normalise
 
 HOUSE = Path(__file__).parents[3]
 DIMENSION = 32
@@ -174,14 +174,12 @@ def test_an_unsound_vector_is_neither_stored_nor_searched_for(vectors: Vectors, 
 
 def test_very_long_and_very_short_vectors_are_sound(vectors: Vectors) -> None:
     for each in (1e30, 1e-9):
-        stored = normalised(np.full(8, each, np.float32), 8)
+        stored = normalise(np.full(8, each, np.float32), 8)
         assert np.linalg.norm(stored.astype(float)) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("text_id", ["x' OR 'a'='a", "", "a b", "a\n", "é", "x" * 129], ids=repr)
-def test_an_id_that_looks_like_anything_else_never_reaches_a_predicate(
-    vectors: Vectors, text_id: str
-) -> None:
+def test_an_id_that_looks_like_anything_else_never_reaches_a_predicate(vectors: Vectors, text_id: str) -> None:
     vectors.upsert(rows(3))
     with pytest.raises(errors.StorageError):
         vectors.delete([text_id])
@@ -274,7 +272,7 @@ def test_a_rebuild_leaves_no_byte_of_the_old_rows(vectors: Vectors) -> None:
     vectors.upsert([secret, *rows(50, first=1, seed=2)])
     vectors.delete(["t0"])
     assert vectors.rebuild("model-1", DIMENSION, [rows(50, first=1, seed=2)])
-    stored = normalised(secret.vector, DIMENSION)
+    stored = normalise(secret.vector, DIMENSION)
     for path in vectors.folder.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
@@ -309,9 +307,7 @@ def test_upkeep_leaves_few_files_and_all_rows(vectors: Vectors) -> None:
     for at in range(0, 240, 2):
         vectors.upsert(stored[at : at + 2])
     assert vectors.versions() > 100
-    for _ in range(
-        2
-    ):  # What the first one itself has just replaced may be left to the second, with its files.
+    for _ in range(2):  # What the first one itself has just replaced may be left to the second, with its files.
         time.sleep(0.02)
         vectors.upkeep()
     assert vectors.versions() <= 2

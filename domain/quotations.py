@@ -1,0 +1,197 @@
+"""Quotations in replies: their places and sources, and the text outside them.
+
+Everything here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from domain.patterns import pattern_of
+from domain.recollection import RecalledExternal, RecalledMessage, Recollection
+from domain.records import PREFIX, Message, Quoted
+
+#: What opens a quotation of a reply, or ends it.
+QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
+#: A reference in place of a quotation (``with_references``), with the space before it.
+_REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+#: The names of the program's commands, which are not content.
+COMMAND_NAMES = (
+    "ask", "context", "copy", "debug", "edit", "exit", "export", "facts", "forget", "help", "history", "import",
+    "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
+    "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+)  # fmt: skip
+_COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
+_GAPS = pattern_of(r"(?:[ \t]*\n){3,}")
+
+
+def without_quotations(text: str) -> str:
+    """The text without ``<blockquote>`` and its content.
+
+    Of an unmatched tag only the tag is removed. Tags may be nested. Lines left empty by a quotation are removed.
+    """
+    tags = list(QUOTATION_TAG.finditer(text))
+    if not tags:
+        return text
+    kept, position = [], 0
+    for start, end in _removed_spans(tags):
+        kept.append(text[position:start])
+        position = end
+    kept.append(text[position:])
+    return re.sub(r"\n{3,}", "\n\n", "".join(kept)).strip()
+
+
+def find_quotations(text: str) -> list[str]:
+    """The outermost quotations of a text, in order, their tags removed."""
+    found = []
+    for start, end in _pair_tags(list(QUOTATION_TAG.finditer(text))):
+        found.append(QUOTATION_TAG.sub("", text[start:end]).strip())
+    return [quotation for quotation in found if quotation]
+
+
+def quotation_spans(text: str) -> list[tuple[int, int]]:
+    """Where the outermost quotations of a text begin and end, their tags included."""
+    return _pair_tags(list(QUOTATION_TAG.finditer(text)))
+
+
+def outside_quotations(text: str) -> str:
+    """The reply's own text: without quotations and without what follows an unclosed tag, which is shown as quoted.
+
+    >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
+    'I see.   Go on.'
+    """
+    own: list[str] = []
+    depth = position = 0
+    for tag in QUOTATION_TAG.finditer(text):
+        own += [] if depth else [text[position : tag.start()], " "]
+        depth, position = max(0, depth - 1) if tag[1] else depth + 1, tag.end()
+    if not position:
+        return text
+    own += [] if depth else [text[position:]]
+    return re.sub(r"\n{3,}", "\n\n", "".join(own)).strip()
+
+
+def without_tags(text: str) -> str:
+    """The text without the tags of quotations; their content stays."""
+    return QUOTATION_TAG.sub(" ", text)
+
+
+def _pair_tags(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
+    """Spans of the outermost matched pairs of tags."""
+    opened: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for tag in tags:
+        if not tag[1]:
+            opened.append(tag.start())
+        elif opened:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, tag.end()))
+    return spans
+
+
+def _removed_spans(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
+    """Pairs whole, and single tags outside of them, in order."""
+    spans = _pair_tags(tags)
+    removed, at = list(spans), 0
+    for tag in tags:
+        while at < len(spans) and spans[at][1] <= tag.start():
+            at += 1
+        if at == len(spans) or tag.start() < spans[at][0]:
+            removed.append(tag.span())
+    return sorted(removed)
+
+
+# -- quotations of a reply, checked against the memories that were recalled for it
+
+
+_NOT_WORDS = pattern_of(r"[\W_]+")
+#: A quotation shorter than this fits too many memories to say which one it is.
+_SHORTEST = 2
+
+
+#: Whatever can be quoted: words that somebody said or wrote. A summary, a chapter, a fact are a model's own.
+Quotable = RecalledMessage | RecalledExternal
+
+
+def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
+    """The memory that contains these words, or is contained in them; None if there is none.
+
+    Punctuation, case and spacing are ignored, as models seldom copy them. Quotations in an earlier reply are no source,
+    or an invented quotation would confirm itself the next time.
+    """
+    if not tells_enough(quotation):
+        return None
+    wanted = _strip_marks(quotation)
+    memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.external)
+    for memory in memories:
+        bare = _strip_marks(outside_quotations(memory.text) if memory.role == "assistant" else memory.text)
+        if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
+            return memory
+    return None
+
+
+def contains_quotation(text: str, quotation: str) -> bool:
+    """Whether a text contains these words; punctuation, case and spacing are ignored."""
+    return tells_enough(quotation) and _strip_marks(quotation) in _strip_marks(text)
+
+
+def tells_enough(quotation: str) -> bool:
+    """Whether a quotation is long enough to identify its memory."""
+    return len(_strip_marks(quotation)) >= _SHORTEST
+
+
+def check_quotations(reply: str, recollection: Recollection) -> tuple[Quoted, ...]:
+    """The quotations of a reply that are found in a memory recalled for it."""
+    spans = enumerate(quotation_spans(reply))
+    found = ((number, source_of(without_tags(reply[start:end]), recollection)) for number, (start, end) in spans)
+    return tuple(Quoted(number, memory.text_id, memory.timestamp) for number, memory in found if memory)
+
+
+def with_references(turn: Message) -> str:
+    """The words of a message, with a reference for each quotation that has a source."""
+    text, checked_ones = turn.words, {quoted.number: quoted for quoted in turn.quoted}
+    if not checked_ones:
+        return text
+    kept, position = "", 0
+    for number, (start, end) in enumerate(quotation_spans(text)):
+        if quoted := checked_ones.get(number):
+            kept += f"{text[position:start]}[{quoted.timestamp[:10]} · {_format_reference(quoted)}]"
+            position = end
+    return kept + text[position:]
+
+
+def _format_reference(quoted: Quoted) -> str:
+    """The source of a quotation: the beginning of an id, or the name of an external memory."""
+    of_others = quoted.text_id.startswith("@")
+    return quoted.text_id.rpartition("·")[0] if of_others else quoted.text_id[:8]
+
+
+def own_words(turn: Message) -> str:
+    """The own words of a message: a reply without its quotations; what a person pastes counts as own."""
+    return outside_quotations(turn.words) if turn.role == "assistant" else without_tags(turn.words)
+
+
+def as_memory(turn: Message) -> Message:
+    """The message as it is recalled: its own words without anything the program added.
+
+    Quotations of older memories, references to them, tags and commands to the program are no part of what was said.
+    """
+    said = memory_text(own_words(turn))
+    return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
+
+
+def memory_text(text: str) -> str:
+    """A text of memory without references, tags of quotations, and lines that are commands to the program.
+
+    >>> memory_text("So it was [2026-11-23 · 602851fc].\\n/save\\nGood night.")
+    'So it was.\\nGood night.'
+    """
+    plain = _COMMAND_LINE.sub("", _REFERENCE.sub("", without_tags(text)))
+    return text if plain == text else _GAPS.sub("\n\n", plain).strip()
+
+
+def _strip_marks(text: str) -> str:
+    return _NOT_WORDS.sub("", text.removeprefix("User: ").removeprefix("Assistant: ")).casefold()

@@ -1,0 +1,293 @@
+"""The files that an export consists of: on the disk, in an archive, in an archive within one.
+
+Promises: nothing is extracted, a member of an archive is read as a stream; members that lead out of it by ``..``, that
+are far larger than the archive could hold, or that are encrypted are refused; every byte that is read is counted.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that was built without it refuses such a member in another way
+    LZMAError = zlib.error  # type: ignore[misc, assignment]
+
+GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+#: What is seen of a file's beginning.
+HEAD = 1 << 16
+#: A member that is larger than this, or so many times larger than it is in the archive, is no export.
+LARGEST_MEMBER = 20 << 30
+LARGEST_RATIO = 300
+SMALL_MEMBER = 10 << 20
+
+#: The number that a browser puts behind the name of what is there already.
+_COPY = re.compile(r"\s*\(\d+\)(?=\.[^.]*$|$)")
+
+#: What reading a damaged archive, or a disk, may raise.
+DAMAGE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
+
+Count = Callable[[int], None]
+OpenBytes = Callable[[], AbstractContextManager[BinaryIO]]
+
+
+def _ignore_count(_: int) -> None:
+    """Counts nothing."""
+
+
+@dataclass(frozen=True)
+class ExportFile:
+    """One file: its name (inside of what was given, with ``/``), its size, and how it is opened.
+
+    ``path`` is set where it is a file of its own on the disk. ``within`` is the name of what it lies in. ``refused``
+    says why it must not be read.
+    """
+
+    name: str
+    size: int
+    opener: OpenBytes
+    path: Path | None = None
+    within: str = ""
+    refused: str = ""
+
+    @property
+    def base_name(self) -> str:
+        """The last part of its name."""
+        return PurePosixPath(self.name).name
+
+    @property
+    def plain_name(self) -> str:
+        """The last part of its name as it was first written: not packed, and no second copy of itself.
+
+        >>> ExportFile("x/Chat (1).txt.gz", 0, opener).plain_name
+        'Chat.txt'
+        """
+        return _COPY.sub("", self.base_name.removesuffix(".gz"))
+
+    @property
+    def folder(self) -> str:
+        """The folder part of its name."""
+        return str(PurePosixPath(self.name).parent)
+
+    @contextmanager
+    def open(self, count: Count = _ignore_count) -> Iterator[BinaryIO]:
+        """Its bytes; those of a gzip file as they were before."""
+        with self.opener() as raw, io.BufferedReader(_Counted(raw, count), HEAD) as counted:
+            if counted.peek(2)[:2] == GZIP:
+                with gzip.GzipFile(fileobj=counted) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+            else:
+                yield counted
+
+    def read_head(self, size: int = HEAD) -> bytes:
+        """How it begins."""
+        with self.open() as file:
+            return file.read(size)
+
+
+class _Counted(io.RawIOBase):
+    """Bytes that are counted as they are read, in small pieces, so that damage costs no more than one."""
+
+    def __init__(self, raw: BinaryIO, count: Count) -> None:
+        self._raw, self._count = raw, count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        piece = self._raw.read1(min(len(buffer), HEAD))  # type: ignore[attr-defined]
+        buffer[: len(piece)] = piece
+        self._count(len(piece))
+        return len(piece)
+
+
+def file_on_disk(path: Path, name: str = "", within: str = "") -> ExportFile:
+    """A file on the disk."""
+
+    @contextmanager
+    def opened() -> Iterator[BinaryIO]:
+        with path.open("rb") as file:
+            yield file
+
+    return ExportFile(name or path.name, path.stat().st_size, opened, path, within or path.absolute().parent.name)
+
+
+def files_in_folder(folder: Path) -> Iterator[ExportFile]:
+    """The files below a folder, in the order of their names; links that lead out of it are not followed."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in inside.parts)
+        if path.is_file() and not path.is_symlink() and not hidden:
+            within = path.parent.name or folder.absolute().name
+            yield file_on_disk(path, inside.as_posix(), within)
+
+
+class ZipArchive:
+    """A zip file that is open as long as anybody reads in it."""
+
+    def __init__(self, part: ExportFile) -> None:
+        self._part = part
+        self._readers = 0
+        self._open_archive = ExitStack()
+        self._zip: zipfile.ZipFile | None = None
+
+    @contextmanager
+    def open_zip(self) -> Iterator[zipfile.ZipFile]:
+        """The archive; the last who leaves closes it. Raises one of ``DAMAGES``."""
+        if self._zip is None:
+            with ExitStack() as opening:
+                file = opening.enter_context(self._part.opener())
+                self._zip = opening.enter_context(zipfile.ZipFile(file))
+                self._open_archive = opening.pop_all()
+        self._readers += 1
+        try:
+            yield self._zip
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                self._zip = None
+                self._open_archive.close()
+
+    def list_members(self) -> list[ExportFile]:
+        """Its members, but for folders and what a Mac adds. Raises one of ``DAMAGES``."""
+        with self.open_zip() as archive:
+            return [self._make_member(info) for info in archive.infolist() if _is_wanted(info)]
+
+    def _make_member(self, info: zipfile.ZipInfo) -> ExportFile:
+        @contextmanager
+        def opened() -> Iterator[BinaryIO]:
+            with self.open_zip() as archive, archive.open(info) as member:
+                yield member  # type: ignore[misc]
+
+        within = PurePosixPath(info.filename).parent.name or PurePosixPath(self._part.name).stem
+        return ExportFile(info.filename, info.file_size, opened, None, within, _why_refused(info))
+
+
+def _is_wanted(info: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(info.filename).parts
+    return not info.is_dir() and "__MACOSX" not in parts and not info.filename.rsplit("/", 1)[-1].startswith("._")
+
+
+def _why_refused(info: zipfile.ZipInfo) -> str:
+    """Why a member must not be read, empty where it may be."""
+    parts = PurePosixPath(info.filename.replace("\\", "/")).parts
+    if ".." in parts or info.filename.startswith(("/", "\\")):
+        return "path"
+    if info.flag_bits & 1:
+        return "encrypted"
+    ratio = info.file_size / max(info.compress_size, 1)
+    if info.file_size > LARGEST_MEMBER or (info.file_size > SMALL_MEMBER and ratio > LARGEST_RATIO):
+        return "size"
+    return ""
+
+
+#: So much of a file is looked at to tell its encoding: its first character that is not ASCII may be far.
+LOOKED_AT = 8 << 20
+_PIECE = 1 << 20
+#: A UTF-8 file with a damaged byte has still this many whole characters for each.
+_WHOLE_FOR_DAMAGED = 4
+
+
+def detect_encoding(part: ExportFile, looked_at: int = LOOKED_AT) -> str | None:
+    """The name of the encoding; None for what is no text."""
+    with part.open() as file:
+        start = _read_piece(file)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if b"\x00" in start:
+            return None
+        utf8, gb = _Utf8Check(), _GbCheck()
+        while start and looked_at > 0:
+            utf8.feed(start)
+            gb.feed(start)
+            looked_at -= len(start)
+            start = _read_piece(file)
+    return "utf-8-sig" if utf8.fits() else "gb18030" if gb.fits() else None
+
+
+def _read_piece(file: BinaryIO) -> bytes:
+    """The next piece; nothing where the file is damaged."""
+    try:
+        return file.read1(_PIECE)  # type: ignore[attr-defined, no-any-return]
+    except DAMAGE_ERRORS:
+        return b""
+
+
+class DecodedText:
+    """A text that hands over what is there before it reads on, so that damage costs only what is damaged."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._damage: Exception | None = None
+
+    def read(self, size: int, /) -> str:
+        """The next piece, about as long as it was asked for, empty at the end. Raises one of ``DAMAGES``."""
+        if self._damage is not None:
+            raise self._damage
+        pieces: list[str] = []
+        left = size
+        try:
+            while left > 0 and (piece := self._file.read1(left)):  # type: ignore[attr-defined]
+                left -= len(piece)
+                pieces.append(self._decoder.decode(piece))
+        except DAMAGE_ERRORS as error:
+            self._damage = error
+            return "".join(pieces) or self.read(size)
+        if left == size:
+            pieces.append(self._decoder.decode(b"", final=True))
+        return "".join(pieces) or ("" if left == size else self.read(size))
+
+
+class _Utf8Check:
+    """Counts characters that are whole, and bytes that are none."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._whole = self._damaged = 0
+
+    def feed(self, piece: bytes) -> None:
+        text = self._decoder.decode(piece)
+        damaged = text.count("\ufffd")
+        self._damaged += damaged
+        self._whole += len(text) - len(text.encode("ascii", "ignore")) - damaged
+
+    def fits(self) -> bool:
+        return self._whole >= self._damaged * _WHOLE_FOR_DAMAGED
+
+
+class _GbCheck:
+    """Whether all of it is GB18030."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("gb18030")("strict")
+        self._fits = True
+
+    def feed(self, piece: bytes) -> None:
+        try:
+            self._fits = self._fits and self._decoder.decode(piece) is not None
+        except UnicodeDecodeError:
+            self._fits = False
+
+    def fits(self) -> bool:
+        return self._fits

@@ -1,0 +1,302 @@
+"""Reads JSON of any size a value at a time, over a buffer that slides along the text.
+
+Promises: memory holds one value and a chunk at most; everything before a broken or cut place is read; depth
+costs no stack; a value that is longer than ``LONGEST`` is passed over, not read; behind ``DEEPEST`` nothing is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from json import JSONDecodeError
+from typing import Any, Protocol
+
+CHUNK = 1 << 18
+#: The longest value, in characters, that is read at once: no conversation is that long, and no memory should be.
+LONGEST = 1 << 27
+#: So many lists and objects in one another are no export: those of a talk whose messages lie in each other are fewer.
+DEEPEST = 200_000
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_MARK = re.compile(r'[\[\]{}"]')
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SCALAR = re.compile(r"[^\s,\]}\[{\":]*")
+#: An error so near to the end of what is there may only mean that more is to come.
+_NEAR = 16
+
+
+class JsonError(ValueError):
+    """Not JSON. The stream is still at the beginning of the value."""
+
+
+class CutOff(JsonError):
+    """The text ends inside of a value."""
+
+
+class TooLong(JsonError):
+    """A value is too long to be read at once. It may be passed over."""
+
+
+class Text(Protocol):
+    """A text that is read in pieces."""
+
+    def read(self, size: int, /) -> str:
+        """The next piece, empty at the end."""
+        ...
+
+
+class JsonStream:
+    """A text of JSON, at one place in it."""
+
+    def __init__(self, text: Text, chunk: int = CHUNK, longest: int = LONGEST) -> None:
+        self._source, self._chunk, self._longest = text, chunk, longest
+        self._text, self._at = "", 0
+        self._ended = False
+        self._decode = json.JSONDecoder(strict=False).raw_decode
+        #: How many characters were read so far.
+        self.read_so_far = 0
+
+    def peek_mark(self) -> str:
+        """The first character of what comes next, empty at the end."""
+        while True:
+            found = _SPACE.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._fill_buffer():
+                return ""
+
+    def expect_mark(self, mark: str) -> None:
+        """Pass over this character."""
+        found = self.peek_mark()
+        if found != mark:
+            raise CutOff("ends") if not found else JsonError(f"expected {mark}")
+        self._at += 1
+
+    def read_value(self) -> Any:
+        """The next value, whole."""
+        if not self.peek_mark():
+            raise CutOff("ends")
+        while True:
+            try:
+                found, end = self._decode_value()
+            except ValueError as error:
+                if not self._may_be_cut(error):
+                    raise JsonError(str(error)) from error
+                self._read_more()
+                continue
+            # A number may go on behind what looks like its end: 1, 1.5, 1.5e+3.
+            if end > len(self._text) - _NEAR and not self._ended and self._text[end - 1] not in '"]}':
+                self._read_more(at_end=True)
+                continue
+            self._at = end
+            return found
+
+    def skip_value(self) -> None:
+        """Pass over the next value without reading it."""
+        mark = self.peek_mark()
+        if not mark:
+            raise CutOff("ends")
+        depth = 0
+        while True:
+            depth += self._skip_token(inside=depth > 0)
+            if depth > DEEPEST:
+                raise JsonError(_TOO_DEEP)
+            if depth == 0:
+                return
+
+    def iterate_items(self) -> Iterator[int]:
+        """Enters an array: counts its elements, each of which has to be read or skipped before the next."""
+        self.expect_mark("[")
+        if self.peek_mark() == "]":
+            self._at += 1
+            return
+        number = 0
+        while True:
+            yield number
+            number += 1
+            if self.peek_mark() == "]":
+                self._at += 1
+                return
+            self.expect_mark(",")
+
+    def iterate_fields(self) -> Iterator[str]:
+        """Enters an object: its keys, the value of each of which has to be read or skipped before the next."""
+        self.expect_mark("{")
+        if self.peek_mark() == "}":
+            self._at += 1
+            return
+        while True:
+            key = self.read_value()
+            if not isinstance(key, str):
+                raise JsonError("a key that is no text")
+            self.expect_mark(":")
+            yield key
+            if self.peek_mark() == "}":
+                self._at += 1
+                return
+            self.expect_mark(",")
+
+    def _decode_value(self) -> tuple[Any, int]:
+        try:
+            return self._decode(self._text, self._at)
+        except RecursionError:
+            return decode_deep(self._text, self._at)
+
+    def _skip_token(self, inside: bool) -> int:
+        """Pass over the next bracket, string or scalar; returns by how much deeper it leads."""
+        if inside:
+            found = _MARK.search(self._text, self._at)
+            if found is None:
+                self._at = len(self._text)
+                self._read_more(at_end=False)
+                return 0
+            self._at = found.start()
+        mark = self._text[self._at]
+        if mark == '"':
+            self._skip_string()
+            return 0
+        if mark in "[{":
+            self._at += 1
+            return 1
+        if mark in "]}":
+            self._at += 1
+            return -1
+        self._skip_scalar()
+        return 0
+
+    def _skip_string(self) -> None:
+        while (found := _STRING.match(self._text, self._at)) is None:
+            self._read_more()
+        self._at = found.end()
+
+    def _skip_scalar(self) -> None:
+        while True:
+            found = _SCALAR.match(self._text, self._at)
+            end = found.end() if found else self._at
+            if end == len(self._text) and not self._ended:
+                self._read_more(at_end=True)
+                continue
+            if end == self._at:
+                raise JsonError("no value")
+            self._at = end
+            return
+
+    def _read_more(self, at_end: bool = False) -> None:
+        """Read on inside of a value. Raises CutOff at the end, unless the value may end there."""
+        if len(self._text) - self._at > self._longest:
+            raise TooLong("too long")
+        if not self._fill_buffer() and not at_end:
+            raise CutOff("ends")
+
+    def _fill_buffer(self) -> bool:
+        """Double the buffer, so that a long value costs no more than twice its length."""
+        if self._ended:
+            return False
+        piece = self._source.read(max(self._chunk, len(self._text) - self._at))
+        self._text = self._text[self._at :] + piece
+        self._at = 0
+        self._ended = not piece
+        self.read_so_far += len(piece)
+        return bool(piece)
+
+    def _may_be_cut(self, error: ValueError) -> bool:
+        if not isinstance(error, JSONDecodeError):
+            return False
+        return error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR
+
+
+def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
+    """Goes to what a path of keys leads to; False where there is no such thing."""
+    for wanted in path:
+        if stream.peek_mark() != "{":
+            return False
+        for key in stream.iterate_fields():
+            if key == wanted:
+                break
+            stream.skip_value()
+        else:
+            return False
+    return True
+
+
+def iterate_list(stream: JsonStream, wanted: str) -> Iterator[Any]:
+    """The elements of the list that an object holds under a key, one at a time; the rest is passed over."""
+    for key in stream.iterate_fields():
+        if key != wanted or stream.peek_mark() != "[":
+            stream.skip_value()
+            continue
+        for _ in stream.iterate_items():
+            yield stream.read_value()
+
+
+_TOO_DEEP = "too deep"
+_SCALARS = json.JSONDecoder(strict=False)
+
+
+def decode_deep(text: str, at: int) -> tuple[Any, int]:
+    """What ``raw_decode`` does, for values nested so deep that it gives up: with a stack of its own."""
+    holders: list[Any] = []
+    keys: list[str] = []
+    while True:
+        at = _skip_space(text, at)
+        value, at, opened = _open_value(text, at)
+        if opened:
+            holders.append(value)
+            if len(holders) > DEEPEST:
+                raise JsonError(_TOO_DEEP)
+            at = _read_key(text, at, keys) if isinstance(value, dict) else at
+            continue
+        while True:
+            if not holders:
+                return value, at
+            at, ended = _place_value(holders[-1], keys, value, text, at)
+            if not ended:
+                at = _read_key(text, at, keys) if isinstance(holders[-1], dict) else at
+                break
+            value = holders.pop()
+
+
+def _open_value(text: str, at: int) -> tuple[Any, int, bool]:
+    """A scalar or an empty container, whole; or a container that is open now."""
+    mark = text[at : at + 1]
+    if mark not in ("{", "["):
+        value, at = _SCALARS.raw_decode(text, at)
+        return value, at, False
+    value = {} if mark == "{" else []
+    at = _skip_space(text, at + 1)
+    ended = text[at : at + 1] == ("}" if mark == "{" else "]")
+    return value, at + ended, not ended
+
+
+def _place_value(holder: Any, keys: list[str], value: Any, text: str, at: int) -> tuple[int, bool]:
+    """Puts a value into its container; whether the container ends behind it."""
+    if isinstance(holder, dict):
+        holder[keys.pop()] = value
+    else:
+        holder.append(value)
+    at = _skip_space(text, at)
+    mark = text[at : at + 1]
+    if mark not in (",", "}" if isinstance(holder, dict) else "]") or not mark:
+        raise JSONDecodeError("Expecting ',' delimiter", text, at)
+    return at + 1, mark != ","
+
+
+def _read_key(text: str, at: int, keys: list[str]) -> int:
+    at = _skip_space(text, at)
+    if text[at : at + 1] != '"':
+        raise JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
+    key, at = _SCALARS.raw_decode(text, at)
+    at = _skip_space(text, at)
+    if text[at : at + 1] != ":":
+        raise JSONDecodeError("Expecting ':' delimiter", text, at)
+    keys.append(key)
+    return at + 1
+
+
+def _skip_space(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":
+        return at
+    found = _SPACE.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,269 @@
+"""One file of a recognised format, and all files of one export.
+
+A reader turns a ``Reading`` into conversations and need not handle damage: what is cut off, broken or too long is
+recorded as a problem, everything intact around it is read, and problems are returned beside the conversations.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+from enum import StrEnum
+from typing import Any, Literal
+
+from domain.imports import PastConversation, Unread
+from importers.conversation_builder import CONTENT_KEY_PREFIX, make_key
+from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile
+from importers.json_stream import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter_path
+from language.instants import parse_instant, with_zone
+
+#: Errors that a reader may raise on a malformed conversation.
+SHAPE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class NotRead(StrEnum):
+    """Why a conversation or part of a file cannot be read: message keys of an ``Unread``."""
+
+    CUT = "history.unread.cut"
+    BROKEN = "history.unread.broken"
+    DAMAGED = "history.unread.damaged"
+    MISSHAPEN = "history.unread.misshapen"
+    NO_MESSAGES = "history.unread.no_messages"
+    TOO_LONG = "history.unread.too_long"
+    MISSING_FILE = "history.unread.missing_file"
+    POINTS_ELSEWHERE = "history.unread.points_elsewhere"
+    NOTES = "history.unread.notes"
+    DAY_OR_MONTH = "history.unread.day_or_month"
+    SOMEBODY_ELSES = "history.unread.somebody_elses"
+    SUSPICIOUS = "history.unread.suspicious"
+    DATABASE_INSIDE = "history.unread.database_inside"
+    LOCKED = "history.unread.locked"
+    SKIPPED = "history.unread.skipped"
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How files are to be read, as far as they do not say so themselves.
+
+    ``me``: which speaker is the person, in chats between people. ``zone``: where local times were written down; without
+    it they are unknown. ``day_first``: whether 3/4 is the third of April, where a file leaves that open.
+    ``not_remembered``: also take what was marked as not to be remembered.
+    """
+
+    me: str = ""
+    zone: tzinfo | None = None
+    day_first: bool | None = None
+    not_remembered: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the elements of a JSON file are: in an array, at the end of a path of keys; one a line; or it is one."""
+
+    kind: Literal["array", "lines", "object"] = "object"
+    path: tuple[str, ...] = ()
+
+
+def _ignore_count(_: int) -> None:
+    """Counts nothing."""
+
+
+@dataclass
+class Reading:
+    """One file, ready to be read. ``outline`` is what of its shape was seen when it was recognised."""
+
+    source: str
+    part: ExportFile
+    options: ReadingOptions
+    encoding: str = "utf-8-sig"
+    layout: Layout = Layout()
+    outline: Mapping[str, Any] = field(default_factory=dict)
+    count_bytes: Count = _ignore_count
+    problems: list[Unread] = field(default_factory=list)
+
+    def add_problem(self, reason: str, where: str = "", **details: object) -> None:
+        """Record what could not be read."""
+        self.problems.append(self.make_unread(reason, where, **details))
+
+    def make_unread(self, reason: str, where: str = "", **details: object) -> Unread:
+        """What could not be read, and where: in this file, unless that is named."""
+        return Unread(self.source, where or self.part.name, reason, details)
+
+    def parse_time(self, value: Any) -> datetime | None:
+        """A time of this file."""
+        return parse_instant(value, self.options.zone)
+
+    def localize_time(self, when: datetime) -> datetime | None:
+        """A local time of this file, in the zone that was handed in."""
+        return with_zone(when, self.options.zone)
+
+    @contextmanager
+    def tolerate_damage(self) -> Iterator[None]:
+        """Run the block as far as the file is intact; damage is recorded as a problem."""
+        try:
+            yield
+        except CutOff:
+            self.add_problem(NotRead.CUT)
+        except JsonError as error:
+            self.add_problem(NotRead.BROKEN, said=str(error))
+        except DAMAGE_ERRORS as error:
+            self.add_problem(NotRead.DAMAGED, said=type(error).__name__)
+
+    @contextmanager
+    def open_text(self, counted: bool = True, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
+        """Its text."""
+        count = self.count_bytes if counted else _ignore_count
+        with self.part.open(count) as file, io.TextIOWrapper(file, self.encoding, "replace", newline) as text:
+            yield text
+
+    def read_lines(self, counted: bool = True) -> Iterator[str]:
+        """Its lines without their ends, as far as the file is sound."""
+        with self.tolerate_damage() if counted else suppress(*DAMAGE_ERRORS), self.open_text(counted) as text:
+            while line := text.readline(LONGEST):
+                yield line.rstrip("\n")
+
+    def read_elements(self) -> Iterator[tuple[str, Any]]:
+        """Its elements in order, each with its place, as far as the file is intact."""
+        yield from self.read_layout(self.layout)
+
+    def read_layout(self, layout: Layout) -> Iterator[tuple[str, Any]]:
+        """The elements of this layout."""
+        with self.tolerate_damage():
+            yield from self._by_line() if layout.kind == "lines" else self._from_stream(layout)
+
+    @contextmanager
+    def open_json(self) -> Iterator[JsonStream]:
+        """Its JSON, at the beginning."""
+        with self.part.open(self.count_bytes) as file:
+            yield JsonStream(DecodedText(file, self.encoding))
+
+    def _from_stream(self, layout: Layout) -> Iterator[tuple[str, Any]]:
+        with self.open_json() as stream:
+            if not enter_path(stream, layout.path):
+                raise CutOff("ends")
+            if layout.kind == "object":
+                yield self.part.name, stream.read_value()
+                return
+            for number in stream.iterate_items():
+                where = f"{self.part.name} #{number + 1}"
+                try:
+                    value = stream.read_value()
+                except CutOff:
+                    raise
+                except JsonError as error:
+                    stream.skip_value()
+                    self.add_problem(_problem_of(error), where, said=str(error))
+                else:
+                    yield where, value
+
+    def _by_line(self) -> Iterator[tuple[str, Any]]:
+        with self.open_text(newline="\n") as text:
+            number = 0
+            while line := text.readline(LONGEST):
+                number += 1
+                if not line.strip():
+                    continue
+                try:
+                    value = json.loads(line, strict=False)
+                except (ValueError, RecursionError):
+                    cut = not line.endswith("\n")
+                    self.add_problem(NotRead.CUT if cut else NotRead.BROKEN, f"{self.part.name}:{number}")
+                else:
+                    yield f"{self.part.name}:{number}", value
+
+
+def _problem_of(error: JsonError) -> str:
+    return NotRead.TOO_LONG if isinstance(error, TooLong) else NotRead.BROKEN
+
+
+Found = PastConversation | Unread
+Reader = Callable[[Reading], Iterator[Found]]
+
+
+def read_each(read_one: Callable[[Mapping[str, Any], str, Reading], Found]) -> Reader:
+    """A reader of files whose elements are conversations: one that cannot be read costs only itself."""
+
+    def read(reading: Reading) -> Iterator[Found]:
+        for where, element in reading.read_elements():
+            if not isinstance(element, dict):
+                yield reading.make_unread(NotRead.MISSHAPEN, where)
+                continue
+            try:
+                yield read_one(element, where, reading)
+            except SHAPE_ERRORS as error:
+                yield reading.make_unread(NotRead.MISSHAPEN, where, said=type(error).__name__)
+
+    return read
+
+
+class KeyDisambiguator:
+    """Gives conversations that have no keys and begin alike keys of their own; two identical ones share one."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, int]] = {}
+
+    def disambiguate_key(self, found: PastConversation) -> PastConversation:
+        """The conversation, under a key of its own."""
+        if not found.key.startswith(CONTENT_KEY_PREFIX):
+            return found
+        known = self._known.setdefault(found.key, {})
+        place = known.setdefault(make_key(*(message.key for message in found.messages)), len(known))
+        return replace(found, key=f"{found.key}-{place + 1}") if place else found
+
+
+class RecognisedFile:
+    """What was recognised as one export: a file, or several that belong together."""
+
+    def __init__(
+        self, source: str, name: str, reader: Reader, readings: Sequence[Reading], unread: Sequence[Unread] = ()
+    ) -> None:
+        self._source, self._reader = source, reader
+        self._readings, self._unread = readings, unread
+        self.name = name
+        self._done = 0
+        self._alike = KeyDisambiguator()
+
+    @property
+    def source(self) -> str:
+        """The format."""
+        return self._source
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to be read."""
+        return sum(reading.part.size for reading in self._readings)
+
+    @property
+    def done(self) -> int:
+        """How many of them were read."""
+        return min(self._done, self.size)
+
+    def read(self) -> Iterator[Found]:
+        """Everything in it, from the beginning, one conversation in memory at a time."""
+        self._done = 0
+        self._alike = KeyDisambiguator()
+        yield from self._unread
+        for reading in self._readings:
+            reading.count_bytes, reading.problems = self._count_bytes, []
+            yield from self._read_one(reading)
+            yield from reading.problems
+
+    def _read_one(self, reading: Reading) -> Iterator[Found]:
+        if reading.part.refused:
+            yield reading.make_unread(NotRead.SUSPICIOUS, said=reading.part.refused)
+            return
+        try:
+            for found in self._reader(reading):
+                yield from reading.problems
+                reading.problems.clear()
+                yield self._alike.disambiguate_key(found) if isinstance(found, PastConversation) else found
+        except (*DAMAGE_ERRORS, *SHAPE_ERRORS, sqlite3.Error) as error:
+            yield reading.make_unread(NotRead.DAMAGED, said=type(error).__name__)
+
+    def _count_bytes(self, count: int) -> None:
+        self._done += count

@@ -1,0 +1,529 @@
+"""Tells by the bytes of a file, an archive or a folder what it is, and never by its name alone.
+
+Promises: what is not recognised is said, and never read as plain text; a folder or an archive is looked through whole,
+and what in it is no history is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from domain.errors import UsageError
+from domain.imports import HistoryFile, PastConversation, Unread
+from importers import (
+    chatgpt,
+    chatlab,
+    claude,
+    csv_exports,
+    deepseek,
+    gemini,
+    grok,
+    librechat,
+    llm_logs,
+    memforest_units,
+    notes,
+    open_webui,
+    own_export,
+    qq,
+    role_messages,
+    role_play,
+    telegram,
+    wechat,
+    whatsapp,
+)
+from importers.export_files import (
+    DAMAGE_ERRORS,
+    HEAD,
+    ZIP,
+    ExportFile,
+    ZipArchive,
+    detect_encoding,
+    file_on_disk,
+    files_in_folder,
+)
+from importers.json_stream import CutOff, JsonError, JsonStream
+from importers.reading import Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
+
+
+class FileRefused(StrEnum):
+    """Why a file cannot be read at all: message keys of a UsageError."""
+
+    NOT_FOUND = "history.not_found"
+    NOT_RECOGNISED = "history.not_recognised"
+    NOTHING_INSIDE = "history.nothing_inside"
+    NO_CONVERSATIONS = "history.no_conversations"
+    DAMAGED = "history.damaged"
+    LOCKED = "history.locked"
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """A format of JSON or JSON Lines: what an element of it, or the outline of the whole file, looks like."""
+
+    source: str
+    matches: Callable[[Mapping[str, Any]], bool]
+    read: Reader
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """A format of lines: what its beginning looks like."""
+
+    source: str
+    matches: Callable[[str], bool]
+    read: Reader
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A database: the tables that have to be in it."""
+
+    source: str
+    needs: frozenset[str]
+    read: Reader
+
+
+JSON_FORMATS = (
+    JsonFormat("claude", claude.matches_format, claude.read_export),
+    JsonFormat("claude", claude.fits_manifest, claude.read_manifest),
+    JsonFormat("deepseek", deepseek.matches_format, deepseek.read_export),
+    JsonFormat("deepseek", deepseek.fits_raw, deepseek.read_raw),
+    JsonFormat("chatgpt", chatgpt.matches_format, chatgpt.read_export),
+    JsonFormat("gemini", gemini.matches_format, gemini.read_export),
+    JsonFormat("grok", grok.matches_format, grok.read_export),
+    JsonFormat("open_webui", open_webui.matches_format, open_webui.read_export),
+    JsonFormat("librechat", librechat.matches_format, librechat.read_export),
+    JsonFormat("sillytavern", role_play.fits_silly_tavern, role_play.read_silly_tavern),
+    JsonFormat("character_ai", role_play.fits_character_ai, role_play.read_character_ai),
+    JsonFormat("telegram", telegram.matches_format, telegram.read_export),
+    JsonFormat("wechat", wechat.matches_format, wechat.read_export),
+    JsonFormat("chatlab", chatlab.matches_format, chatlab.read_export),
+    JsonFormat("old_friend", own_export.matches_format, own_export.read_export),
+    JsonFormat("memforest", memforest_units.matches_format, memforest_units.read_export),
+    JsonFormat("notes", notes.matches_format, notes.read_export),
+    JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
+    JsonFormat("messages", role_messages.fits_conversation, role_messages.read_export),
+    JsonFormat("messages", role_messages.fits_message, role_messages.read_messages),
+)
+TEXT_FORMATS = (
+    TextFormat("gemini", gemini.fits_page, gemini.read_page),
+    TextFormat("copilot", csv_exports.fits_copilot, csv_exports.read_copilot),
+    TextFormat("wechat", csv_exports.fits_wechat, csv_exports.read_wechat),
+    TextFormat("qq", qq.matches_head, qq.read_export),
+    TextFormat("whatsapp", whatsapp.matches_head, whatsapp.read_export),
+)
+TABLE_FORMATS = (
+    TableFormat("memforest", memforest_units.NEEDS, memforest_units.read_database),
+    TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read_export),
+    TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read_export),
+    TableFormat("open_webui", frozenset(("chat", "user")), open_webui.read_database),
+)
+
+# -- files, folders and archives
+
+SQLITE = b"SQLite format 3\x00"
+#: Archives lie in archives, but not deeper than this.
+_DEEPEST_ARCHIVE = 3
+#: What is seen of a text: a page may begin with much that is not shown.
+_TEXT_HEAD = 1 << 19
+#: Seconds that a look into a database waits for whoever is writing there.
+_PATIENCE = 2.0
+#: What an export may be called; the rest of an archive are pictures, sounds and pages.
+_READABLE = frozenset(
+    ("", ".json", ".jsonl", ".ndjson", ".txt", ".html", ".htm", ".csv", ".db", ".sqlite", ".zip", ".gz")
+)
+#: What lies beside a history and is none.
+_BESIDE = re.compile(
+    r"(?:chat|index)\.html|(?:users?|user_settings|message_feedback|shared_conversations|model_comparisons|sora|shopping"
+    r"|ads|session_memories|long_term_memories|library_files|conversation_asset_file_names|export_manifest|projects(?:-\d+)?)\.json"
+)
+_SHARD = re.compile(r"conversations(?:-\d+)?\.json")
+_MANIFEST = "export_manifest.json"
+
+#: What is said one by one of what was passed over.
+_SAID_OF: Mapping[str, NotRead] = {
+    FileRefused.DAMAGED: NotRead.DAMAGED,
+    FileRefused.LOCKED: NotRead.LOCKED,
+    NotRead.SUSPICIOUS: NotRead.SUSPICIOUS,
+    NotRead.DATABASE_INSIDE: NotRead.DATABASE_INSIDE,
+}
+
+#: A part with what it was recognised as; a reason why it is none.
+_Look = tuple[ExportFile, tuple[Reading, Reader] | str]
+
+
+def recognise_export(path: Path, options: ReadingOptions | None = None) -> list[HistoryFile]:
+    """What a file, an archive or a folder holds, ready to be read.
+
+    In a folder or an archive, the last may be one that only lists what was skipped. Raises UsageError
+    (``history.not_found``, ``history.not_recognised``, ``history.nothing_inside``, ``history.no_conversations``,
+    ``history.damaged``, ``history.locked``), and OSError where the disk or its owner does not let it be read.
+    """
+    options = options or ReadingOptions()
+    if not path.exists():
+        raise UsageError(FileRefused.NOT_FOUND, path=str(path))
+    if path.is_dir():
+        return _group_files(path, _look_through(files_in_folder(path), options, 0))
+    try:
+        return _recognise_file(path, options)
+    except DAMAGE_ERRORS as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise UsageError(FileRefused.DAMAGED, path=str(path)) from error
+
+
+def _recognise_file(path: Path, options: ReadingOptions) -> list[HistoryFile]:
+    part = file_on_disk(path)
+    if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
+        return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
+    found = _recognise_part(part, options)
+    if isinstance(found, str):
+        raise UsageError(found, path=str(path))
+    return [_make_file([found])]
+
+
+def count_speakers(file: HistoryFile) -> Mapping[str, int]:
+    """Of a chat between people: who speaks in it, and how often. Empty where the file says who is the person."""
+    found = (one for one in file.read() if isinstance(one, PastConversation))
+    said = Counter((one.by, one.speaker) for conversation in found for one in conversation.messages)
+    if any(by != "somebody" for by, _ in said):
+        return {}
+    return {speaker: count for (_, speaker), count in said.most_common()}
+
+
+# -- folders and archives
+
+
+def _look_through(parts: Iterable[ExportFile], options: ReadingOptions, depth: int) -> Iterator[_Look]:
+    """Every part that may be a history, those within archives as well."""
+    for part in parts:
+        if PurePosixPath(part.base_name).suffix.lower() not in _READABLE or part.refused:
+            yield part, NotRead.SUSPICIOUS if part.refused else NotRead.SKIPPED
+            continue
+        try:
+            if part.read_head(len(ZIP)) == ZIP:
+                yield from _look_into_archive(part, options, depth)
+            else:
+                yield part, _recognise_part(part, options)
+        except DAMAGE_ERRORS:
+            yield part, FileRefused.DAMAGED
+
+
+def _look_into_archive(archive: ExportFile, options: ReadingOptions, depth: int) -> Iterator[_Look]:
+    if depth >= _DEEPEST_ARCHIVE:
+        yield archive, NotRead.SUSPICIOUS
+        return
+    for part, found in _look_through(ZipArchive(archive).list_members(), options, depth + 1):
+        yield replace(part, name=f"{archive.name}/{part.name}"), found
+
+
+def _group_files(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
+    """The histories of a folder or an archive, shards of one together, and what was passed over."""
+    found: dict[object, list[tuple[Reading, Reader]]] = {}
+    others: list[tuple[ExportFile, str]] = []
+    parts: list[ExportFile] = []
+    for part, look in looks:
+        parts.append(part)
+        if isinstance(look, str):
+            others.append((part, look))
+        else:
+            shard = _SHARD.fullmatch(part.base_name) and (look[0].source, part.folder)
+            found.setdefault(shard or part.name, []).append(look)
+    if not found:
+        raise UsageError(_why_nothing(others), path=str(path))
+    files: list[HistoryFile] = [_make_file(readings, _missing_shards(readings, parts)) for readings in found.values()]
+    return files + list(_skipped_files(others))
+
+
+def _why_nothing(others: Sequence[tuple[ExportFile, str]]) -> str:
+    empty = [part for part, reason in others if reason == FileRefused.NO_CONVERSATIONS]
+    return FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE
+
+
+def _make_file(readings: Sequence[tuple[Reading, Reader]], missing: Sequence[Unread] = ()) -> RecognisedFile:
+    ordered = sorted(readings, key=lambda one: one[0].part.name)
+    first, reader = ordered[0]
+    return RecognisedFile(first.source, first.part.name, reader, [one for one, _ in ordered], missing)
+
+
+def _missing_shards(readings: Sequence[tuple[Reading, Reader]], parts: Sequence[ExportFile]) -> list[Unread]:
+    """The shards that the manifest beside them names and that are not there."""
+    reading = readings[0][0]
+    folder = reading.part.folder
+    beside = {part.base_name for part in parts if part.folder == folder}
+    manifest = next((part for part in parts if part.folder == folder and part.base_name == _MANIFEST), None)
+    if manifest is None or not _SHARD.fullmatch(reading.part.base_name):
+        return []
+    return [
+        reading.make_unread(NotRead.MISSING_FILE, name) for name in _shards_in_manifest(manifest) if name not in beside
+    ]
+
+
+def _shards_in_manifest(manifest: ExportFile) -> list[str]:
+    from json import loads
+
+    from importers.json_values import as_list, as_object
+
+    try:
+        given = loads(manifest.read_head(1 << 24))
+    except (*DAMAGE_ERRORS, ValueError):
+        return []
+    logical = as_object(given, "logical_files")
+    files = (as_object(logical.get(name)).get("files") for name in logical if _SHARD.fullmatch(name))
+    return [name for listed in files for name in as_list(listed) if isinstance(name, str)]
+
+
+def _skipped_files(others: Sequence[tuple[ExportFile, str]]) -> Iterator[HistoryFile]:
+    """One that only lists the rest: each damaged or refused file, and how many are no exports."""
+    said = [
+        Unread("", part.name, _SAID_OF[reason], {"said": part.refused}) for part, reason in others if reason in _SAID_OF
+    ]
+    skipped = [part.name for part, reason in others if _is_mentioned(part, reason)]
+    if skipped:
+        said.append(Unread("", skipped[0], NotRead.SKIPPED, {"count": len(skipped)}))
+    if said:
+        yield RecognisedFile("", "", lambda _: iter(()), (), said)
+
+
+def _is_mentioned(part: ExportFile, reason: str) -> bool:
+    """Whether something that is no history could have been taken for one."""
+    if (
+        reason not in (NotRead.SKIPPED, FileRefused.NOT_RECOGNISED, FileRefused.NO_CONVERSATIONS)
+        or _BESIDE.fullmatch(part.base_name)
+        or PurePosixPath(part.folder).name == "projects"
+    ):
+        return False
+    in_archive = part.path is None
+    return not in_archive or PurePosixPath(part.base_name).suffix.lower() in _READABLE - {""}
+
+
+# -- one file
+
+
+def _recognise_part(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
+    """What a file is, or the reason why it is nothing."""
+    if _BESIDE.fullmatch(part.base_name) and part.path is None:
+        return NotRead.SKIPPED
+    head = part.read_head(HEAD)
+    if head.startswith(SQLITE):
+        return _recognise_database(part, options)
+    encoding = detect_encoding(part)
+    if encoding is None:
+        return FileRefused.NOT_RECOGNISED
+    reading = Reading("", part, options, encoding)
+    return _recognise_json(reading) or _recognise_text(reading) or _why_unrecognised(reading)
+
+
+def _recognise_json(reading: Reading) -> tuple[Reading, Reader] | None:
+    try:
+        for layout, element, outline in outline_candidates(reading, lambda root: _format_of(root) is not None):
+            found = _format_of(element)
+            if found:
+                return replace(reading, source=found.source, layout=layout, outline=outline, problems=[]), found.read
+    except JsonError:
+        pass
+    return None
+
+
+def _format_of(element: Mapping[str, Any]) -> JsonFormat | None:
+    for one in JSON_FORMATS:
+        try:
+            if one.matches(element):
+                return one
+        except (AttributeError, LookupError, TypeError, ValueError):
+            continue
+    return None
+
+
+def _recognise_text(reading: Reading) -> tuple[Reading, Reader] | None:
+    with reading.open_text(counted=False) as text:
+        head = text.read(_TEXT_HEAD)
+    found = next((one for one in TEXT_FORMATS if one.matches(head)), None)
+    return (replace(reading, source=found.source), found.read) if found else None
+
+
+def _why_unrecognised(reading: Reading) -> str:
+    return FileRefused.NO_CONVERSATIONS if is_empty(reading) else FileRefused.NOT_RECOGNISED
+
+
+def _recognise_database(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
+    if part.path is None:
+        return NotRead.DATABASE_INSIDE
+    from importers.databases import is_locked, open_readonly, tables_of
+
+    try:
+        with closing(open_readonly(part.path, _PATIENCE)) as connection:
+            tables = tables_of(connection)
+    except sqlite3.Error as error:
+        return FileRefused.LOCKED if is_locked(error) else FileRefused.DAMAGED
+    found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
+    return (Reading(found.source, part, options), found.read) if found else FileRefused.NOT_RECOGNISED
+
+
+# -- the outline of a JSON file
+#
+# A file's first 64 KiB are not enough: one program writes a picture before the messages. So values that do not matter
+# are skipped until a format fits.
+
+#: How deep a shape is looked into, and how much of a text in it is kept.
+_DEEPEST = 7
+_LONGEST_TEXT = 1_000
+#: How many keys of an object are looked at: units by their ids are as many as there are messages.
+_KEYS = 1_000
+#: How many elements are looked at: an export may begin with empty ones.
+_ELEMENTS = 200
+_LINES = 50
+_LONGEST_LINE = 1 << 24
+#: Behind so many characters, the first format that fits is taken without looking at the rest.
+_ENOUGH = 1 << 21
+
+Fits = Callable[[Mapping[str, Any]], bool]
+
+
+class _Enough(Exception):
+    """A format fits what was seen."""
+
+
+def outline_candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
+    """What may tell the format: a layout, an element in it, and the outline of the whole file, empty for an array."""
+    lines = _first_lines(reading)
+    if lines:
+        yield from ((Layout("lines"), line, {}) for line in lines)
+        return
+    with reading.open_json() as stream:
+        opens = stream.peek_mark()
+    if opens == "[":
+        yield from ((Layout("array"), element, {}) for element in _first_elements(reading))
+    elif opens == "{":
+        root = _outline_of(reading, fits)
+        yield Layout("object"), root, root
+        yield from ((Layout("array", path), element, root) for path, element in _nested_arrays(root, ()))
+
+
+def _first_lines(reading: Reading) -> list[Mapping[str, Any]]:
+    """The objects of the first lines, where each line is one."""
+    found: list[Mapping[str, Any]] = []
+    with suppress(*DAMAGE_ERRORS), reading.open_text(newline="\n") as text:
+        first, second = text.readline(_LONGEST_LINE), _next_line(text.readline)
+        if not second.lstrip().startswith("{") or _parse_object(first) is None:
+            return []
+        for line in (first, second, *(text.readline(_LONGEST_LINE) for _ in range(_LINES))):
+            found += filter(None, [_parse_object(line)])
+    return found
+
+
+def _next_line(readline: Callable[[int], str]) -> str:
+    """The next line that is not empty."""
+    while (line := readline(_LONGEST_LINE)).isspace():
+        continue
+    return line
+
+
+def _parse_object(line: str) -> Mapping[str, Any] | None:
+    if not line.lstrip("\ufeff \t").startswith("{"):
+        return None
+    try:
+        found = json.loads(line, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
+    """The first objects of an array; the outline of the first where none of them is whole."""
+    any_whole = False
+    for number, (_, element) in enumerate(reading.read_layout(Layout("array"))):
+        if isinstance(element, dict):
+            any_whole = True
+            yield element
+        if number >= _ELEMENTS:
+            return
+    if not any_whole:
+        with reading.open_json() as stream:
+            stream.expect_mark("[")
+            yield _read_outline(stream)
+
+
+def _outline_of(reading: Reading, fits: Fits) -> Mapping[str, Any]:
+    with reading.open_json() as stream:
+        return _read_outline(stream, fits)
+
+
+def _read_outline(stream: JsonStream, fits: Fits = lambda _: False) -> Mapping[str, Any]:
+    """The outline of an object, as far as it goes."""
+    root: dict[str, Any] = {}
+
+    def seen() -> None:
+        if stream.read_so_far > _ENOUGH and fits(root):
+            raise _Enough
+
+    try:
+        if stream.peek_mark() == "{":
+            _outline_object(root, stream, seen, 0)
+    except (_Enough, JsonError):
+        pass
+    return root
+
+
+def _outline_object(holder: dict[str, Any], stream: JsonStream, seen: Callable[[], None], depth: int) -> None:
+    for key in stream.iterate_fields():
+        opens = stream.peek_mark()
+        if opens not in ("{", "["):
+            value = stream.read_value()
+            if len(holder) < _KEYS:
+                holder[key] = value[:_LONGEST_TEXT] if isinstance(value, str) else value
+        elif depth >= _DEEPEST or len(holder) >= _KEYS:
+            stream.skip_value()
+        elif opens == "{":
+            holder[key] = {}
+            _outline_object(holder[key], stream, seen, depth + 1)
+        else:
+            holder[key] = []
+            _outline_array(holder[key], stream, seen, depth + 1)
+
+
+def _outline_array(holder: list[Any], stream: JsonStream, seen: Callable[[], None], depth: int) -> None:
+    """The first element of an array; the others are passed over."""
+    for number in stream.iterate_items():
+        if number or stream.peek_mark() != "{":
+            stream.skip_value()
+            continue
+        holder.append({})
+        _outline_object(holder[0], stream, seen, depth + 1)
+        seen()
+
+
+def _nested_arrays(
+    holder: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """The first elements of the arrays that lie at most two keys deep."""
+    for key, value in holder.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            yield (*path, key), value[0]
+        elif isinstance(value, dict) and not path:
+            yield from _nested_arrays(value, (key,))
+
+
+def is_empty(reading: Reading) -> bool:
+    """Whether there is nothing in it: no character but spaces, or JSON that holds nothing."""
+    with reading.open_json() as stream:
+        try:
+            inside: Mapping[str, Callable[[], Iterator[object]]] = {
+                "[": stream.iterate_items,
+                "{": stream.iterate_fields,
+            }
+            opens = stream.peek_mark()
+            if not opens:
+                return True
+            return opens in inside and next(inside[opens](), None) is None and not stream.peek_mark()
+        except (CutOff, JsonError):
+            return False

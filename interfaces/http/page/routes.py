@@ -1,0 +1,683 @@
+"""The requests of the page, under ``/page``: the memory of the person whose token is used, and no one else's.
+
+They belong to the page and change with it; programs use the other APIs. Promises: reading changes nothing; an erasure
+removes just what was shown when the person agreed; what was erased is not shown as recalled; a browser stores nothing.
+A persona that a person writes replaces just the version that they saw, and every version stays. An uploaded file of any
+size is read in parts; it is deleted once it was imported, when the same person uploads another, and when the server
+ends.
+
+    POST /page/import/parts ...      a part of the file, in order
+    POST /page/import                lines: begun, progress ..., imported; or names, where the person is not known
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from threading import Lock
+from typing import Annotated, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import Path as InPath
+from pydantic import BaseModel, Field
+
+from conversation import Conversation
+from domain import errors
+from domain.events import Reply
+from domain.facts import Fact
+from domain.imports import HistoryFile, Look
+from domain.recollection import RecalledMessage, RecalledSummary, Recollection
+from domain.records import PERSONAS, PREFIX, ErasureScope, Persona, Session
+from domain.text import check_input
+from domain.workers import CancelToken
+from facts.by_hand import corrected_fact
+from interfaces.http.guards import Caller, CurrentCaller, ServerToken
+from interfaces.http.limits import Affordable, Text, count_tokens
+from interfaces.http.page import views
+from interfaces.http.page.assets import InLanguage
+from interfaces.http.page.page_chat import Line, PageWork, Work, reply_work, save_work, start_work
+from interfaces.messages import Words
+from jobs.erasing import Erased
+from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
+from jobs.maintenance import session_to_open
+from people import Companion, People
+
+#: Most sessions, facts, relations and messages of one answer.
+_SESSIONS, _FACTS, _RELATIONS, _MESSAGES = 50, 300, 200, 400
+_LONGEST_NAME = 2_000
+#: Bytes of one upload, and characters of a file's name, at most.
+_LARGEST, _FILE_NAME = 4 << 30, 200
+#: Names that are offered where people talk with each other, the most talkative first.
+_NAMES = 30
+#: Versions of a persona that are shown, the newest first.
+_VERSIONS = 100
+Number = Annotated[int, InPath(ge=0, le=2**63 - 1)]
+Named = Annotated[Persona, InPath()]
+Kind = TypeVar("Kind")
+
+
+class PageSaid(BaseModel):
+    """A message: to the session that is named, to a new one for "", to the present one where none is named.
+
+    ``again``: the reply replaces the last one.
+    """
+
+    text: Text
+    session: Annotated[str, Field(max_length=_LONGEST_NAME)] | None = None
+    again: bool = False
+
+
+class PageDecision(BaseModel):
+    """What a person decides about a fact: it is wrong, keep it, no longer keep it, or undo the last decision.
+
+    With ``correct``, ``text`` is true instead.
+    """
+
+    decision: Literal["wrong", "keep", "let_go", "undo", "correct"]
+    text: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
+
+
+class PageWish(BaseModel):
+    """What is to be forgotten: a message, the messages of a fact, a session, or everything with certain words."""
+
+    what: Literal["turn", "fact", "session", "words"]
+    named: Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
+
+
+class PageAgreed(PageWish):
+    """The same, and the ``mark`` of what was shown of it."""
+
+    mark: str
+
+
+class PagePart(BaseModel):
+    """A part of a file, in base64, that begins at a byte of it. One at 0 begins an upload, in the place of another."""
+
+    name: Annotated[str, Field(min_length=1, max_length=_FILE_NAME)]
+    at: Annotated[int, Field(ge=0, le=_LARGEST)]
+    content: str
+
+
+class PageImport(BaseModel):
+    """Import what was uploaded. ``me`` is the person's name in a chat between people."""
+
+    me: Annotated[str, Field(max_length=_FILE_NAME)] = ""
+
+
+class PageEdit(BaseModel):
+    """A persona in a person's own words, in the place of the version ``base`` that they saw."""
+
+    text: Text
+    base: int
+
+
+class PageRestore(BaseModel):
+    """An older version that is to be the newest, in the place of the version ``base``."""
+
+    version: int
+    base: int
+
+
+@dataclass(frozen=True)
+class PageNow:
+    """Whose memory it is, the end of the present session, and a message that was not answered."""
+
+    person: str
+    companion: str
+    user: str
+    demo: bool
+    session: str
+    turns: tuple[views.PageMessage, ...]
+    unanswered: str
+
+
+@dataclass(frozen=True)
+class PageRead:
+    """A session to read; of a long one the last messages, and how many are left out."""
+
+    session: views.PageSession
+    summary: str
+    turns: tuple[views.PageMessage, ...]
+    left: int
+    unanswered: str
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """Facts, the last learned first; ``left`` is how many are left out."""
+
+    facts: tuple[views.PageFact, ...]
+    left: int
+
+
+@dataclass(frozen=True)
+class PageDay:
+    """A day: the sessions that began, and the facts that are true since."""
+
+    day: str
+    sessions: tuple[views.PageSession, ...]
+    facts: tuple[views.PageFact, ...]
+
+
+@dataclass(frozen=True)
+class PageUpload:
+    """How much of a file is there."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """A file that was imported."""
+
+    number: int
+    name: str
+    source: str
+    messages: int
+    when: str
+    done: bool
+
+
+def _forbid_caching(response: Response) -> None:
+    response.headers["Cache-Control"] = "no-store"
+
+
+def router(people: People) -> APIRouter:
+    """Everything under ``/page`` but the files of the page."""
+    api = APIRouter(prefix="/page", include_in_schema=False, dependencies=[Depends(_forbid_caching)])
+    _add_chat(api, people)
+    _add_sessions(api, people)
+    _add_facts(api, people)
+    _add_erasure(api, people)
+    _add_personas(api, people)
+    _add_imports(api, people)
+    return api
+
+
+# -- chat
+
+
+def _add_chat(api: APIRouter, people: People) -> None:
+    @api.get("/now")
+    def now(caller: CurrentCaller) -> PageNow:
+        with _open_companion(people, caller) as companion:
+            return _current_state(companion, _present_if_any(companion))
+
+    @api.post("/chat", dependencies=[Affordable])
+    async def chat(
+        said: PageSaid, caller: CurrentCaller, words: InLanguage, server: ServerToken, asked: Request
+    ) -> Response:
+        """The turn has a thread of its own."""
+
+        def count(reply: Reply) -> None:
+            count_tokens(asked, reply.prompt_tokens, reply.completion_tokens, [said.text, reply.text])
+
+        work = reply_work(words, check_input(said.text), said.session, count, again=said.again)
+        return await start_work(PageWork(people, words, caller.person(), work), server)
+
+    @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
+    async def save(session_id: str, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
+        return await start_work(PageWork(people, words, caller.person(), save_work(words, session_id)), server)
+
+    @api.get("/recalled")
+    def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> views.PageRecalled:
+        """What was recalled for the last reply of a session, the present one where none is named."""
+        with _open_companion(people, caller) as companion, companion.turns:
+            chosen = companion.memory.sessions.find(session) if session else _present_if_any(companion)
+            last = companion.last_turn(chosen) if chosen else None
+            found = _without_erased(companion, last.recollection) if last else Recollection()
+        return views.PageRecalled.from_recollection(words, found)
+
+
+def _current_state(companion: Companion, session: Session | None) -> PageNow:
+    memory, settings = companion.memory, companion.settings
+    waiting = memory.sessions.in_flight(session.session_id) if session else None
+    turns = memory.messages.of_session(session.session_id)[-_MESSAGES:] if session else []
+    return PageNow(
+        companion.person,
+        settings.companion_name,
+        settings.user_name,
+        companion.llm.describe().demo,
+        session.session_id if session else "",
+        tuple(views.PageMessage.from_message(turn) for turn in turns),
+        waiting.text if waiting else "",
+    )
+
+
+def _without_erased(companion: Companion, found: Recollection) -> Recollection:
+    """What was recalled, without what was erased since."""
+    memory = companion.memory
+    turns = {turn.text_id for turn in memory.messages.with_ids([one.text_id for one in found.turns])}
+    facts = {fact.text_id for fact in memory.facts.with_ids([one.text_id for one in found.facts])}
+    summaries = {one.text_id for one in memory.summaries.all()}
+    left = replace(
+        found,
+        turns=tuple(one for one in found.turns if one.text_id in turns),
+        facts=tuple(one for one in found.facts if one.text_id in facts),
+        summaries=tuple(one for one in found.summaries if one.text_id in summaries),
+    )
+    return left if left == found else replace(left, queries=(), resolved=())
+
+
+# -- sessions
+
+
+def _add_sessions(api: APIRouter, people: People) -> None:
+    @api.get("/sessions")
+    def sessions(
+        caller: CurrentCaller,
+        skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
+        words: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
+    ) -> list[views.PageSession]:
+        """Newest first; with ``words`` those in which they were said."""
+        with _open_companion(people, caller) as companion:
+            if words.strip():
+                return _sessions_with(companion, words)
+            return [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
+
+    @api.get("/sessions/{session_id}")
+    def session(session_id: str, caller: CurrentCaller) -> PageRead:
+        with _open_companion(people, caller) as companion:
+            memory = companion.memory
+            found = _found_or_404(memory.sessions.find(session_id))
+            summary, turns = memory.summaries.of(session_id), memory.messages.of_session(session_id)
+            shown = tuple(views.PageMessage.from_message(turn) for turn in turns[-_MESSAGES:])
+            waiting = memory.sessions.in_flight(session_id)
+            return PageRead(
+                _session_view(companion, found), summary.summary if summary else "", shown, len(turns) - len(shown),
+                waiting.text if waiting else "",
+            )  # fmt: skip
+
+    @api.get("/timeline")
+    def timeline(caller: CurrentCaller, words: InLanguage) -> list[PageDay]:
+        with _open_companion(people, caller) as companion:
+            began = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
+            return _group_by_day(began, _facts_view(companion, words, companion.memory.facts.all()).facts)
+
+
+def _group_by_day(sessions: Sequence[views.PageSession], facts: Sequence[views.PageFact]) -> list[PageDay]:
+    """By the day as it is written, the latest first; what has no day comes last."""
+    days = sorted({*(one.began[:10] for one in sessions), *(one.since[:10] for one in facts)}, reverse=True)
+    return [
+        PageDay(
+            day,
+            tuple(one for one in sessions if one.began[:10] == day),
+            tuple(one for one in facts if one.since[:10] == day),
+        )
+        for day in days
+    ]
+
+
+def _session_view(companion: Companion, session: Session, found: str = "") -> views.PageSession:
+    memory = companion.memory
+    summary, turns = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
+    return views.PageSession.from_session(session, turns, summary.summary if summary else "", found)
+
+
+def _sessions_with(companion: Companion, words: str) -> list[views.PageSession]:
+    """The sessions in which words were said, or are in the summary, newest first."""
+    limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, turns=_MESSAGES)
+    hits = companion.memory.search(words, limits)
+    found: dict[str, str] = {}
+    remembered: list[RecalledMessage | RecalledSummary] = [*hits.turns, *hits.summaries]
+    for one in remembered:
+        text = one.text.removeprefix(PREFIX[one.role]) if isinstance(one, RecalledMessage) else one.text
+        found.setdefault(one.session_id, views.excerpt_around(text, one.why.words or words.split()))
+    sessions = [session for name in found if (session := companion.memory.sessions.find(name))]
+    sessions.sort(key=lambda session: session.position, reverse=True)
+    return [_session_view(companion, session, found[session.session_id]) for session in sessions[:_SESSIONS]]
+
+
+# -- facts
+
+
+def _add_facts(api: APIRouter, people: People) -> None:
+    @api.get("/facts")
+    def facts(
+        caller: CurrentCaller,
+        words: InLanguage,
+        holding: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
+        past: bool = False,
+    ) -> PageFacts:
+        with _open_companion(people, caller) as companion:
+            memory = companion.memory
+            known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
+            return _facts_view(companion, words, [one for one in known if past or one.current])
+
+    @api.get("/facts/{number}")
+    def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
+        with _open_companion(people, caller) as companion:
+            return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
+
+    @api.post("/facts/{number}")
+    def decide(number: Number, asked: PageDecision, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
+        """The fact afterwards; of one that was corrected, the one in its place."""
+        with _open_companion(people, caller) as companion, companion.turns:
+            fact = _found_or_404(companion.memory.facts.find(number))
+            if asked.decision == "correct":
+                return _evidence_view(companion, words, _correct_fact(companion, fact, asked.text))
+            _apply_decision(companion, fact, asked.decision)
+            return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
+
+    @api.get("/relations")
+    def relations(caller: CurrentCaller, words: InLanguage) -> list[views.PageRelation]:
+        with _open_companion(people, caller) as companion:
+            found = companion.memory.relations.all()[-_RELATIONS:]
+        return [views.PageRelation.from_relation(words, one) for one in found]
+
+
+def _apply_decision(companion: Companion, fact: Fact, decision: str) -> None:
+    memory, done = companion.memory, True
+    match decision:
+        case "wrong":
+            done = not fact.corrected and memory.fact_log.correct_by_hand(fact.text_id, None)
+        case "keep":
+            done = fact.current and memory.fact_log.keep_fact(fact.text_id)
+        case "let_go":
+            done = memory.fact_log.keep_fact(fact.text_id, kept=False)
+        case "undo":
+            done = memory.fact_log.undo_decision(fact.text_id)
+    if not done:
+        raise HTTPException(409, "Conflict")
+
+
+def _correct_fact(companion: Companion, fact: Fact, said: str) -> Fact:
+    memory, text = companion.memory, check_input(said).strip()
+    if (fact.until and not fact.corrected) or (text == fact.restatement and not fact.corrected):
+        raise HTTPException(409, "Conflict")
+    new = corrected_fact(fact, text, memory.fact_log.new_id())
+    if not memory.fact_log.correct_by_hand(fact.text_id, new):
+        raise HTTPException(409, "Conflict")
+    return memory.facts.with_ids([new.text_id])[0]
+
+
+def _facts_view(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:
+    shown = list(known)[::-1][:_FACTS]
+    numbers = _replacement_numbers(companion, shown)
+    facts = tuple(views.PageFact.from_fact(words, one, numbers) for one in shown)
+    return PageFacts(facts, len(known) - len(shown))
+
+
+def _replacement_numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
+    """The numbers of the facts that replaced others."""
+    instead = [one.replaced_by for one in facts if one.replaced_by]
+    return {one.text_id: one.number for one in companion.memory.facts.with_ids(instead)}
+
+
+def _evidence_view(companion: Companion, words: Words, fact: Fact) -> views.PageEvidence:
+    memory = companion.memory
+    events = [
+        views.PageEvent.from_event(words, event, memory.facts.with_ids([event.by]) if event.by else [])
+        for event in memory.facts.events_of(fact.text_id)
+    ]
+    turns = tuple(views.PageMessage.from_message(turn) for turn in memory.messages.with_ids(fact.turns))
+    return views.PageEvidence(
+        views.PageFact.from_fact(words, fact, _replacement_numbers(companion, [fact])), turns, tuple(events)
+    )
+
+
+# -- erasure
+
+
+def _add_erasure(api: APIRouter, people: People) -> None:
+    @api.post("/forget/scope")
+    def scope(wish: PageWish, caller: CurrentCaller, words: InLanguage) -> views.PageScope:
+        """What would be erased; nothing is erased yet."""
+        with _open_companion(people, caller) as companion:
+            return views.PageScope.from_scope(words, _erasure_scope(companion, wish))
+
+    @api.post("/forget")
+    def forget(agreed: PageAgreed, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> views.PageProof:
+        """Erase what was shown; 409 where by now something else would be erased."""
+        with _open_companion(people, caller) as companion, companion.turns:
+            chosen = _erasure_scope(companion, agreed)
+            if not chosen or views.digest_of(chosen) != agreed.mark:
+                raise HTTPException(409, "Conflict")
+            talk: Conversation = companion.open_conversation(_present_session(companion))
+            *_, erased = talk.erase(chosen, server)
+        assert isinstance(erased, Erased)
+        return views.PageProof.from_erasure(words, erased)
+
+
+def _erasure_scope(companion: Companion, wish: PageWish) -> ErasureScope:
+    memory = companion.memory
+    match wish.what:
+        case "session":
+            return memory.erasure.scope_of_session(wish.named) if memory.sessions.find(wish.named) else ErasureScope()
+        case "words":
+            return memory.erasure.scope_of_words(wish.named) if wish.named.strip() else ErasureScope()
+    return memory.erasure.scope_of_memory(wish.named)
+
+
+# -- personas
+
+
+def _add_personas(api: APIRouter, people: People) -> None:
+    @api.get("/personas")
+    def personas(caller: CurrentCaller, words: InLanguage) -> list[views.PagePersona]:
+        with people.companion(caller.person()) as companion:
+            return [_persona_view(companion, words, persona) for persona in PERSONAS]
+
+    @api.post("/personas/{persona}")
+    def write(persona: Named, edit: PageEdit, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
+        with _at_version(people, caller.person(), persona, edit.base) as companion:
+            companion.memory.personas.write(persona, edit.text, "hand")
+            return _persona_view(companion, words, persona)
+
+    @api.post("/personas/{persona}/restore")
+    def restore(persona: Named, wish: PageRestore, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
+        with _at_version(people, caller.person(), persona, wish.base) as companion:
+            if wish.version not in {one.version for one in companion.memory.personas.history(persona)}:
+                raise HTTPException(404, "Not Found")
+            companion.memory.personas.restore(wish.version)
+            return _persona_view(companion, words, persona)
+
+
+@contextmanager
+def _at_version(people: People, person: str, persona: Persona, base: int) -> Iterator[Companion]:
+    """The companion, if a version is the one in force; 409 where another replaced it."""
+    with people.companion(person) as companion, companion.turns:
+        if _newest_version(companion, persona) != base:
+            raise HTTPException(409, "Conflict")
+        yield companion
+
+
+def _newest_version(companion: Companion, persona: Persona) -> int:
+    newest = companion.memory.personas.newest(persona)
+    return newest.version if newest else 0
+
+
+def _persona_view(companion: Companion, words: Words, persona: Persona) -> views.PagePersona:
+    base = _newest_version(companion, persona)
+    versions = [
+        views.PageVersion(one.version, number, one.timestamp, words.say(f"origin.{one.origin}"), one.text)
+        for number, one in enumerate(companion.memory.personas.history(persona), 1)
+    ]
+    return views.PagePersona(persona, companion.memory.personas.read(persona), base, tuple(versions[::-1][:_VERSIONS]))
+
+
+# -- imports
+
+
+class _Uploads:
+    """The one file of each person that is being uploaded, in a private folder."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._folder: Path | None = None
+        self._files: dict[str, Path] = {}
+
+    def add_part(self, person: str, part: PagePart) -> int:
+        """Store a part. Returns the size so far; 409 where it does not follow, 413 where it is too much."""
+        content = _decode_part(part.content)
+        with self._lock:
+            path = self._new_file(person, part.name) if part.at == 0 else self._files.get(person)
+            size = path.stat().st_size if path and path.exists() else 0
+            if path is None or size != part.at:
+                raise HTTPException(409, "Conflict")
+            if size + len(content) > _LARGEST:
+                raise HTTPException(413, "Content Too Large")
+            with path.open("ab") as file:
+                file.write(content)
+            return size + len(content)
+
+    def find_path(self, person: str) -> Path:
+        """What a person uploaded; 404 where there is nothing."""
+        path = self._files.get(person)
+        if path is None:
+            raise HTTPException(404, "Not Found")
+        return path
+
+    def delete(self, person: str) -> None:
+        """Delete what a person uploaded."""
+        with self._lock:
+            if path := self._files.pop(person, None):
+                shutil.rmtree(path.parent, ignore_errors=True)
+
+    def _new_file(self, person: str, name: str) -> Path:
+        if old := self._files.pop(person, None):
+            shutil.rmtree(old.parent, ignore_errors=True)
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="old-friend-upload-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        self._files[person] = folder / (PurePath(name.replace("\\", "/")).name.strip(". ") or "upload")
+        return self._files[person]
+
+
+def _decode_part(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise HTTPException(422, "Unprocessable Content") from None
+
+
+def _add_imports(api: APIRouter, people: People) -> None:
+    uploads = _Uploads()
+
+    @api.get("/import")
+    def imports(caller: CurrentCaller, words: InLanguage) -> list[PageSource]:
+        """What was imported, the newest first."""
+        with people.companion(caller.person()) as companion:
+            found = reversed(companion.memory.imports.all())
+            return [
+                PageSource(
+                    one.number, one.name, _format_name(words, one.kind), one.messages, one.stored_at,
+                    one.state == "done",
+                )
+                for one in found
+            ]  # fmt: skip
+
+    @api.post("/import/parts")
+    def add_part(part: PagePart, caller: CurrentCaller) -> PageUpload:
+        return PageUpload(uploads.add_part(caller.person(), part))
+
+    @api.post("/import")
+    async def run(wish: PageImport, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
+        work = _import_work(words, uploads, caller.person(), wish.me.strip())
+        return await start_work(PageWork(people, words, caller.person(), work), server)
+
+    @api.post("/import/{number}/undo")
+    def undo(number: int, caller: CurrentCaller) -> PageUpload:
+        """Undo a whole import, with everything learned from it; how many messages were removed."""
+        with people.companion(caller.person()) as companion, companion.turns, companion.maintenance.paused():
+            if number not in {one.number for one in companion.memory.imports.all()}:
+                raise HTTPException(404, "Not Found")
+            return PageUpload(max(companion.memory.imports.take_back(number), default=0))
+
+
+def _import_work(words: Words, uploads: _Uploads, person: str, me: str) -> Work:
+    """Read an upload into the memory; where it is not clear who the person is, ``names`` and the upload stays."""
+
+    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+        from importers import MachineZone, ReadingOptions, recognise_export
+
+        path = uploads.find_path(person)
+        yield {"is": "begun"}
+        try:
+            files = [one for one in recognise_export(path, ReadingOptions(me, MachineZone())) if one.source]
+            if not me and (names := _unclear_names(companion, files, path, stop)):
+                yield {"is": "names", "names": names}
+                return
+            digest = digest_of(path, stop)
+            for file in files:
+                yield from _import_file(companion, words, file, path, digest, me, stop)
+        except errors.UsageError as fault:
+            uploads.delete(person)
+            raise errors.UsageError(fault.key, **{**fault.details, "path": path.name}) from fault
+        uploads.delete(person)
+
+    return work
+
+
+def _unclear_names(companion: Companion, files: list[HistoryFile], path: Path, stop: CancelToken) -> list[str]:
+    """The names in chats where it is not clear which one is the person."""
+    names: dict[str, int] = {}
+    settings, who = companion.settings, make_context((), path, companion.clock())
+    for file in files:
+        *_, seen = preview_file(file, who, settings.window_size, settings.group_size, stop)
+        assert isinstance(seen, Look)
+        if seen.unclear:
+            names |= seen.names
+    return sorted(names, key=lambda name: -names[name])[:_NAMES]
+
+
+def _import_file(
+    companion: Companion, words: Words, file: HistoryFile, path: Path, digest: str, me: str, stop: CancelToken
+) -> Iterator[Line]:
+    who = make_context([me] if me else (), path, companion.clock())
+    for event in Importing(companion.memory).run(file, path.name, digest, who, stop):
+        if isinstance(event, FileProgress):
+            share = min(1.0, event.done / event.size) if event.size else 0.0
+            yield {"is": "progress", "share": share, "messages": event.messages}
+        elif isinstance(event, ImportDone):
+            yield {
+                "is": "imported", "source": _format_name(words, event.source), "messages": event.messages,
+                "known": event.known, "sessions": event.sessions,
+                "left_out": sum(event.left_out.values()) + event.unread_count,
+            }  # fmt: skip
+
+
+def _format_name(words: Words, kind: str) -> str:
+    """The name of a format."""
+    key = f"import.source.{kind.replace('-', '_')}"
+    return words.say(key) if words.has_message(key) else kind
+
+
+# -- whose memory
+
+
+@contextmanager
+def _open_companion(people: People, caller: Caller) -> Iterator[Companion]:
+    with people.companion(caller.person()) as companion:
+        yield companion
+
+
+def _present_if_any(companion: Companion) -> Session | None:
+    """The present session, where there is one; none is opened."""
+    memory = companion.memory
+    newest = (one for one in memory.sessions.recent(_SESSIONS) if one.status == "active" and not one.client)
+    found = next(newest, None)
+    if found is None:
+        return None
+    limit = companion.settings.idle_limit(found)
+    return None if memory.is_idle(found.session_id, companion.clock(), limit) else found
+
+
+def _present_session(companion: Companion) -> Session:
+    """The present session, the one that the terminal would resume as well; a new one where there is none."""
+    session, _ = session_to_open(companion.memory, companion.settings, companion.clock())
+    return session
+
+
+def _found_or_404(one: Kind | None) -> Kind:
+    if one is None:
+        raise HTTPException(404, "Not Found")
+    return one

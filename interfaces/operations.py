@@ -1,0 +1,337 @@
+"""The operations of a memory, as one table for every interface.
+
+HTTP routes, MCP tools and resources, and socket calls are made from it; each name is a method of ``MemoryService``.
+Parameters are checked here, in the same way for every interface. Descriptions of tools are in English only: models
+choose tools by them, and still answer in the person's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from domain import errors
+from interfaces.service import memory_schemas as memory
+from interfaces.service import schemas
+from interfaces.service.memory_service import MemoryService
+from interfaces.service.schemas import Schema
+
+#: Most characters of an input, and of an id of a person or a request.
+LONGEST_INPUT, LONGEST_ID = 100_000, 128
+#: The largest integer that every JSON client can write.
+_LARGEST = 2**53 - 1
+
+
+class Access(Enum):
+    """Who may call: a person's own programs, for that person; or the administrator, for everyone."""
+
+    PERSON = auto()
+    ADMIN = auto()
+
+
+class Effect(Enum):
+    """The effect on the memory. ``END`` and ``ERASE`` are idempotent."""
+
+    READ = auto()
+    ADD = auto()
+    END = auto()
+    ERASE = auto()
+
+
+@dataclass(frozen=True)
+class Route:
+    """An HTTP route. Parameters that are not in the path are in the body of a POST, else in the query.
+
+    ``conflict`` describes when it is answered with 409; ``name`` is its name in OpenAPI, if not the operation's.
+    """
+
+    method: str
+    path: str
+    summary: str
+    conflict: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """An MCP tool. ``basic`` tools are always offered; ``hides`` are parameters that a model does not set."""
+
+    name: str
+    title: str
+    description: str
+    basic: bool = False
+    hides: tuple[str, ...] = ("request_id",)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """An MCP resource."""
+
+    uri: str
+    description: str
+
+
+@dataclass(frozen=True)
+class MemoryOperation:
+    """One operation. ``result`` is the type of its body; ``bytes`` for a ZIP file."""
+
+    name: str
+    parameters: type[BaseModel]
+    result: Any
+    effect: Effect
+    access: Access = Access.PERSON
+    route: Route | None = None
+    tool: Tool | None = None
+    resource: Resource | None = None
+
+
+_USER_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="Whose memory is meant.")]
+_TEXT = Annotated[str, Field(min_length=1, max_length=LONGEST_INPUT)]
+_INPUT = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_INPUT,
+        description="What the person said, word for word, in their own language; not a summary, and not your own "
+        "words.",
+    ),
+]
+_REQUEST_ID = (
+    Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=LONGEST_ID,
+            description="A name for this request: sent again under the same name it is stored once.",
+        ),
+    ],
+    None,
+)
+_MEMORY_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="The id that recall told.")]
+_DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+_PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
+
+
+def _make_parameters(operation: str, **fields: Any) -> type[BaseModel]:
+    """The model of an operation's parameters: a type each, or a type and a default."""
+    name = operation.title().replace("_", "") + "Request"
+    described: dict[str, Any] = {field: one if isinstance(one, tuple) else (one, ...) for field, one in fields.items()}
+    return create_model(name, __base__=Schema, __doc__=f"What ``{operation}`` takes.", **described)
+
+
+_TABLE = (
+    MemoryOperation(
+        "process",
+        _make_parameters("process", input=_INPUT, user_id=_USER_ID, request_id=_REQUEST_ID),
+        schemas.ProcessResponse,
+        Effect.ADD,
+        route=Route("POST", "/process", "Store what was said, and remember"),
+        tool=Tool(
+            "process_memory",
+            "Store and remember",
+            "Store what the person just said and get what is remembered for it. Call it once a message, before you "
+            "answer, when the person states something about themselves, people they know, plans or preferences, or "
+            "refers to something said earlier. Not needed for small talk, for your own words, or twice for one "
+            "message.",
+            basic=True,
+        ),
+    ),
+    MemoryOperation(
+        "end_session",
+        _make_parameters("end_session", user_id=_USER_ID),
+        schemas.EndSessionResponse,
+        Effect.END,
+        route=Route("POST", "/end-session", "End the open session"),
+        tool=Tool(
+            "end_session",
+            "End the session",
+            "End the person's session, so that what was said becomes long-term memory. Call it when the person says "
+            "goodbye or changes to something entirely different. Sessions also end by themselves; ending one that is "
+            "not open is fine.",
+            basic=True,
+        ),
+    ),
+    MemoryOperation(
+        "session_status",
+        _make_parameters("session_status", user_id=_USER_ID),
+        schemas.SessionStatusResponse,
+        Effect.READ,
+        route=Route("GET", "/session-status/{user_id:path}", "Whether a session is open"),
+        tool=Tool(
+            "get_session_status",
+            "Session status",
+            "Whether a session of the person is open, and how long it stays so. Changes nothing.",
+            basic=True,
+        ),
+    ),
+    MemoryOperation(
+        "debug",
+        _make_parameters("debug", input=_INPUT, user_id=_USER_ID),
+        schemas.DebugResponse,
+        Effect.READ,
+        route=Route("POST", "/debug", "What would be remembered; stores nothing"),
+        tool=Tool(
+            "debug_process_memory",
+            "Look without storing",
+            "What process_memory would answer, and how it was found; stores nothing. Call it to look something up "
+            "without storing the question, or to find out why something was or was not remembered.",
+            basic=True,
+        ),
+    ),
+    MemoryOperation(
+        "graph",
+        _make_parameters(
+            "graph",
+            user_id=_USER_ID,
+            limit=(Annotated[int, Field(ge=1, le=1_000, description="How many relations at the most.")], 100),
+        ),
+        schemas.GraphResponse,
+        Effect.READ,
+        route=Route("GET", "/graph/{user_id:path}", "What is known to be related"),
+        tool=Tool(
+            "get_user_graph",
+            "Relations",
+            "How the people, places and things of the person's life stand to each other, the newest first. Call it for "
+            "questions about relationships: who is whose sister, who works where. Changes nothing.",
+            basic=True,
+            hides=("limit",),
+        ),
+    ),
+    MemoryOperation(
+        "recall",
+        _make_parameters("recall", query=_TEXT, user_id=_USER_ID, limit=(Annotated[int, Field(ge=1, le=50)], 10)),
+        memory.RecallResponse,
+        Effect.READ,
+        tool=Tool(
+            "recall",
+            "Search the memory",
+            "Search the person's memory: facts, what was said, summaries, with ids and dates. Call it when the answer "
+            "could lie in earlier conversations. Stores nothing.",
+        ),
+    ),
+    MemoryOperation(
+        "remember",
+        _make_parameters("remember", text=_TEXT, user_id=_USER_ID, request_id=_REQUEST_ID),
+        memory.RememberResponse,
+        Effect.ADD,
+        tool=Tool(
+            "remember",
+            "Remember",
+            "Store something for the person, word for word. Call it when they ask you to remember something. Write a "
+            "whole sentence that names whom it is about. Not needed for what went through process_memory already.",
+        ),
+    ),
+    MemoryOperation(
+        "forget",
+        _make_parameters("forget", memory_id=_MEMORY_ID, user_id=_USER_ID),
+        memory.ForgetResponse,
+        Effect.ERASE,
+        route=Route("DELETE", "/admin/memories/{person:path}", "Erase one memory of a person, with proof"),
+        tool=Tool(
+            "forget",
+            "Forget for good",
+            "Erase one memory for good, out of every file, with what was drawn from it. Only when the person asks to "
+            "forget something: find its id with recall first, and say what you are about to erase. There is no way "
+            "back.",
+        ),
+    ),
+    MemoryOperation(
+        "profile",
+        _make_parameters("profile", user_id=_USER_ID),
+        memory.ProfileResponse,
+        Effect.READ,
+        tool=Tool("profile", "Who the person is", _PROFILE),
+        resource=Resource("memory://{user_id}/profile", _PROFILE),
+    ),
+    MemoryOperation(
+        "day",
+        _make_parameters("day", user_id=_USER_ID, date=_DATE),
+        memory.DayResponse,
+        Effect.READ,
+        resource=Resource(
+            "memory://{user_id}/day/{date}", "What the person said on a day (2026-11-22), and what is known since then."
+        ),
+    ),
+    MemoryOperation(
+        "known_people",
+        _make_parameters("known_people"),
+        list[memory.KnownPerson],
+        Effect.READ,
+        Access.ADMIN,
+        route=Route("GET", "/admin/people", "Everybody who was ever served", name="persons"),
+    ),
+    MemoryOperation(
+        "erase_person",
+        _make_parameters("erase_person", user_id=_USER_ID),
+        memory.ErasedPerson,
+        Effect.ERASE,
+        Access.ADMIN,
+        route=Route(
+            "DELETE",
+            "/admin/people/{person:path}",
+            "Erase a person whole, with proof",
+            conflict="The owner of the server",
+            name="erase",
+        ),
+    ),
+    MemoryOperation(
+        "export_person",
+        _make_parameters("export_person", user_id=_USER_ID),
+        bytes,
+        Effect.READ,
+        Access.ADMIN,
+        route=Route("GET", "/admin/export/{person:path}", "All there is of a person, as a ZIP file", name="export"),
+    ),
+    MemoryOperation(
+        "stored_memories",
+        _make_parameters(
+            "stored_memories",
+            user_id=_USER_ID,
+            limit=(Annotated[int, Field(ge=1, le=1_000)], 100),
+            offset=(Annotated[int, Field(ge=0, le=_LARGEST)], 0),
+        ),
+        memory.StoredMemories,
+        Effect.READ,
+        Access.ADMIN,
+        route=Route("GET", "/admin/memories/{person:path}", "What is stored of a person", name="memories"),
+    ),
+)
+#: Every operation by its name, in the order in which they are offered.
+OPERATIONS: Mapping[str, MemoryOperation] = {one.name: one for one in _TABLE}
+
+
+def annotated_type(field: FieldInfo, *more: object) -> Any:
+    """The type of a parameter with its bounds and ``more`` metadata, for the signature of a function."""
+    return Annotated[field.annotation, *field.metadata, *more]
+
+
+class Memories(Protocol):
+    """The memories of many people, in this process or in another."""
+
+    def call(self, name: str, **arguments: object) -> BaseModel:
+        """The result of an operation. Raises UsageError, StorageError."""
+
+
+class LocalMemories:
+    """The memories of a service in this process."""
+
+    def __init__(self, service: MemoryService) -> None:
+        self._service = service
+
+    def call(self, name: str, **arguments: object) -> BaseModel:
+        """The result of an operation that a person's own program may call."""
+        operation = OPERATIONS.get(name)
+        if operation is None or operation.access is not Access.PERSON:
+            raise errors.UsageError("socket.unknown_call", given=name)
+        try:
+            given = operation.parameters.model_validate(arguments)
+        except ValidationError as fault:
+            problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
+            raise errors.UsageError("socket.invalid", problems=problems) from None
+        result: BaseModel = getattr(self._service, name)(**given.model_dump())
+        return result

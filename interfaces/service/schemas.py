@@ -1,0 +1,135 @@
+"""What the memory service returns for the five operations of ``process`` and of sessions, field by field.
+
+Fields are written in the order in which they are declared, so a body is equal byte for byte in every interface
+(``model_dump_json``). Numbers and texts are never converted. Times are UTC, to the second: ``2026-11-22T09:30:00Z``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+Success = Literal["success"]
+
+
+class Schema(BaseModel):
+    """One body: strict and frozen."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class MemoryFound(Schema):
+    """A memory of an earlier session, and how well it fits."""
+
+    content: str
+    score: Score
+
+
+class RelationFound(Schema):
+    """A relation between two things, as far as it is known."""
+
+    source: str
+    relation: str
+    target: str
+
+
+class ProcessMetadata(Schema):
+    """How long it took, and whether anything is known."""
+
+    retrieval_time_ms: Count
+    has_memory: bool
+
+
+class ProcessResponse(Schema):
+    """What is remembered for an input; ``resolved_query`` is the input with its pronouns resolved."""
+
+    status: Success = "success"
+    resolved_query: str
+    memories: tuple[MemoryFound, ...]
+    relations: tuple[RelationFound, ...]
+    metadata: ProcessMetadata
+
+
+class EndedSession(Schema):
+    """A session that has ended."""
+
+    event_count: Count
+    duration_seconds: Count
+    created_at: str
+    ended_at: str
+
+
+class EndSessionResponse(Schema):
+    """Whether there was a session to end."""
+
+    status: Success = "success"
+    message: Literal["Session ending, consolidation started", "No active session"]
+    session_info: EndedSession | None
+
+
+class ActiveSession(Schema):
+    """An open session, and when it ends unless something is said."""
+
+    event_count: Count
+    created_at: str
+    last_active_at: str
+    time_until_timeout_seconds: Count
+
+
+class SessionStatusResponse(Schema):
+    """Whether a session is open."""
+
+    status: Success = "success"
+    has_active_session: bool
+    session_info: ActiveSession | None
+
+
+class Candidate(Schema):
+    """A memory that was found, by its id."""
+
+    text_id: str
+    score: Score
+    source: Literal["fact", "turn", "summary", "other"]
+
+
+class DebugFindings(Schema):
+    """How a result was found. ``sql_ms`` is reading the session and facts, ``vector_ms`` the search."""
+
+    pronouns: tuple[str, ...]
+    context_events_used: Count
+    candidates: tuple[Candidate, ...]
+    sql_ms: Count
+    vector_ms: Count
+    degraded: tuple[str, ...]
+    would_store: bool
+
+
+class DebugResponse(ProcessResponse):
+    """What ``process`` would return, and how it was found; nothing is stored."""
+
+    debug: DebugFindings
+
+
+class GraphNode(Schema):
+    """A thing that relations name. Its id is its name."""
+
+    id: str
+    name: str
+
+
+class GraphRelation(RelationFound):
+    """A relation, and when it was said."""
+
+    created_at: str
+
+
+class GraphResponse(Schema):
+    """Known relations, the newest first, and their nodes in order of appearance."""
+
+    status: Success = "success"
+    user_id: str
+    nodes: tuple[GraphNode, ...]
+    relations: tuple[GraphRelation, ...]

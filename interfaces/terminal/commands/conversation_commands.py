@@ -1,0 +1,254 @@
+"""``/save`` and ``/reset``: the two ways to end what the present session holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from domain import errors
+from domain.events import Notice
+from domain.records import Persona, Round
+from domain.text import one_line
+from interfaces.terminal.command_context import (
+    CommandContext,
+    Leave,
+    Next,
+    Offer,
+    Say,
+    explain_error,
+    read_count,
+    read_switch,
+)
+from interfaces.terminal.commands.fact_list import show_row
+from interfaces.terminal.commands.persona import show_difference
+from interfaces.terminal.line_source import PROMPT
+from interfaces.terminal.session_view import news_line, show_rounds, show_session
+from interfaces.terminal.work_runner import Tick
+from jobs.saving import NothingToSave, PersonaChange, Saved, SaveEvent, Stage
+from jobs.undoing import DecisionUndone, SaveUndone
+
+
+def run_save(context: CommandContext, argument: str) -> Next:
+    """``/save``."""
+    save_session(context)
+    return None
+
+
+def save_session(context: CommandContext, done: str = "save.done") -> bool:
+    """Save the present session and show how, ``done`` at the end; whether a new session is open now."""
+    if context.conversation.incognito:
+        context.tell("save.incognito")
+        return False
+    context.begin_work()
+    try:
+        return _show_save(context, done)
+    except errors.Interrupted:
+        context.tell("save.stopped", "warning")
+    except errors.ModelError as error:
+        context.tell("save.failed", "trouble", error=explain_error(context, error))
+    return False
+
+
+def begin_new_session(context: CommandContext) -> None:
+    """Save the present session if anything was said in it. Without a person there, an error propagates."""
+    session_id = context.session_id
+    if not context.memory.messages.rounds(session_id, 1):
+        return
+    if not context.conversation.incognito:
+        context.tell("save.first", "quiet")
+    if context.interactive or context.conversation.incognito:
+        save_session(context)
+        context.aside.empty_line()
+    else:
+        context.begin_work()
+        _show_save(context, "save.done")
+
+
+def _show_save(context: CommandContext, done: str) -> bool:
+    saved = False
+    for event in context.run_work(context.conversation.save(context.stop), last_step=_is_archiving):
+        match event:
+            case Stage(name, ended) if not ended and name != "archive":
+                context.tell(f"save.{name}", "quiet")
+            case Tick():
+                context.aside.show_status("…")
+            case Notice():
+                context.aside.line(context.words.describe_notice(event), "warning")
+            case NothingToSave():
+                context.tell("save.nothing")
+            case Saved():
+                show_saved(context, event, done)
+                saved = True
+    return saved
+
+
+def _is_archiving(event: SaveEvent) -> bool:
+    """Whether the step behind this event is the one commit that changes everything, which is never left alone."""
+    return isinstance(event, Stage) and event.name == "archive"
+
+
+def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
+    """What a save changed, and how to take it back."""
+    for change in saved.changes:
+        context.aside.line()
+        context.tell(f"save.changed.{change.persona}", "title")
+        show_difference(context.aside, change.before, change.after)
+        _take_back(context, change)
+    context.aside.line()
+    if not saved.changes:
+        context.tell("save.unchanged", "quiet")
+    if news := context.memory.facts.session_changes(saved.archived.session_id):
+        context.tell("save.news", news=news_line(context.words, news))
+    context.tell(done)
+    if done == "save.done":
+        show_session(context)
+
+
+def _take_back(context: CommandContext, change: PersonaChange) -> None:
+    before = previous_version(context, change.persona)
+    if before is not None:
+        context.tell("save.take_back", "quiet", persona=change.persona, version=before)
+
+
+def previous_version(context: CommandContext, persona: Persona) -> int | None:
+    """The number of the version before the present one; each persona counts from 1."""
+    versions = context.memory.personas.history(persona)
+    return len(versions) - 1 if len(versions) > 1 else None
+
+
+def reset_session(context: CommandContext, argument: str) -> Next:
+    """``/reset``."""
+    rounds = len(context.conversation.rounds_in_context())
+    if not context.conversation.incognito:
+        rounds = len(context.memory.messages.rounds(context.session_id))
+    if not rounds:
+        context.tell("reset.nothing")
+    elif not context.confirm("reset.ask", rounds=context.words.count("round", rounds)):
+        context.tell("kept")
+    else:
+        gone = context.conversation.reset()
+        context.tell("reset.done", rounds=context.words.count("round", gone))
+    return None
+
+
+_HISTORY = 10
+#: As many of the rounds that are taken back are listed one by one.
+_LISTED = 5
+
+
+def leave_chat(context: CommandContext, argument: str) -> Next:
+    """``/exit``."""
+    return Leave()
+
+
+def retry_reply(context: CommandContext, argument: str) -> Next:
+    """``/retry``."""
+    text = last_said(context)
+    if not text:
+        context.tell("retry.nothing")
+        return None
+    return Say(text, again=not _is_unanswered(context))
+
+
+def edit_message(context: CommandContext, argument: str) -> Next:
+    """``/edit``."""
+    text = last_said(context)
+    if not text:
+        context.tell("retry.nothing")
+        return None
+    context.tell("edit.ready", "quiet")
+    return Offer(text, again=not _is_unanswered(context))
+
+
+def undo_rounds(context: CommandContext, argument: str) -> Next:
+    """``/undo [n]``."""
+    count = read_count(context, argument, 1)
+    if count is None:
+        return None
+    before = context.conversation.rounds_in_context()
+    gone = context.conversation.undo(count)
+    if isinstance(gone, SaveUndone):
+        _save_undone(context, gone)
+        return None
+    if isinstance(gone, DecisionUndone):
+        context.tell("undo.fact", number=gone.fact.number)
+        show_row(context, gone.fact)
+        return None
+    after = context.conversation.rounds_in_context()
+    if not gone:
+        context.tell("undo.nothing")
+    elif len(after) > len(before):
+        context.tell("undo.restored", rounds=context.words.count("round", gone))
+    else:
+        context.tell("undo.done", rounds=context.words.count("round", gone))
+        _first_words(context, before[len(after) :])
+        context.tell("undo.redo", "quiet")
+    return None
+
+
+def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
+    """That the session is active again, and what went with the save."""
+    say, count = context.words.say, context.words.count
+    rounds = context.memory.messages.rounds(undone.session.session_id)
+    context.tell("undo.save", rounds=count("round", len(rounds)))
+    if undone.personas:
+        personas = [say(f"persona.{persona}") for persona in undone.personas]
+        context.tell("undo.save_personas", personas=say("why.comma").join(personas))
+    if undone.notes or undone.facts:
+        notes, facts = count("note", undone.notes), count("fact", undone.facts)
+        context.tell("undo.save_known", notes=notes, facts=facts)
+    context.tell("undo.save_again", "quiet")
+
+
+def redo_rounds(context: CommandContext, argument: str) -> Next:
+    """``/redo``."""
+    back = context.conversation.redo()
+    if not back:
+        context.tell("redo.nothing")
+        return None
+    context.tell("undo.restored", rounds=context.words.count("round", len(back)))
+    _first_words(context, back)
+    return None
+
+
+def _first_words(context: CommandContext, rounds: Sequence[Round]) -> None:
+    """How the messages of these rounds begin, a row each."""
+    for spoken in rounds[:_LISTED]:
+        context.aside.one_row("  " + PROMPT + one_line(spoken.user.words), "quiet")
+    if len(rounds) > _LISTED:
+        context.aside.line(f"  … {len(rounds) - _LISTED}", "quiet")
+
+
+def show_history(context: CommandContext, argument: str) -> Next:
+    """``/history [n]``."""
+    count = read_count(context, argument, _HISTORY)
+    if count is None:
+        return None
+    rounds = context.memory.messages.rounds(context.session_id, count)
+    if context.conversation.incognito:
+        rounds = context.conversation.rounds_in_context()[-count:]
+    if not rounds:
+        context.tell("history.nothing")
+    show_rounds(context.aside, context.words, rounds)
+    return None
+
+
+def last_said(context: CommandContext) -> str:
+    """What the person said last, answered or not."""
+    if _is_unanswered(context):
+        in_flight = context.memory.sessions.in_flight(context.session_id)
+        return in_flight.text if in_flight else ""
+    rounds = context.conversation.rounds_in_context()
+    return rounds[-1].user.words if rounds else ""
+
+
+def _is_unanswered(context: CommandContext) -> bool:
+    return not context.conversation.incognito and context.memory.sessions.in_flight(context.session_id) is not None
+
+
+def switch_incognito(context: CommandContext, argument: str) -> Next:
+    """``/incognito on|off``."""
+    wanted = read_switch(context, "/incognito", argument, context.conversation.incognito)
+    if wanted is not None:
+        context.conversation.set_incognito(wanted)
+        context.tell("switch.incognito_on" if wanted else "switch.incognito_off")
+    return None

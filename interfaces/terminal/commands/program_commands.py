@@ -1,0 +1,334 @@
+"""Commands that look into the program: the summary, the prompt that was sent, the status."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from domain import errors
+from domain.masking import mask_url
+from domain.settings import TABLE
+from interfaces.terminal import file_export
+from interfaces.terminal.command_context import CommandContext, Next, Restart, context_use, mask_key, read_switch
+from interfaces.terminal.history_import import reading_left
+from interfaces.terminal.styled_text import cells_of
+from language.scripts import estimate
+from llm import Layers
+from people import PEOPLE
+
+_COPY_BYTES = 100_000
+#: The layers in the system message, behind its rules.
+#: Rows of ``/status``, and what it shows before anything else: what is wrong comes first.
+_ROWS = 10
+_FOREMOST = (
+    "trouble", "degraded", "set_aside", "model", "session", "context", "data", "known", "index",
+    "embedder", "rounds", "base", "imported",
+)  # fmt: skip
+_IN_SYSTEM = ("self_image", "user_image", "summary")
+
+
+def _change_summary(context: CommandContext, argument: str) -> None:
+    """``/context summary [edit]``."""
+    session_id = context.session_id
+    found = context.memory.summaries.of(session_id)
+    text = found.summary if found else ""
+    if argument.strip().lower() == "edit":
+        edited = file_export.edit_text(context, text)
+        if edited == text:
+            context.tell("kept")
+        else:
+            context.memory.rounds.set_summary(session_id, edited)
+            context.tell("summary.saved")
+    elif text:
+        context.aside.line(text)
+    else:
+        context.tell("summary.nothing")
+
+
+def context_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
+    """What may follow ``/context``."""
+    return {0: ["summary"], 1: ["edit"]}.get(len(words), [])
+
+
+def show_context(context: CommandContext, argument: str) -> Next:
+    """``/context [summary [edit]]``."""
+    first, _, rest = argument.strip().partition(" ")
+    if first.lower() == "summary":
+        _change_summary(context, rest)
+        return None
+    last = context.conversation.last
+    if last is None:
+        context.tell("context.nothing")
+        return None
+    parts = [(part, estimate(text)) for part, text in _message_parts(last.answered.layers) if text]
+    in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
+    rules = sum(estimate(one.content) for one in last.answered.messages if one.role == "system") - in_system
+    for part, tokens in [("system", max(0, rules)), *parts]:
+        named = context.words.say(f"layer.{part}")
+        context.tell("context.part", "quiet", part=named, tokens=_count_layers(context, tokens))
+    for message in last.answered.messages:
+        context.aside.line()
+        weight = _count_layers(context, estimate(message.content))
+        context.tell("context.message", "title", role=message.role, tokens=weight)
+        context.aside.line(message.content)
+    total = sum(estimate(message.content) for message in last.answered.messages)
+    counted = last.answered.reply.prompt_tokens
+    context.aside.line()
+    key = "context.total" if counted is None else "context.total_counted"
+    context.tell(key, "quiet", tokens=_count_layers(context, total), counted=counted)
+    return None
+
+
+def _count_layers(context: CommandContext, tokens: int) -> str:
+    return context.words.count("token", tokens)
+
+
+def _message_parts(layers: Layers) -> list[tuple[str, str]]:
+    """The layers of the prompt in their order, as texts to be weighed."""
+    recalled = [memory.text for memory in layers.recalled.summaries]
+    recalled += [memory.text for memory in layers.recalled.turns]
+    recalled += [fact.text for fact in layers.recalled.facts]
+    rounds = [turn.words for spoken in layers.rounds for turn in (spoken.user, spoken.assistant)]
+    return [
+        ("self_image", layers.self_image),
+        ("user_image", layers.user_image),
+        ("summary", layers.summary),
+        ("recalled", "\n".join(recalled)),
+        ("rounds", "\n".join(rounds)),
+        ("input", layers.text),
+    ]
+
+
+def show_status(context: CommandContext, argument: str) -> Next:
+    """``/status [all]``: what matters most, on ten rows; or everything, with all settings."""
+    rows = [*_model_rows(context), *_session_rows(context), *_storage_rows(context)]
+    rows.append(("version", context.version))
+    whole = argument.strip().lower() == "all"
+    if not whole:
+        foremost = [name for name in _FOREMOST if name in dict(rows)][: _ROWS - 1]
+        rows = [row for row in rows if row[0] in foremost]
+    _show_table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
+    if not whole:
+        context.tell("status.more", "quiet")
+        return None
+    context.aside.line()
+    context.tell("status.settings", "title")
+    _show_table(context, [(name, f"{value} · {source}") for name, value, source in _setting_rows(context)])
+    return None
+
+
+def _show_table(context: CommandContext, rows: list[tuple[str, str]]) -> None:
+    column = max(cells_of(name) for name, _ in rows) + 2
+    for name, value in rows:
+        context.aside.name_and_text(name, value, column, ("quiet", "words"))
+
+
+def _model_rows(context: CommandContext) -> list[tuple[str, str]]:
+    described, settings, say = context.conversation.llm.describe(), context.settings, context.words.say
+    key = mask_key(settings.openai_api_key) if settings.openai_api_key else say("status.key_none")
+    embedder = context.conversation.llm.embedder.model
+    place = say("status.embedder_builtin") if settings.embeds_here else mask_url(settings.embedding_base)
+    return [
+        ("model", say("status.demo") if described.demo else described.model),
+        ("base", "–" if described.demo else described.base),
+        ("key", key),
+        ("embedder", f"{embedder} · {place}"),
+    ]
+
+
+def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
+    conversation, say = context.conversation, context.words.say
+    rounds = say(
+        "status.rounds_value",
+        context=len(conversation.rounds_in_context()),
+        most=context.settings.max_conv_num,
+        session=len(context.memory.messages.rounds(context.session_id)),
+    )
+    rows = [("session", context.session_id), ("rounds", rounds)]
+    if use := context_use(context):
+        key = "status.context_known" if use.known else "status.context_guessed"
+        counts = {"tokens": f"{use.tokens:,}", "limit": f"{use.limit:,}", "share": round(use.used_share * 100)}
+        rows.append(("context", say(key, **counts)))
+    reply = conversation.last.answered.reply if conversation.last else None
+    if reply and reply.prompt_tokens is not None and reply.completion_tokens is not None:
+        counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
+        rows.append(("tokens", say("status.tokens_value", **counts)))
+    return rows
+
+
+def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
+    memory, say, settings = context.memory, context.words.say, context.settings
+    index = memory.index.status()
+    state = say(f"index.{index.doing}")
+    log = settings.log_dir / "debug.log"
+    rows = [
+        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir, PEOPLE))),
+        ("known", _known_row(context)),
+        *([("imported", backlog)] if (backlog := reading_left(context)) else []),
+        ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
+        ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
+    ]
+    if index.trouble:
+        rows.append(("trouble", context.words.describe_error(index.trouble)))
+    if index.set_aside:
+        rows.append(("set_aside", say("status.set_aside_value", count=len(index.set_aside))))
+    if index.degraded:
+        rows.append(("degraded", say("status.degraded_value", parts=index.degraded)))
+    return rows
+
+
+def _known_row(context: CommandContext) -> str:
+    """How much is known."""
+    known, count = context.memory.facts.count_all(), context.words.count
+    return context.words.say(
+        "status.known_value",
+        current=count("fact", known.current),
+        past=known.past,
+        notes=count("note", known.notes),
+        unread=known.unread,
+    )
+
+
+def _setting_rows(context: CommandContext) -> list[tuple[str, str, str]]:
+    """Name, value and source of every setting; keys masked."""
+    rows = []
+    for setting in TABLE:
+        value = getattr(context.settings, setting.field_name)
+        shown = mask_key(value) if setting.secret and value else setting.mask_value(_as_set(value))
+        rows.append((setting.name, shown, context.words.say(f"source.{context.settings.sources[setting.name]}")))
+    return rows
+
+
+def _as_set(value: object) -> str:
+    """A value as it would be written into ``.env``.
+
+    >>> _as_set(True), _as_set(120.0), _as_set(timedelta(hours=8)), _as_set(""), _as_set(())
+    ('1', '120', '8', '–', '–')
+    """
+    if isinstance(value, timedelta):
+        return f"{value / timedelta(hours=1):g}"
+    if isinstance(value, bool | float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "–"
+    return str(value) or "–"
+
+
+def size_of(folder: Path, besides: str = "") -> str:
+    """How much a folder takes on the disk, ``besides`` a folder in it.
+
+    >>> size_of(Path("/nowhere"))
+    '0 B'
+    """
+    own = (path for path in folder.rglob("*") if not besides or folder / besides not in path.parents)
+    size: float = sum(path.stat().st_size for path in own if path.is_file())
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError
+
+
+def copy_reply(context: CommandContext, argument: str) -> Next:
+    """``/copy``."""
+    rounds = context.conversation.rounds_in_context()
+    if not rounds:
+        context.tell("copy.nothing")
+        return None
+    words = rounds[-1].assistant.words.encode("utf-8")
+    if context.screen.plain or len(words) > _COPY_BYTES:
+        context.tell("copy.no_terminal", "warning")
+        return None
+    context.screen.to_clipboard(base64.b64encode(words).decode())
+    context.tell("copy.done", "quiet")
+    return None
+
+
+def choose_model(context: CommandContext, argument: str) -> Next:
+    """``/model [NAME|NUMBER]``."""
+    described, wanted = context.conversation.llm.describe(), argument.strip()
+    if described.demo:
+        context.tell("models.demo_model")
+        return None
+    names = _list_models(context, wanted)
+    if not wanted:
+        _show_models(context, names, described.model)
+        return None
+    chosen = _find_model(wanted, names)
+    if chosen is None:
+        near = difflib.get_close_matches(wanted, names, 3, 0.3) or names[:3]
+        context.tell("models.unknown", "warning", wanted=wanted, names=", ".join(near))
+    elif chosen == described.model:
+        context.tell("models.present", model=chosen)
+    else:
+        return _switch_model(context, chosen)
+    return None
+
+
+def _list_models(context: CommandContext, wanted: str) -> list[str]:
+    """The models that chat. A server that lists nothing may still have the one that is asked for."""
+    from interfaces.terminal.setup_wizard import chats_of
+
+    context.begin_work()
+    try:
+        names = context.wait_for(context.conversation.llm.models, context.words.say("models.asking"))
+        return chats_of(names) or [wanted]
+    except errors.ModelError:
+        if not wanted or wanted.isdecimal():
+            raise
+        return [wanted]
+
+
+def _show_models(context: CommandContext, names: Sequence[str], present: str) -> None:
+    for at, name in enumerate(names, 1):
+        mark = f" · {context.words.say('models.now')}" if name == present else ""
+        context.aside.line(f"{at:>3}  {name}{mark}", "good" if mark else "words")
+    context.tell("models.how", "quiet")
+
+
+def _find_model(wanted: str, names: Sequence[str]) -> str | None:
+    """The model with this name or number, or the only one that has this in its name.
+
+    >>> names = ["gpt-a", "gpt-b"]
+    >>> _find_model("2", names), _find_model("-B", names), _find_model("gpt", names)
+    ('gpt-b', 'gpt-b', None)
+    """
+    if wanted in names:
+        return wanted
+    if wanted.isdecimal() and 0 < int(wanted[:6]) <= len(names):
+        return names[int(wanted) - 1]
+    found = [name for name in names if wanted.lower() in name.lower()]
+    return found[0] if len(found) == 1 else None
+
+
+def _switch_model(context: CommandContext, chosen: str) -> Next:
+    """Write the model down as ``/setup`` does, and restart with it."""
+    from interfaces.terminal.setup_wizard import write_settings
+
+    path = context.settings.env_file
+    if context.conversation.incognito:
+        context.tell("models.incognito", "warning")
+        return None
+    try:
+        write_settings(path, {"CHAT_MODEL": chosen}, context.words.language)
+    except errors.StorageError as error:
+        context.tell("setup.failed", "trouble", path=path, reason=error)
+        return None
+    if context.environment.get("CHAT_MODEL", chosen) != chosen:
+        context.tell("setup.environment", "warning", names="CHAT_MODEL")
+        return None
+    context.tell("models.switched", "good", model=chosen, path=path)
+    return Restart()
+
+
+def switch_debug(context: CommandContext, argument: str) -> Next:
+    """``/debug on|off``."""
+    wanted = read_switch(context, "/debug", argument, context.debug.on)
+    if wanted is not None:
+        context.debug.switch(wanted)
+        path = context.settings.log_dir / "debug.log"
+        context.tell("switch.debug_on" if wanted else "switch.debug_off", path=path)
+    return None

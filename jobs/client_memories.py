@@ -1,0 +1,212 @@
+"""Memories of clients: extracted from client histories, recalled for a message, and hidden when they grow old.
+
+    due extraction -> its messages, session by session -> jobs.extraction -> done       a note is such a memory
+    ended session  -> rebuilds -> notes, facts, relations -> personas -> archived       sessions of the memory service
+
+Guarantees: a due extraction is stored with the reply that caused it and is read once, however often it is tried; a
+model or embedder that fails leaves it for later and blocks nothing. A session that fails, is cancelled or killed stays
+ended and is continued where it stopped. Nothing is erased here, only no longer listed.
+"""
+
+from __future__ import annotations
+
+import calendar
+import logging
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from datetime import datetime
+
+from domain import errors
+from domain.client_records import ClientNote, DueExtraction
+from domain.events import Notice
+from domain.records import Session
+from domain.workers import CancelToken
+from jobs.extraction import Extraction
+from jobs.rebuild import rebuild
+from jobs.saving import Saving
+from llm import Llm
+from memory import Memory
+from recall.client_notes import cosine_similarities, rank_memories, shared_words
+
+#: So many messages of a history are extracted at once.
+ROUND = 50
+#: After so many months a memory is hidden.
+_MONTHS = 3
+#: So many vectors are asked for at once.
+_AT_ONCE = 64
+
+
+def months_before(moment: datetime, months: int) -> datetime:
+    """The same day so many months earlier, or the last of that month.
+
+    >>> months_before(datetime(2026, 5, 31), 3)
+    datetime.datetime(2026, 2, 28, 0, 0)
+    """
+    year, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
+    day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+    return moment.replace(year=year, month=month + 1, day=day)
+
+
+def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str) -> list[DueExtraction]:
+    """The extractions due for so many messages; ``rounds`` are the person's, by their place in the conversation."""
+    found = []
+    for number in range(1, messages // ROUND + 1):
+        inside = [
+            text_id for place, text_id in sorted(rounds.items()) if ROUND * (number - 1) <= place < ROUND * number
+        ]
+        if inside:
+            found.append(DueExtraction(inside[-1], number, key, tuple(inside)))
+    return found
+
+
+class ClientHistoryJob:
+    """Extracts one memory's client histories, adds vectors, saves idle sessions and hides old memories."""
+
+    def __init__(self, memory: Memory, llm: Llm, clock: Callable[[], datetime]) -> None:
+        self._memory = memory
+        self._llm = llm
+        self._clock = clock
+        self._extraction = Extraction(memory, llm)
+
+    def run(self, cancel: CancelToken) -> bool:
+        """Do all that is due. Returns whether nothing is left for later. Raises Interrupted, StorageError."""
+        self._memory.clients.hide_before(months_before(self._clock(), _MONTHS))
+        whole = all(self._extract_due(due, cancel) for due in self._memory.clients.due_extractions())
+        self._save_idle(cancel)
+        self._add_vectors(cancel)
+        return whole
+
+    def _extract_due(self, due: DueExtraction, cancel: CancelToken) -> bool:
+        """Extract one range; it is done when nothing in it is unread."""
+        for session_id, turns in self._messages_due(due).items():
+            if not self._extract_session(session_id, turns, cancel):
+                return False
+        self._memory.clients.end_extraction(due)
+        return True
+
+    def _extract_session(self, session_id: str, turns: set[str], cancel: CancelToken) -> bool:
+        events = self._extraction.run(session_id, cancel, all_of_it=True, only=turns)
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return bool(end.value)
+            for notice in (event,) if isinstance(event, Notice) else event.contradicted:
+                self._llm.log.info("extracting: %s %s", notice.key, dict(notice.details))
+
+    def _messages_due(self, due: DueExtraction) -> dict[str, set[str]]:
+        """The messages of the range that still exist, by session."""
+        rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
+        found: dict[str, set[str]] = defaultdict(set)
+        for session_id in {session_id for session_id, _ in rounds}:
+            for turn in self._memory.messages.of_session(session_id):
+                if (session_id, turn.round) in rounds:
+                    found[session_id].add(turn.text_id)
+        return dict(found)
+
+    def _save_idle(self, cancel: CancelToken) -> None:
+        """Save idle sessions of clients, as at the terminal; what fails is left for later."""
+        after = self._llm.settings.idle_limit
+        for session in self._memory.idle_sessions(self._clock(), after, besides=()):
+            if self._memory.clients.digests_in_sessions([session.session_id]):
+                try:
+                    deque(Saving(self._memory, self._llm).run(session, cancel, open_next=False), maxlen=0)
+                except errors.ModelError as fault:
+                    self._llm.log.warning("a session is left for later", exc_info=fault)
+
+    def _add_vectors(self, cancel: CancelToken) -> None:
+        """Add the missing vectors."""
+        model = self._llm.embedder.model
+        lacking = self._memory.clients.without_vector(model)
+        try:
+            for at in range(0, len(lacking), _AT_ONCE):
+                cancel.check()
+                memories = self._memory.clients.memories(lacking[at : at + _AT_ONCE])
+                vectors = self._llm.embedder.embed([one.summary for one in memories])
+                made = zip(memories, vectors, strict=True)
+                kept = ((one.number, vector) for one, vector in made if vector is not None)
+                self._memory.clients.store_vectors(model, kept)
+        except errors.EmbeddingError as fault:
+            self._llm.log.warning("memories without vectors", exc_info=fault)
+
+
+def recall_client_notes(memory: Memory, llm: Llm, text: str) -> list[ClientNote]:
+    """The memories that matter most for a message, the best first."""
+    importances = memory.clients.importances()
+    if not importances:
+        return []
+    likeness = _meaning_scores(memory, llm, text)
+    if lacking := [number for number in importances if number not in likeness]:
+        likeness |= shared_words(text, memory.clients.memories(lacking))
+    numbers = rank_memories(likeness, importances)
+    found = {one.number: one for one in memory.clients.memories(numbers)}
+    return [found[number] for number in numbers if number in found]
+
+
+def _meaning_scores(memory: Memory, llm: Llm, text: str) -> dict[int, float]:
+    try:
+        query = llm.embedder.embed([text])[0]
+    except errors.EmbeddingError as fault:
+        llm.log.warning("recall by words alone", exc_info=fault)
+        return {}
+    return {} if query is None else cosine_similarities(query, *memory.clients.vectors(llm.embedder.model, len(query)))
+
+
+# -- sessions that the memory service ended --------------------------------------------------------------------------
+
+
+def ended_sessions(memory: Memory, client: str) -> list[Session]:
+    """The sessions of a client that have ended and are not archived yet, oldest first."""
+    return [one for one in memory.sessions.active(client) if one.end_timestamp is not None]
+
+
+def consolidate(memory: Memory, llm: Llm, client: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
+    """Extract from every ended session of a client, and archive it. Returns whether all is done.
+
+    Raises ModelError, Interrupted, StorageError; what is done by then is kept.
+    """
+    yield from _only_notices(rebuild(memory, llm, cancel))
+    cancel.check()
+    while ended := ended_sessions(memory, client):
+        if not (yield from _consolidate_session(memory, llm, ended[0], cancel)):
+            return False
+    return not memory.rebuilds.due_requests()
+
+
+def _consolidate_session(
+    memory: Memory, llm: Llm, session: Session, cancel: CancelToken
+) -> Generator[Notice, None, bool]:
+    """One session; false if the extraction failed, which leaves it ended."""
+    if not memory.messages.of_session(session.session_id):
+        memory.rounds.save(session.session_id, "", {}, open_next=False)
+        return True
+    if not (yield from _extract_session(memory, llm, session, cancel)):
+        return False
+    yield from _only_notices(Saving(memory, llm).run(session, cancel, open_next=False))
+    return True
+
+
+def _extract_session(memory: Memory, llm: Llm, session: Session, cancel: CancelToken) -> Generator[Notice, None, bool]:
+    extraction = Extraction(memory, llm).run(session.session_id, cancel, all_of_it=True)
+    while True:
+        try:
+            event = next(extraction)
+        except StopIteration as end:
+            return bool(end.value)
+        if isinstance(event, Notice):
+            yield event
+
+
+def _only_notices(events: Iterator[object]) -> Iterator[Notice]:
+    return (event for event in events if isinstance(event, Notice))
+
+
+def consolidate_and_log(memory: Memory, llm: Llm, client: str, cancel: CancelToken, log: logging.Logger) -> bool:
+    """The same, with the notices in the log."""
+    work = consolidate(memory, llm, client, cancel)
+    while True:
+        try:
+            notice = next(work)
+        except StopIteration as end:
+            return bool(end.value)
+        log.warning("consolidating: %s %s", notice.key, notice.details.get("error", ""))

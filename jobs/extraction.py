@@ -1,0 +1,354 @@
+"""Extraction: from messages to notes and facts, a window at a time.
+
+    window -> notes (one call) -> checked -> compared with related facts (one more call, if there are any) -> learned
+
+Guarantees: at most two calls a window, none where nothing is unread; each reply is stored when it arrives, so a kill or
+failure between the calls costs neither twice; the result of a window is one commit, made only if its messages are
+unchanged; a failing model leaves the window for later with one notice. Rejections are counted and logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from domain import errors
+from domain.events import Notice
+from domain.facts import Fact, Learned, NewFact, Window
+from domain.quotations import own_words
+from domain.records import Message
+from domain.settings import Settings
+from domain.workers import CancelToken
+from facts.checking import CheckedNotes, check_notes
+from facts.comparing import Outcome, compare_facts, find_near
+from facts.cues import gives_own_name
+from facts.drafts import FactDraft, NoteDraft, NotesRead, read_comparison, read_notes
+from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, slot_of, stated_names
+from language.scripts import Language, language_of
+from llm import Llm
+from memory import Memory
+from prompts import TEMPLATES
+
+_Read = TypeVar("_Read")
+#: How many turns before a window are shown with it, for what "she" and "yes" mean.
+_BEFORE = 2
+#: A model that answered a window so often without any JSON is not asked again.
+_MOST_TRIES = 3
+#: The calls that a window takes at the most.
+_CALLS_A_WINDOW = 2
+_UNREADABLE = "model.no_json"
+#: What a comparison does that takes a statement back.
+_TAKES_BACK = ("changes", "ends", "corrects")
+
+
+@dataclass(frozen=True)
+class WindowExtracted:
+    """A window was read and is learned. ``contradicted``: the companion's own statements that do not hold any more."""
+
+    window: Window
+    notes: int
+    facts: int
+    contradicted: tuple[Notice, ...]
+
+
+ExtractionEvent = Notice | WindowExtracted
+
+
+class _HopelessError(errors.BadReply):
+    """No JSON came however often a window was shown."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What stays the same through both calls for a window; ``known`` are the current facts before it."""
+
+    turns: Sequence[Message]
+    before: Sequence[Message]
+    known: Sequence[Fact]
+    names: Names
+
+    @property
+    def window(self) -> Window:
+        """The window, named by its last turn."""
+        ids, before = (tuple(turn.text_id for turn in turns) for turns in (self.turns, self.before))
+        return Window(ids[-1], self.turns[0].session_id, ids, before)
+
+    @property
+    def language(self) -> Language:
+        """The language that the person speaks in it."""
+        return language_of(*(own_words(turn) for turn in self.turns if turn.role == "user"))
+
+    @property
+    def digest(self) -> str:
+        """Changes when a message of the window does."""
+        return hash_texts(*(turn.text for turn in (*self.before, *self.turns)))
+
+
+class Extraction:
+    """Reads the windows of one memory."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+        self._log = llm.log
+        #: How often a model was asked so far, also in vain.
+        self.calls = 0
+
+    def find_full_window(self, session_id: str) -> str:
+        """The name of a full window of a session that has left its context unread; "" when there is none."""
+        window = self._next_window(session_id, all_of_it=False)
+        return window[-1].text_id if window else ""
+
+    def run(
+        self,
+        session_id: str,
+        cancel: CancelToken,
+        *,
+        all_of_it: bool,
+        only: Container[str] | None = None,
+        most_calls: int | None = None,
+    ) -> Generator[ExtractionEvent, None, bool]:
+        """Read a session: all that was not read yet, of ``only`` these turns, or full windows that left the context.
+
+        ``most_calls``: no window is begun whose two calls would exceed so many; the others wait, without a notice.
+        Returns whether all is read. Raises Interrupted, StorageError.
+        """
+        allowed = None if most_calls is None else self.calls + most_calls
+        try:
+            while window := self._next_window(session_id, all_of_it=all_of_it, only=only):
+                if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
+                    return False
+                extracted = yield from self._extract_window(window, cancel)
+                if extracted is None:
+                    return False
+                yield extracted
+        except errors.ModelError as fault:
+            self._log.warning("a window is left for later", exc_info=fault)
+            yield Notice("notes.left", {"error": fault})
+            return False
+        return True
+
+    def _next_window(self, session_id: str, *, all_of_it: bool, only: Container[str] | None = None) -> list[Message]:
+        """The turns of the next window; none when it is not full and need not be read yet."""
+        size = self._llm.settings.window_size
+        unread = [turn for turn in self._memory.messages.unread(session_id) if only is None or turn.text_id in only]
+        if all_of_it:
+            return unread[:size]
+        window = [turn for turn in unread[:size] if turn.compacted]
+        return window if len(window) == size else []
+
+    def _extract_window(
+        self, turns: list[Message], cancel: CancelToken
+    ) -> Generator[Notice, None, WindowExtracted | None]:
+        """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
+        known = self._memory.facts.all(current=True)
+        work = _Work(turns, self._messages_before(turns[0]), known, names_of_both(known, self._llm.settings))
+        try:
+            checked = self._extract_notes(work, cancel)
+            outcome = self._compare_with_known(work, checked, cancel)
+        except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
+            # It would be refused the next time as well, and nothing may be stuck on it for good.
+            yield Notice("notes.refused", {"error": fault})
+            checked, outcome = _empty_notes(), Outcome((), (), {}, Counter())
+        cancel.check()
+        kept = {fact.text_id for fact in outcome.facts}
+        relations = tuple(one for one in checked.relations if one.fact in kept)
+        learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes)
+        contradicted = tuple(self._find_contradicted(outcome))
+        if not self._memory.fact_log.learn(learned):
+            return None
+        self._log.info(
+            "window %s: %d notes, %d facts, %d changes; rejected: %s; ignored: %s",
+            work.window.name, len(learned.notes), len(learned.facts), len(learned.changes),
+            dict(checked.rejected), dict(outcome.ignored),
+        )  # fmt: skip
+        return WindowExtracted(work.window, len(learned.notes), len(learned.facts), contradicted)
+
+    # -- what was said -------------------------------------------------------------------------------------------
+
+    def _messages_before(self, first: Message) -> list[Message]:
+        """The messages right before a window that a model may see."""
+        said = self._memory.messages.of_session(first.session_id)
+        visible = [turn for turn in said if not turn.hidden and not turn.demo]
+        return [turn for turn in visible if turn.position < first.position][-_BEFORE:]
+
+    # -- the two calls -------------------------------------------------------------------------------------------
+
+    def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
+        """The notes of a window that its messages support; none, and no call, if only the companion spoke.
+
+        Raises BadReply when the reply holds none.
+        """
+        if not any(turn.role == "user" for turn in work.turns):
+            return _empty_notes()
+
+        def ask() -> str:
+            return self._llm.tasks.extract_notes(work.turns, work.before, work.language, cancel, work.names)
+
+        def read(reply: str) -> NotesRead:
+            return _require_json(read_notes(reply))
+
+        try:
+            drafts = self._ask_or_reuse(work, "notes", work.digest, ask, read)
+        except errors.BadReply as fault:
+            if fault.key == _UNREADABLE and self._is_hopeless(work):
+                raise _HopelessError(_UNREADABLE) from fault
+            raise
+        notes = _normalize_subjects(work, drafts.notes)
+        checked = check_notes(notes, work.turns, work.before, work.names, self._memory.fact_log.new_id)
+        if self._memory.sessions.was_imported(work.turns[0].session_id):
+            checked = _without_companion_facts(checked)
+        checked.rejected.update(drafts.rejected)
+        return checked
+
+    def _is_hopeless(self, work: _Work) -> bool:
+        """Count a reply without any JSON; whether there were too many of them."""
+        tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
+        self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
+        return tries >= _MOST_TRIES
+
+    def _compare_with_known(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> Outcome:
+        """What the new facts do to known ones; a model is asked only where something known is near.
+
+        The slots alone decide where it refuses.
+        """
+        known = self._find_related(work, checked.facts)
+        shown = find_near(checked.facts, known)
+        if not shown:
+            return compare_facts(checked.facts, known)
+
+        def ask() -> str:
+            return self._llm.tasks.compare_facts(checked.facts, shown, work.language, cancel, work.names)
+
+        base = hash_texts(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
+        try:
+            found = self._ask_or_reuse(work, "compare", base, ask, read_comparison)
+        except (errors.ContentFiltered, errors.ContextTooLong):
+            return compare_facts(checked.facts, known)
+        return compare_facts(checked.facts, known, shown, found.verdicts, found.doubts)
+
+    def _find_related(self, work: _Work, new: Sequence[NewFact]) -> list[Fact]:
+        """All current facts, and all facts in the slots of new ones."""
+        if not new:
+            return []
+        found = [*work.known, *self._memory.facts.in_slots(fact.slot for fact in new)]
+        return list({fact.text_id: fact for fact in found}.values())
+
+    def _ask_or_reuse(
+        self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
+    ) -> _Read:
+        """The stored reply, or a new one, which is stored before it is used."""
+        kept = self._memory.windows.reply(work.window.name, stage, base)
+        if kept is not None:
+            return read(kept)
+        self.calls += 1
+        reply = ask()
+        found = read(reply)
+        self._memory.windows.store_reply(work.window.name, stage, base, reply)
+        return found
+
+    def _find_contradicted(self, outcome: Outcome) -> Iterator[Notice]:
+        """The companion's own statements that a new one takes back, with both."""
+        new = {fact.text_id: fact for fact in outcome.facts}
+        taken = {one.fact: one.by for one in outcome.changes if one.verdict in _TAKES_BACK} | {**outcome.replaced}
+        taken = {fact: by for fact, by in taken.items() if by in new}
+        for before in self._memory.facts.with_ids(list(taken)):
+            if before.about == "companion":
+                now = new[taken[before.text_id]].restatement
+                yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
+
+
+def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
+    """Under which names the two are known, from the settings and from what is known, and who else is."""
+    words = TEMPLATES.values()
+    named = [[one for one in known if one.slot == slot] for slot in OWN_NAMES]
+    person, companion = ([one.value for one in each] for each in named)
+    stated = stated_names(known)
+    return Names(
+        tuple(filter(None, [settings.user_name, *person, *(each.person for each in words)])),
+        tuple(filter(None, [settings.companion_name, *companion, *(each.companion for each in words)])),
+        frozenset(name for fact in known for name in _mentioned_names(fact)),
+        stated.person_called,
+        stated.companion_called,
+    )
+
+
+def _mentioned_names(fact: Fact) -> Iterator[str]:
+    """What a known fact names: whoever speaks of it again has not invented it."""
+    return filter(None, (fact.subject, fact.value, fact.location, *fact.persons, *fact.entities))
+
+
+def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
+    """The drafts with facts about the two under the names that are known, also where they get others in this window."""
+    words = TEMPLATES[work.language]
+    own = {PERSON: words.person, COMPANION: words.companion}
+    subjects: dict[str, str] = {}
+    for fact in (fact for note in notes for fact in note.facts):
+        slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
+        if fact.value and slot in OWN_NAMES:
+            subjects[fact.value] = own[slot.subject]
+        elif fact.value and slot.attribute == "name" and _is_own_name(work, fact):
+            subjects[fact.value] = words.person
+        elif slot.subject not in own and _gives_name(work, fact):
+            subjects[fact.subject] = words.person
+    return [
+        replace(note, facts=tuple(replace(one, subject=_rename_subject(one.subject, subjects)) for one in note.facts))
+        for note in notes
+    ]
+
+
+def _is_own_name(work: _Work, fact: FactDraft) -> bool:
+    """Whether a name is the person's own, given here for the first time and used as a subject at once."""
+    if fact.about != "person" or work.names.person_called or fact.subject not in (fact.value, fact.value.split()[0]):
+        return False
+    named = [turn for number, turn in enumerate(work.turns, 1) if number in fact.turns and turn.role == "user"]
+    return any(gives_own_name(own_words(turn), fact.value) for turn in named)
+
+
+def _gives_name(work: _Work, fact: FactDraft) -> bool:
+    """Whether a fact calls the person by a name that they give here, and that is in no fact."""
+    if fact.about != "person" or work.names.person_called:
+        return False
+    own = (own_words(turn) for turn in work.turns if turn.role == "user")
+    return any(gives_own_name(said, fact.subject) for said in own)
+
+
+def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:
+    """A subject with its owner's name replaced; a first name counts as the whole name."""
+    for name, word in subjects.items():
+        for own in (name, name.split()[0]):
+            if subject == own:
+                return word
+            if subject.startswith((f"{own}'s ", f"{own}的")):
+                return word + subject[len(own) :]
+    return subject
+
+
+def _without_companion_facts(checked: CheckedNotes) -> CheckedNotes:
+    """Notes of an imported session: what another program says of itself is not true of this companion."""
+    facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+    kept = {fact.text_id for fact in facts}
+    relations = tuple(one for one in checked.relations if one.fact in kept)
+    return replace(checked, facts=facts, relations=relations)
+
+
+def _empty_notes() -> CheckedNotes:
+    return CheckedNotes((), (), (), Counter())
+
+
+def _require_json(found: NotesRead) -> NotesRead:
+    """Notes that are JSON at least. What is none is as good as no reply, and is not kept."""
+    if not found.understood:
+        raise errors.BadReply(_UNREADABLE)
+    return found
+
+
+def hash_texts(*texts: str) -> str:
+    """A digest that changes when any of the texts does."""
+    whole = hashlib.sha256()
+    for text in texts:
+        whole.update(str(len(text)).encode() + b":" + text.encode("utf-8", "surrogatepass"))
+    return whole.hexdigest()

@@ -1,0 +1,180 @@
+"""The import backlog: extract from imported sessions in the background, a few model calls a day.
+
+    imported session -> notes and facts -> a summary -> the user persona
+
+Guarantees: the newest month comes first, and in it what was talked about most; no day has more calls than the settings
+allow, except one that a kill cut off; results are stored at once and the next day continues after them; a failing
+session waits and blocks no other; role play is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from domain import errors
+from domain.events import Notice
+from domain.imports import DueSession
+from domain.records import PREFIX, Message, Role, Round
+from domain.workers import CancelToken
+from facts.slots import NO_NAMES, Names
+from jobs.compaction import left_out_notice, spoken_language
+from jobs.extraction import Extraction, WindowExtracted
+from jobs.rebuild import RebuildStarted, Rebuilt, rebuild
+from language.scripts import estimate
+from llm import Llm
+from memory import Memory
+from storage.imports import Imports
+
+#: So many tokens of talk go into one call for a summary.
+_TOKENS_A_CALL = 8_000
+#: A window takes two calls at the most.
+_LEAST = 2
+
+
+@dataclass(frozen=True)
+class BacklogRead:
+    """A session of the past was read, all of it or a part."""
+
+    session_id: str
+    whole: bool
+
+
+class ImportBacklog:
+    """Extracts from the imported sessions of one memory."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+        self._past = memory.imports
+
+    def run(self, cancel: CancelToken) -> Iterator[Notice | BacklogRead]:
+        """Read one session after another, as far as the calls of today reach. Raises Interrupted, StorageError."""
+        while self._calls_left >= _LEAST and (due := self._past.due_sessions()):
+            cancel.check()
+            try:
+                whole = yield from self._read_session(due[0], cancel)
+            except errors.ModelError as fault:
+                yield Notice("import.reading_left", {"error": fault})
+                return
+            if whole:
+                self._past.end_reading(due[0])
+            yield BacklogRead(due[0].session_id, whole)
+            if not whole:
+                return
+
+    @property
+    def _calls_left(self) -> int:
+        """How many calls are left today; none without a model."""
+        left = self._past.remaining_backlog()
+        if left.resting or self._llm.describe().demo:
+            return 0
+        return self._llm.settings.import_calls - left.calls_today
+
+    def _read_session(self, due: DueSession, cancel: CancelToken) -> Generator[Notice, None, bool]:
+        """One session; whether nothing of it is left for later."""
+        if not (yield from self._extract_facts(due.session_id, cancel)):
+            return False
+        if not (yield from self._summarise(due.session_id, cancel)):
+            return False
+        return (yield from self._update_persona(due.session_id, cancel))
+
+    def _extract_facts(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
+        """Notes and facts, a window at a time."""
+        extraction = Extraction(self._memory, self._llm)
+        counted = 0
+        reading = extraction.run(session_id, cancel, all_of_it=True, most_calls=self._calls_left)
+        while True:
+            try:
+                event = next(reading)
+            except StopIteration as end:
+                return bool(end.value) or not self._memory.messages.unread(session_id)
+            finally:
+                self._past.count_calls(extraction.calls - counted)
+                counted = extraction.calls
+            yield from event.contradicted if isinstance(event, WindowExtracted) else [event]
+
+    def _summarise(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
+        """Summarise the session, in as many calls as it is long."""
+        while self._past.summary_and_rest(session_id)[1]:
+            if self._calls_left < 1:
+                return False
+            refused = list[Round]()
+            self._past.count_calls(1)
+            more = summarise_next(self._past, self._llm, session_id, cancel, refused.append, self._memory.names())
+            if refused:
+                yield left_out_notice(refused)
+            if not more:
+                return True
+        return True
+
+    def _update_persona(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
+        """What of the session belongs into the persona of the person."""
+        if not self._memory.notes.of_session(session_id):
+            return True
+        if self._calls_left < 1:
+            return False
+        self._past.ask_for_persona(session_id)
+        self._past.count_calls(1)
+        for event in rebuild(self._memory, self._llm, cancel):
+            if isinstance(event, Notice):
+                yield event
+            elif not isinstance(event, RebuildStarted | Rebuilt):
+                yield from event.contradicted
+        return True
+
+
+def summarise_next(
+    past: Imports,
+    llm: Llm,
+    session_id: str,
+    cancel: CancelToken,
+    refuse: Callable[[Round], None] = lambda one: None,
+    names: Names = NO_NAMES,
+) -> bool:
+    """Extend the summary of a session by one call. False if all is summarised, or the call gave nothing.
+
+    Rounds that the model refuses are passed to ``refuse``. Raises ModelError and Interrupted.
+    """
+    so_far, turns = past.summary_and_rest(session_id)
+    if not turns:
+        return False
+    part = _first_part(_group_rounds(turns))
+    text = llm.summarise(so_far, part, spoken_language(part), cancel, refuse, names=names)
+    cancel.check()
+    if text:
+        # If a message was removed or hidden since the model was asked, nothing is stored and it is asked again.
+        past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
+    return bool(text)
+
+
+def _group_rounds(turns: Sequence[Message]) -> list[Round]:
+    """Messages as rounds, in order; a message without its counterpart gets an empty one."""
+    rounds: list[Round] = []
+    for turn in turns:
+        last = rounds[-1] if rounds else None
+        if turn.role == "user":
+            rounds.append(Round(turn, _empty_message(turn, answer=True)))
+        elif last and last.user.round == turn.round and not last.assistant.words:
+            rounds[-1] = Round(last.user, turn)
+        else:
+            rounds.append(Round(_empty_message(turn, answer=False), turn))
+    return rounds
+
+
+def _empty_message(beside: Message, *, answer: bool) -> Message:
+    """An empty message in the round of another."""
+    role: Role = "assistant" if answer else "user"
+    return replace(beside, role=role, text=PREFIX[role], speaker="")
+
+
+def _first_part(rounds: Sequence[Round]) -> list[Round]:
+    """As many of the first rounds as go into one call, at least one."""
+    found: list[Round] = []
+    room = _TOKENS_A_CALL
+    for one in rounds:
+        room -= sum(estimate(turn.words) for turn in one.turns)
+        if found and room < 0:
+            break
+        found.append(one)
+    return found

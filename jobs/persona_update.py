@@ -1,0 +1,227 @@
+"""Persona updates: a model names operations on numbered lines, and the program applies them.
+
+Guarantees: a model never copies a line, so none is lost, translated or invented; it is not asked when a session has
+nothing about the persona; outdated statements do not return; an answer that is unreadable or refused changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from domain import errors
+from domain.events import Notice
+from domain.facts import About, Change, Fact, Note, PersonaDraft
+from domain.records import Message, Persona
+from domain.workers import CancelToken
+from facts.evidence import telling_terms
+from facts.persona_lines import (
+    Allowed,
+    AppliedOperations,
+    OperationsRead,
+    apply_operations,
+    find_concerning_messages,
+    number_lines,
+    read_operations,
+)
+from facts.slots import Names
+from jobs.extraction import names_of_both
+from language.scripts import Language, language_of
+from llm import Llm
+from memory import Memory
+from models.tasks import Changed, PersonaTask, language_of_persona
+
+#: Which facts belong into which persona.
+_BELONGS: Mapping[About, Persona] = {"person": "user", "other": "user", "companion": "self"}
+
+#: What happened to a fact, as a comparison would say it.
+_DONE: Mapping[str, Literal["changes", "ends", "corrects"]] = {
+    "changed": "changes",
+    "ended": "ends",
+    "corrected": "corrects",
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a session has about a persona, and the messages it is based on, oldest first."""
+
+    persona: Persona
+    notes: tuple[Note, ...]
+    changes: tuple[Changed, ...]
+    turns: tuple[Message, ...]
+    facts: tuple[Fact, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.notes or self.changes)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of it as texts."""
+        changed = [text for one in self.changes for text in _both_texts(one)]
+        return (*(note.text for note in self.notes), *changed)
+
+    @property
+    def language(self) -> Language:
+        """The language in which it is written."""
+        return language_of(*self.texts)
+
+
+class PersonaUpdate:
+    """Updates the personas of one memory, both from the facts known when it is first used."""
+
+    def __init__(self, memory: Memory, llm: Llm) -> None:
+        self._memory = memory
+        self._llm = llm
+
+    @cached_property
+    def _all_facts(self) -> list[Fact]:
+        return self._memory.facts.all()
+
+    def find_material(self, persona: Persona, session_id: str) -> Material:
+        """What a session has about a persona that is still true."""
+        found = self._memory.notes.of_session(session_id)
+        facts = _group_by_note(self._memory.facts.of_turns(_message_ids(found)).values())
+        notes = [note for note in found if persona in self._concerned_personas(note, facts[note.text_id])]
+        own = [fact for each in facts.values() for fact in each]
+        changes = [one for one in self._find_changes(own) if _BELONGS[one.known.about] == persona]
+        rests = [*_message_ids(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
+        turns = self._memory.messages.with_ids(list(dict.fromkeys(rests)))
+        return Material(persona, tuple(notes), tuple(changes), tuple(turns), tuple(own))
+
+    def _concerned_personas(self, note: Note, own: Sequence[Fact]) -> set[Persona]:
+        """The personas that a note's current facts are about.
+
+        A note without new facts is about those of the facts it confirmed; without any, about its speaker.
+        """
+        if facts := own or self._confirmed_facts(note):
+            return {_BELONGS[fact.about] for fact in facts if fact.current}
+        roles = {turn.role for turn in self._memory.messages.with_ids(note.turns)}
+        return {"self" if roles == {"assistant"} else "user"}
+
+    def _confirmed_facts(self, note: Note) -> list[Fact]:
+        times = {turn.timestamp for turn in self._memory.messages.with_ids(note.turns)}
+        return [fact for when, fact in self._confirmations if when in times]
+
+    @cached_property
+    def _confirmations(self) -> list[tuple[str, Fact]]:
+        """The known facts that were said again, each with the time of the turn that did."""
+        again = [fact for fact in self._all_facts if fact.seen != fact.said]
+        history = [(event, fact) for fact in again for event in self._memory.facts.events_of(fact.text_id)]
+        return [(event.when, fact) for event, fact in history if event.kind == "confirmed"]
+
+    def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
+        """The known facts to which these facts did something, as far as they hold themselves."""
+        new = {fact.text_id: fact for fact in by if fact.current or _tells_an_end(fact)}
+        for known in self._all_facts:
+            if known.replaced_by in new:
+                yield Changed(self._describe_change(known), known, new[known.replaced_by])
+            elif known.doubtful_since and known.current:
+                yield from self._find_doubted(known, new)
+
+    def _describe_change(self, known: Fact) -> Change:
+        """What the fact that took its place did to a known one."""
+        done = [event for event in self._memory.facts.events_of(known.text_id) if event.by == known.replaced_by]
+        verdict = _DONE.get(done[-1].kind, "changes") if done else "changes"
+        return Change(known.text_id, verdict, known.until or known.seen, known.replaced_by)
+
+    def _find_doubted(self, known: Fact, new: Mapping[str, Fact]) -> Iterable[Changed]:
+        for event in self._memory.facts.events_of(known.text_id):
+            if event.kind == "doubted" and event.by in new:
+                change = Change(known.text_id, "doubts", event.when, event.by)
+                yield Changed(change, known, new[event.by])
+
+    def update(
+        self, current: PersonaDraft, material: Material, cancel: CancelToken
+    ) -> Generator[Notice, None, PersonaDraft]:
+        """The persona after a session; unchanged, with a notice, if the model's answer cannot be used.
+
+        Raises ModelError when the model cannot be asked now, or Interrupted.
+        """
+        language = language_of_persona(current.text, material.language)
+        names = names_of_both([fact for fact in self._all_facts if fact.current], self._llm.settings)
+        try:
+            reply = self._llm.tasks.update_persona(_build_task(current, material), language, cancel, names)
+        except (errors.ContentFiltered, errors.ContextTooLong) as fault:
+            # It would be refused the next time as well, and nothing may be stuck on it for good.
+            yield Notice("save.persona_refused", {"persona": material.persona, "error": fault})
+            return current
+        cancel.check()
+        found = read_operations(reply)
+        if not found.understood:
+            unreadable = errors.BadReply("model.no_json")
+            yield Notice("save.persona_refused", {"persona": material.persona, "error": unreadable})
+        made = self._apply_operations(current, material, found, language, names)
+        if made.moved:
+            yield Notice("save.persona_moved", {"persona": material.persona})
+        return PersonaDraft(made.text, made.lines)
+
+    def _apply_operations(
+        self, current: PersonaDraft, material: Material, found: OperationsRead, language: Language, names: Names
+    ) -> AppliedOperations:
+        made = apply_operations(
+            current.text,
+            current.lines,
+            found.operations,
+            material.turns,
+            self._memory.personas.pins(material.persona),
+            language,
+            self._llm.settings.persona_tokens,
+            self._llm.clock().date(),
+            names=names,
+            shown=material.texts,
+            allowed=Allowed(material.persona == "self", self._concerned_lines(current, material, names)),
+        )
+        self._llm.log.info(
+            "persona %s: %d operations; rejected: %s; refused: %s; moved out: %d",
+            material.persona, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
+        )  # fmt: skip
+        return made
+
+    def _concerned_lines(self, current: PersonaDraft, material: Material, names: Names) -> dict[str, frozenset[str]]:
+        """Which lines the facts of a session concern, and the turns that say so."""
+        rests = sorted({turn for line in current.lines for turn in line.turns})
+        changes = [(one.known, one.by) for one in material.changes if one.by]
+        own = telling_terms(" ".join((*names.person, *names.companion)))
+        return find_concerning_messages(
+            current.lines,
+            self._memory.facts.of_turns(rests),
+            (*material.facts, *(by for _, by in changes)),
+            changes,
+            own,
+        )
+
+
+def _build_task(current: PersonaDraft, material: Material) -> PersonaTask:
+    """What the model is shown: lines and turns by small numbers."""
+    return PersonaTask(
+        material.persona,
+        dict(enumerate(number_lines(current.text), 1)),
+        material.notes,
+        material.changes,
+        {turn.text_id: number for number, turn in enumerate(material.turns, 1)},
+        (material.turns[0].timestamp, material.turns[-1].timestamp),
+    )
+
+
+def _tells_an_end(fact: Fact) -> bool:
+    """Whether a fact had ended when it was stated, and was not replaced: that it ended is still true."""
+    return bool(fact.end) and not fact.replaced_by and not fact.corrected
+
+
+def _both_texts(one: Changed) -> tuple[str, ...]:
+    return (one.known.restatement, *((one.by.restatement,) if one.by else ()))
+
+
+def _message_ids(notes: Iterable[Note]) -> list[str]:
+    return list(dict.fromkeys(turn for note in notes for turn in note.turns))
+
+
+def _group_by_note(facts: Iterable[Sequence[Fact]]) -> defaultdict[str, list[Fact]]:
+    found: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in dict.fromkeys(fact for each in facts for fact in each):
+        found[fact.note].append(fact)
+    return found

@@ -1,0 +1,1 @@
+"""What text means in English and Chinese, worked out by rules and without a model."""

@@ -1,0 +1,183 @@
+"""Days and timestamps: ISO 8601 read safely even if a clock was wrong, and days written in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+
+from language.scripts import Language
+
+#: The date of a message whose date is unknown.
+UNKNOWN_DATE = "?"
+
+
+def date_of(timestamp: str) -> str:
+    """The day and minute of an ISO 8601 timestamp.
+
+    >>> date_of("2026-05-04T13:05:22.123+02:00")
+    '2026-05-04 13:05'
+    """
+    return timestamp[:16].replace("T", " ")
+
+
+def day_of(timestamp: str) -> date | None:
+    """The local day of an ISO 8601 timestamp; None if it is not one."""
+    try:
+        return date.fromisoformat(timestamp[:10])
+    except ValueError:
+        return None
+
+
+def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """A moment in a zone (default: the local one); unchanged where that would leave the years 1 to 9999."""
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, OSError, ValueError):
+        return moment
+
+
+def seconds_of(timestamp: str) -> float:
+    """An ISO 8601 timestamp in seconds since 1970; 0 if it cannot be read."""
+    try:
+        return datetime.fromisoformat(timestamp).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+#: English names of months and weekdays, in order and without capitals.
+MONTH_NAMES = tuple(
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
+DAY_NAMES = tuple("monday tuesday wednesday thursday friday saturday sunday".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How one language writes days. The names in braces are the arguments of each template."""
+
+    weekdays: tuple[str, ...]
+    months: tuple[str, ...]
+    day: str
+    """weekday, date: a day among others"""
+    whole_day: str
+    """weekday, day, month, year: a day in a sentence"""
+    ages: tuple[str, str, str]
+    """count: today, yesterday, and further back"""
+
+
+_CALENDARS: dict[Language, Calendar] = {
+    "en": Calendar(
+        weekdays=tuple(name.title() for name in DAY_NAMES),
+        months=tuple(name.title() for name in MONTH_NAMES),
+        day="{weekday} {date}",
+        whole_day="{weekday} {day} {month} {year}",
+        ages=("today", "yesterday", "{count} days ago"),
+    ),
+    "zh": Calendar(
+        weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+        months=tuple(str(number) for number in range(1, 13)),
+        day="{date} {weekday}",
+        whole_day="{year} 年 {month} 月 {day} 日{weekday}",
+        ages=("今天", "昨天", "{count} 天前"),
+    ),
+}
+
+
+def weekday_in(language: Language, day: date) -> str:
+    """The name of its weekday."""
+    return _CALENDARS[language].weekdays[day.weekday()]
+
+
+def day_in(language: Language, day: date) -> str:
+    """A day with its weekday.
+
+    >>> day_in("en", date(2025, 11, 16)), day_in("zh", date(2025, 11, 16))
+    ('Sunday 2025-11-16', '2025-11-16 星期日')
+    """
+    return _CALENDARS[language].day.format(weekday=weekday_in(language, day), date=day.isoformat())
+
+
+def whole_day_in(language: Language, day: date) -> str:
+    """A day as written in a sentence."""
+    names = _CALENDARS[language]
+    weekday, month = weekday_in(language, day), names.months[day.month - 1]
+    return names.whole_day.format(weekday=weekday, day=day.day, month=month, year=day.year)
+
+
+def names_day(text: str, day: date) -> bool:
+    """Whether a text names this day, with its year, in either language.
+
+    >>> names_day("on January 2nd, 2026", date(2026, 1, 2)), names_day("2026年1月2日", date(2026, 1, 12))
+    (True, False)
+    """
+    month = _CALENDARS["en"].months[day.month - 1]
+    name, number = rf"(?:{month}|{month[:3]}\.?)", rf"0?{day.day}(?:st|nd|rd|th)?"
+    forms = (
+        day.isoformat(),
+        rf"\b{number}(?: of)? {name},? {day.year}",
+        rf"\b{name} {number},? {day.year}",
+        rf"{day.year} ?年 ?0?{day.month} ?月 ?0?{day.day} ?[日号]",
+    )
+    return re.search("|".join(forms), text, re.IGNORECASE) is not None
+
+
+def age_in(language: Language, day: date, today: date) -> str:
+    """How many calendar days ago a day is; "" for a day in the future.
+
+    >>> age_in("en", date(2025, 11, 16), date(2026, 1, 10))
+    '55 days ago'
+    """
+    count = (today - day).days
+    return _CALENDARS[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
+
+
+def vague_age_in(language: Language, day: date, today: date) -> str:
+    """A rough age in words; "" for a day in the future.
+
+    >>> vague_age_in("en", date(2025, 3, 2), date(2026, 5, 10)), vague_age_in("zh", date(2025, 3, 2), date(2026, 5, 10))
+    ('fourteen months old', '十四个月前')
+    """
+    days = (today - day).days
+    if days < 0:
+        return ""
+    for unit, length in (("year", 730), ("month", 60), ("week", 14), ("day", 0)):
+        if days >= length:
+            count = days // {"year": 365, "month": 30, "week": 7, "day": 1}[unit]
+            return _phrase_age(language, unit, count)
+    return ""
+
+
+def _phrase_age(language: Language, unit: str, count: int) -> str:
+    if language == "zh":
+        return f"{_spell_chinese(count)}{ {'year': '年', 'month': '个月', 'week': '周', 'day': '天'}[unit] }前"
+    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    return f"{number} {unit}{'' if count == 1 else 's'} old"
+
+
+def _spell_chinese(count: int) -> str:
+    """A number below a hundred as spoken before a measure word."""
+    tens, ones = divmod(count, 10)
+    if count > 99:
+        return str(count)
+    if count == 2:
+        return "两"
+    digits = "零一二三四五六七八九"
+    head = "" if not tens else "十" if tens == 1 else f"{digits[tens]}十"
+    return head + (digits[ones] if ones or not tens else "")
+
+
+#: Small numbers in English.
+_NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+
+
+def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
+    """The weekday of a record and, if ``now`` is given, its age."""
+    day = day_of(timestamp)
+    if day is None:
+        return {}
+    age = age_in(language, day, now.date()) if now else ""
+    return {"weekday": weekday_in(language, day)} | ({"age": age} if age else {})

@@ -1,0 +1,266 @@
+"""Numbers in digits and words, English and Chinese, normalised to one form.
+
+>>> sorted(find_numbers("£38,500 and thirty-four")), sorted(find_numbers("月薪两万六，三十二岁"))
+(['34', '38500'], ['26000', '32'])
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from domain.patterns import holds_any, pattern_of
+
+_HAN = {digit: value for value, same in enumerate(("零〇", "一", "二两俩", "三仨", *"四五六七八九")) for digit in same}
+_UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: value for value, word in enumerate(_SMALL.split())}
+_WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+_ANY_WORD = "|".join([*_WORDS, *_SCALES])
+_ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
+_DIGITS = pattern_of(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_SCALED = pattern_of(
+    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+)
+_HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+#: Words in which these characters count nothing.
+_NO_NUMBER = pattern_of(
+    "万一|十分|千万|一般|一起|一直|一样|一定|一些|一点|一下|一边|一旦|一切|一致|统一|唯一|第一次|一会|一共|一向|万分|再三|三番|四川|三亚|"
+    "九寨|五一|六一|七夕|双十一|十一黄金|百分|老百姓|千里|三观|二手|二维|二胡|一面|一路|一方面|星期[一二三四五六]|周[一二三四五六]|礼拜[一二三四五六]"
+)
+_COUNTED = (
+    "岁个只条位名年月日号天周次块元斤两公克吨步包杯点分秒时小米里平套辆本楼层口瓶根页遍倍家间"
+    "件种度折张站篇首部户支居室%％"
+)
+#: 八两 is a weight: there 两 is no two.
+_OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
+_HALF = pattern_of(r"\bhalf\b|半")
+_A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
+#: Every English word for a number contains one of these.
+_PARTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twel",
+    "teen", "ty", "hundred", "thousand", "million", "half", "dozen",
+)  # fmt: skip
+#: The value of "a few".
+_FEW = 3
+_ROUGH = {
+    "a": 1, "an": 1, "half a": 0.5, "half an": 0.5, "half": 0.5, "半": 0.5, "couple": 2, "few": _FEW,
+    "several": 4, "dozen": 12,
+}  # fmt: skip
+_ONES = "one|two|three|four|five|six|seven|eight|nine"
+#: A count in front of a unit, in English; and in Chinese, where 十几 and 几十 count as well.
+ENGLISH_COUNT = (
+    r"(?P<count>(?:\d{1,4}(?:\.\d)?|half an?|(?:a )?(?:couple of|couple|few|dozen)|several"
+    rf"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -](?:{_ONES}))?"
+    rf"|(?:thir|four|fif|six|seven|eigh|nine)teen|eleven|twelve|ten|{_ONES}|an?)(?: and a half)?)"
+)
+CHINESE_COUNT = r"[一二两三四五六七八九]?十几|[几数]十|[〇零一二两三四五六七八九十百\d]{1,4}|几|数"
+_LETTER = pattern_of("[a-z]")
+_BETWEEN = pattern_of(r"[\s-]+")
+#: Longer numbers are not calculated exactly.
+_EXACT = 28
+_DOZEN = pattern_of(r"\bdozen\b")
+_EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
+
+
+def find_numbers(text: str) -> frozenset[str]:
+    """Every number that a text may mention, read generously: what a statement may be based on."""
+    plain = _fold_case(text)
+    found = set(_latin_numbers(plain)) | set(_han_numbers(plain))
+    if found and _EVENING.search(plain):
+        found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
+    return frozenset(found)
+
+
+def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
+    """The numbers that a statement asserts, each as the set of forms that would support it.
+
+    "One" is ignored, and a single Chinese digit counts only before a measure word.
+    """
+    plain = _fold_case(text)
+    if not plain.isascii():
+        plain = _NO_NUMBER.sub(" ", plain)
+    if not may_mention(plain):
+        return ()
+    scaled = [frozenset(_scaled_numbers(found)) for found in _SCALED.finditer(plain)]
+    rest = _SCALED.sub(" ", plain) if scaled else plain
+    words = [frozenset({number}) for number in _latin_words(rest) if number != "1"]
+    digits = [frozenset({number}) for number in _digit_numbers(rest)]
+    runs = () if rest.isascii() else _counting_runs(rest)
+    han = [frozenset({number}) for run in runs if (number := _han_value(run))]
+    return (*scaled, *words, *digits, *han)
+
+
+def may_mention(text: str) -> bool:
+    """A quick check whether a text may mention a number."""
+    plain = text.casefold()
+    return _A_FIGURE.search(plain) is not None or holds_any(plain, _PARTS)
+
+
+def parse_number(text: str) -> int | None:
+    """The whole number that a text is: ``34``, ``thirty-four``, 三十四; None for anything else."""
+    plain = unicodedata.normalize("NFKC", text).casefold().strip()
+    if plain.isdecimal():
+        return int(plain)
+    if plain and _HAN_NUMBER.fullmatch(plain) and (value := _han_value(plain)).isdecimal():
+        return int(value)
+    found = _ENGLISH.fullmatch(plain)
+    return _english_value(plain) if found else None
+
+
+def parse_count(text: str) -> float | None:
+    """A count, also a rough one: "a couple of" 2, "two and a half" 2.5, 十几 13, 两三 3, 半 0.5.
+
+    Of two Chinese digits the mean, rounded up. None if it is no count.
+    """
+    plain = text.casefold().strip()
+    if plain.endswith(" and a half"):
+        whole = parse_count(plain.removesuffix(" and a half"))
+        return None if whole is None else whole + 0.5
+    plain = plain.removesuffix(" of").removeprefix("a ").removeprefix("an ") or plain
+    if (rough := _ROUGH.get(plain)) is not None:
+        return rough
+    if any(character in "几数十" or character in _HAN for character in plain) and not any(
+        c in plain for c in "百千万亿"
+    ):
+        return _rough_han(plain)
+    try:
+        return float(plain) if plain[:1].isdigit() else parse_number(plain)
+    except ValueError:
+        return parse_number(plain)
+
+
+def _rough_han(text: str) -> float | None:
+    """十二 12, 二三十 25, 几十 30, 二〇 20; None if it is no number."""
+    tens, ten, ones = text.rpartition("十")
+    if not ten and ("〇" in ones or "零" in ones):
+        digits = "".join(str(_HAN.get(one, one)) for one in ones)
+        return float(digits) if digits.isdecimal() else None
+    if any(not one.isdecimal() and one not in _HAN and one not in "几数" for one in tens + ones):
+        return None
+    return math.ceil(10 * (_mean_digit(tens) if tens else len(ten)) + (_mean_digit(ones) if ones else 0))
+
+
+def _mean_digit(digits: str) -> float:
+    """三 3, 二三 2.5, 几 3."""
+    return sum(_FEW if one in "几数" else _HAN.get(one, 0) if one in _HAN else int(one) for one in digits) / len(digits)
+
+
+def _fold_case(text: str) -> str:
+    return text.casefold() if text.isascii() else _OUNCES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _latin_numbers(plain: str) -> Iterator[str]:
+    for found in _SCALED.finditer(plain):
+        yield from _scaled_numbers(found)
+    yield from _digit_numbers(plain)
+    yield from _latin_words(plain)
+    if ("half" in plain or "半" in plain) and _HALF.search(plain):
+        yield "0.5"
+    if "dozen" in plain and _DOZEN.search(plain):
+        yield "12"
+
+
+def _latin_words(plain: str) -> Iterator[str]:
+    if plain.isascii() or _LETTER.search(plain):
+        yield from (str(_english_value(found[0])) for found in _ENGLISH.finditer(plain))
+
+
+def _digit_numbers(plain: str) -> Iterator[str]:
+    for found in _DIGITS.finditer(plain):
+        number = _plain_number(found[0])
+        at_clock = found.start() and plain[found.start() - 1] == ":" and number == "0"
+        if not at_clock:
+            yield number
+
+
+def _scaled_numbers(found: re.Match[str]) -> Iterator[str]:
+    """26k is 26 and 26,000; 3.1万 is 31,000, and so is 3万1."""
+    scale = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}.get(found["scale"]) or _UNITS[found["scale"]]
+    value = Decimal(found["number"].replace(",", "")) * scale
+    if rest := found["rest"]:
+        value += (_HAN.get(rest) or int(rest)) * scale // 10
+    yield _plain_number(str(value))
+    if found["scale"] == "k":
+        yield _plain_number(found["number"])
+
+
+def _han_numbers(plain: str) -> Iterator[str]:
+    if plain.isascii():
+        return
+    for found in _HAN_NUMBER.finditer(plain):
+        if value := _han_value(found[0]):
+            yield value
+        if len(found[0]) == 2:
+            yield from (str(_HAN[character]) for character in found[0] if character in _HAN)
+
+
+def _counting_runs(plain: str) -> Iterator[str]:
+    """Chinese numbers that count something: long ones, and single digits before a measure."""
+    for found in _HAN_NUMBER.finditer(plain):
+        after = plain[found.end() : found.end() + 1]
+        if (
+            found[0] == "一"
+            or (len(found[0]) == 1 and after not in _COUNTED)
+            or (not after.strip() and len(found[0]) == 1)
+        ):
+            continue
+        yield found[0]
+
+
+def _han_value(run: str) -> str:
+    """两万六 26000, 三十二 32, 二〇二五 2025, 三点五 3.5, 八百零一 801; "" if it is no number."""
+    whole, _, fraction = run.partition("点")
+    if not any(character in _UNITS for character in whole):
+        value = "".join(str(_HAN[character]) for character in whole)
+    else:
+        value = str(_with_units(whole))
+    tail = "".join(str(_HAN[character]) for character in fraction)
+    return _plain_number(f"{value}.{tail}" if tail else value) if value else ""
+
+
+def _with_units(run: str) -> int:
+    total, section, digit, last = 0, 0, None, 1
+    for character in run:
+        if character in _HAN:
+            digit = (digit or 0) * 10 + _HAN[character] if digit else _HAN[character]
+            last = 1 if character in "零〇" else last
+            continue
+        unit = _UNITS[character]
+        if unit >= 10_000:
+            total, section = (total + section + (digit or 0)) * unit, 0
+        else:
+            section += (1 if digit is None else digit) * unit
+        digit, last = None, unit
+    return total + section + (digit or 0) * (last // 10 if last > 10 else 1)
+
+
+def _english_value(words: str) -> int:
+    total = section = 0
+    for word in _BETWEEN.split(words):
+        if word in _WORDS:
+            section += _WORDS[word]
+        elif word == "hundred":
+            section = (section or 1) * 100
+        elif word in _SCALES:
+            total, section = total + (section or 1) * _SCALES[word], 0
+    return total + section
+
+
+def _plain_number(text: str) -> str:
+    """A number without separators and superfluous zeros."""
+    if len(text) < _EXACT and text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
+    try:
+        number = Decimal(text.replace(",", "")).normalize()
+    except InvalidOperation:
+        return text
+    return f"{number:f}"

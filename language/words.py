@@ -1,0 +1,292 @@
+"""The words of a text, normalised in the same way for stored texts and queries.
+
+Any mix of languages goes through one function:
+
+* text is normalised (NFKC, case folded, Latin accents removed), so that ``Ｃａｆé`` and ``cafe`` are one word;
+* words of scripts that use spaces are stemmed (Porter2,
+  https://snowballstem.org/algorithms/english/stemmer.html) and English stop words are left out;
+* scripts without spaces (Han, Kana, Thai, Lao, Khmer, Burmese) and Hangul give single characters and pairs of
+  neighbours inside one run, which finds two-character words without a dictionary;
+* numbers lose leading zeros, separators and ordinal endings, and also join the character that counts
+  (``5月``);
+* names in code (``camelCase``, ``snake_case``) give their parts and the whole; ``c++`` and ``c#`` stay what
+  they are.
+
+A token contains no space, so that tokens can be joined and split. Tokens that begin with ``@`` are marks: properties of
+a text rather than words of it (it asks, mentions a time, contains a number, who is speaking).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
+
+from domain.patterns import pattern_of
+from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced
+
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
+_PIECE = pattern_of(
+    rf"(?P<unspaced>[{UNSPACED}]+)"
+    r"|(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
+    r"|(?P<code>[a-z](?:\+\+|\#))"
+    rf"|(?P<word>(?:(?![{UNSPACED}])[^\W\d])(?:(?![{UNSPACED}])[\w{_MARKS}]|['’](?=[^\W\d_]))*)"
+)
+#: The same where there are no other letters than those of ASCII, in half the time.
+_PLAIN_PIECE = pattern_of(
+    r"(?P<number>\d+(?:[.,]\d+)*)(?P<ordinal>(?:st|nd|rd|th)(?![^\W\d]))?"
+    r"|(?P<code>[a-z](?:\+\+|\#))|(?P<word>[^\W\d](?:\w|'(?=[^\W\d_]))*)",
+    re.ASCII,
+)
+_WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\w'’+#.,-])*(?:(?![{UNSPACED}])[\w+#])")
+_CAMEL = pattern_of(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = pattern_of(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*\b")
+_HUMP = pattern_of("[a-z0-9][A-Z]")
+_ACCENTS = pattern_of("[\u0300-\u036f]")
+_THOUSANDS = pattern_of(r"(?<=\d),(?=\d{3}(?:\D|$))")
+
+#: Marks: the text asks, mentions a time, contains a number, names its speaker; and the prefix of the speaker's mark.
+ASKS, TIME, NUMBER, NAMED, SPEAKER = "@asks", "@time", "@number", "@named", "@:"
+_LABEL = pattern_of(r"\s*([^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})[:：]\s")
+_TIME = pattern_of(
+    r"\b(?:19|20)\d\d\b|\b(?:last|next|this|past) (?:week|weekend|month|year|night|spring|summer|fall|autumn|winter)\b"
+    r"|\b(?:yesterday|today|tonight|tomorrow|ago|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\bmay \d"
+    r"|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明前]年|\d{1,2}[月号日]|星期[一二三四五六日天]|周[一二三四五六日末]",
+    re.IGNORECASE,
+)
+_NUMBER = pattern_of(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|once|twice)\b|[一二两三四五六七八九十百千万]",
+    re.IGNORECASE,
+)
+
+#: Chinese question words: pairs of a neighbour and one of them are in no memory.
+_ASKING = pattern_of(
+    "什么时候|什么|怎么样|怎么|怎样|为什么|为何|哪里|哪儿|哪些|哪个|哪|谁|多少|是不是|有没有|能不能|可不可以|请问|是否|[吗呢]"
+)
+
+
+#: Irregular English forms; the first of each entry is the base form. Forms that are as often a word of their own
+#: (``lives``, ``leaves``, ``ground``, ``rose``) are left out.
+_IRREGULAR = """
+    arise arose arisen; awake awoke awoken; beat beaten; become became; begin began begun; bend
+    bent; bet; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken; breed
+    bred; bring brought; build built; burn burnt; buy bought; catch caught; child children; choose
+    chose chosen; cling clung; come came; creep crept; deal dealt; dig dug; draw drew drawn; dream
+    dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel
+    felt; fight fought; find found; flee fled; fly flew flown; foot feet; forbid forbade forbidden;
+    forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; goose geese; grow grew
+    grown; half halves; hang hung; hear heard; hide hid hidden; hold held; keep kept; kneel knelt;
+    knife knives; know knew known; lay laid; lead led; lean leant; leap leapt; learn learnt; leave
+    left; lend lent; light lit; lose lost; make made; man men; mean meant; meet met; mistake mistook
+    mistaken; mouse mice; overcome overcame; pay paid; person people; prove proven; ride rode
+    ridden; ring rang rung; rise risen; run ran; say said; see saw seen; seek sought; sell sold;
+    send sent; sew sewn; shake shook shaken; shelf shelves; shine shone; shoot shot; show shown;
+    shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid; smell
+    smelt; speak spoke spoken; speed sped; spell spelt; spend spent; spill spilt; spin spun; spit
+    spat; spoil spoilt; stand stood; steal stole stolen; stick stuck; sting stung; strike struck;
+    strive strove striven; swear swore sworn; sweep swept; swell swollen; swim swam swum; swing
+    swung; take took taken; teach taught; tear tore torn; tell told; thief thieves; think thought;
+    throw threw thrown; tooth teeth; understand understood; wake woke woken; wear wore worn; weave
+    wove woven; weep wept; wife wives; win won; withdraw withdrew withdrawn; wolf wolves; woman
+    women; write wrote written
+"""
+#: The stems of this many words are cached: people use some thousands.
+_WORDS_CACHED = 10_000
+_BASE = {form: base for base, *forms in (entry.split() for entry in _IRREGULAR.split(";")) for form in forms}
+
+
+def tokens(text: str) -> list[str]:
+    """All tokens of a stored text in order, with repetitions, followed by its marks.
+
+    >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
+    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort', '@time', '@number']
+    """
+    return [*_word_tokens(text), *_mark_tokens(text)]
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The distinct tokens of a question in order, without marks."""
+    return tuple(dict.fromkeys(_word_tokens(text)))
+
+
+def search_terms(text: str) -> tuple[str, ...]:
+    """The distinct tokens of a question without Chinese question words.
+
+    >>> search_terms("狗怕什么？")
+    ('狗', '狗怕', '怕')
+    """
+    return terms(_ASKING.sub(" ", text))
+
+
+def matching_forms(text: str, wanted: AbstractSet[str]) -> tuple[str, ...]:
+    """The words of a text that are forms of the wanted terms, as written, each once.
+
+    >>> matching_forms("She bought 铆钉枪 and was buying nails", {"buy", "铆钉"})
+    ('bought', '铆钉', 'buying')
+    """
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        if is_unspaced(word[0]):
+            found += _covered_runs(word, wanted)
+        elif not wanted.isdisjoint(_word_tokens(word)):
+            found.append(word)
+    return tuple(dict.fromkeys(found))
+
+
+def forms_of_all(text: str, words: str) -> tuple[str, ...] | None:
+    """The words of a text that are forms of these words; None unless it contains all of them.
+
+    >>> forms_of_all("She bought a house", "buy houses"), forms_of_all("She bought a boat", "buy houses")
+    (('bought', 'house'), None)
+    """
+    wanted = frozenset(terms(words))
+    if words.casefold() in text.casefold() or (wanted and wanted <= set(_word_tokens(text))):
+        return matching_forms(text, wanted)
+    return None
+
+
+def _covered_runs(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
+    """The parts of a run that wanted terms cover."""
+    covered = [False] * len(run)
+    for at in range(len(run)):
+        for length in (1, 2):
+            if len(piece := run[at : at + length]) == length and not wanted.isdisjoint([piece]):
+                covered[at : at + length] = [True] * length
+    start = None
+    for at, is_covered in enumerate([*covered, False]):
+        if is_covered and start is None:
+            start = at
+        elif not is_covered and start is not None:
+            yield run[start:at]
+            start = None
+
+
+def fold_text(text: str) -> str:
+    """A text for comparison: without case, accents, wide forms and apostrophes."""
+    return _fold_case(text).replace("'", "").replace("’", "")
+
+
+def term_prefixes(term: str) -> tuple[str, ...]:
+    """What words of this term start with in a folded text: its stem without changing endings, and its irregular forms.
+
+    >>> term_prefixes("buy"), term_prefixes("stori"), term_prefixes("北京"), term_prefixes("12500")
+    (('buy', 'bought'), ('stor',), ('北京',), ('500',))
+    """
+    if term[:1].isdigit() and not is_unspaced(term[-1]):
+        return (max(re.findall(r"\d+", term), key=len)[-3:],)
+    whole = len(term) <= 3 or is_unspaced(term) or term[-1] not in "ie"
+    return (term if whole else term[:-1], *_irregular_forms().get(term, ()))
+
+
+@cache
+def _irregular_forms() -> Mapping[str, tuple[str, ...]]:
+    """The irregular forms of each term."""
+    forms_of = defaultdict[str, list[str]](list)
+    for form, base in _BASE.items():
+        forms_of[_stem_word(base)].append(form)
+    return {term: tuple(forms) for term, forms in forms_of.items()}
+
+
+def speaker_term(term: str) -> str:
+    """The mark of messages whose speaker's name contains ``term``."""
+    return f"{SPEAKER}{term}"
+
+
+def label_of(text: str) -> str:
+    """The speaker's name at the start of a text: ``Caroline`` in ``Caroline: I went ...``; else ""."""
+    found = _LABEL.match(text)
+    return found[1] if found else ""
+
+
+def _word_tokens(text: str) -> list[str]:
+    found: list[str] = []
+    folded = _fold_case(_open_identifiers(text))
+    for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
+        if piece.lastgroup == "word":
+            found += _of_word(piece[0])
+        else:
+            found += _of_piece(piece)
+    return found
+
+
+def _mark_tokens(text: str) -> Iterator[str]:
+    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
+        yield ASKS
+    if _TIME.search(text):
+        yield TIME
+    if _NUMBER.search(text):
+        yield NUMBER
+    if label := label_of(text):
+        yield NAMED
+        yield from map(speaker_term, dict.fromkeys(_word_tokens(label)))
+
+
+def _stem_word(word: str) -> str:
+    """A word's stem, with the endings of possession removed first.
+
+    Each call has its own stemmer: a shared one would not be thread-safe.
+    """
+    import Stemmer
+
+    if "'" in word or "’" in word:
+        word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+    return str(Stemmer.Stemmer("english").stemWord(_BASE.get(word, word)))
+
+
+def _open_identifiers(text: str) -> str:
+    """Code names followed by their parts: ``quickSort`` becomes ``quick Sort quickSort``."""
+    return _IDENTIFIER.sub(_split_identifier, text) if "_" in text or _HUMP.search(text) else text
+
+
+def _split_identifier(name: re.Match[str]) -> str:
+    parts = [part for piece in name[0].split("_") for part in _CAMEL.split(piece) if part]
+    return " ".join([*parts, "".join(parts)]) if len(parts) > 1 else name[0]
+
+
+def _fold_case(text: str) -> str:
+    if text.isascii():
+        return text.casefold()
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def _of_piece(piece: re.Match[str]) -> Iterable[str]:
+    kind = piece.lastgroup
+    if kind == "unspaced":
+        return _of_run(piece[0])
+    return (piece[0],) if kind == "code" else _of_number(piece)
+
+
+def _of_run(run: str) -> list[str]:
+    """Single characters and pairs: 你好吗 gives 你, 你好, 好, 好吗, 吗 without the stop characters."""
+    found: list[str] = []
+    before, joins = "", True
+    for character in run:
+        joined, joins = joins, character in STOP_CHARACTERS
+        if before and not (joined and joins):
+            found.append(before + character)
+        if not joins:
+            found.append(character)
+        before = character
+    return found
+
+
+def _of_number(piece: re.Match[str]) -> Iterator[str]:
+    number = _THOUSANDS.sub("", piece["number"])
+    whole = number.lstrip("0") or "0"
+    yield f"0{whole}" if whole.startswith(".") else whole
+    after = piece.string[piece.end() : piece.end() + 1]
+    if after and is_unspaced(after):
+        yield whole + after
+
+
+@lru_cache(_WORDS_CACHED)
+def _of_word(word: str) -> tuple[str, ...]:
+    """A word's stem; nothing for a stop word; letters and digits run together stay one token."""
+    plain = word.replace("’", "'").strip("_'")
+    token = _stem_word(plain) if plain and plain not in STOP_WORDS else ""
+    return (token,) if token else ()

@@ -1,0 +1,376 @@
+"""Current facts that answer a question, and annotations that say what became of the facts in a recalled text.
+
+Facts are found by the words of the question and by the slots that it asks for, in either language. A message is
+annotated for each fact based on it; a reply also for what it repeats of the message it answers, and a summary for what
+it repeats of its session. A persona line is annotated only for facts that one of its sentences repeats, and not if it
+is also based on a message that changed the fact. Nothing here ranks messages; without facts nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from domain.facts import Fact, LineEvidence, Slot
+from domain.patterns import pattern_of
+from domain.quotations import memory_text
+from domain.recollection import Annotation, RecalledFact, RecalledMessage, Why
+from domain.records import Message
+from domain.text import encode_json
+from language.scripts import estimate, language_of
+from language.words import terms
+from storage.persona_versions import split_sentences
+
+if TYPE_CHECKING:
+    from storage.facts import Facts
+    from storage.repositories import Repositories
+
+#: A fact answers with this share of a question's weight in rare words, and this share of the best fact's.
+_ANSWERS, _OF_BEST = 0.45, 0.7
+#: How many facts are read, and how many are returned.
+_LOOKED_AT, _MOST = 24, 8
+#: Tokens around a fact in a prompt, around an annotation, and of the explanation of both.
+_FACT, _MARK, LEGEND = 40, 12, 112
+#: How many replacements of a value are followed.
+_REPLACED = 20
+#: A text repeats a fact if it contains this share of the words of its value.
+_REPEATS = 0.5
+
+_BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)|(\d{4}(?:/\d{4})?)年生")
+
+#: Reads which slots a question asks for.
+SlotsAsked = Callable[[str], Collection[Slot]]
+
+
+class KnownFacts:
+    """The facts of one archive on the day ``today``.
+
+    A fact is left out if all of its messages are in the context: those numbered ``hidden``, or else the whole session.
+    """
+
+    def __init__(
+        self,
+        archive: Repositories,
+        session_id: str,
+        hidden: Collection[int] | None,
+        slots_asked: SlotsAsked,
+        today: str,
+    ) -> None:
+        self._archive = archive
+        self._session_id = session_id
+        self._hidden = hidden
+        self._slots_asked = slots_asked
+        self._today = today
+        self._any = archive.index.words.rows("fact") > 0
+        self._in_context: frozenset[str] = frozenset()
+        self.newer: frozenset[str] = frozenset()
+
+    def find_answers(
+        self, questions: Iterable[str], searches: Iterable[tuple[str, Mapping[int, float]]]
+    ) -> list[RecalledFact]:
+        """The current facts that answer, best first; those of the slots asked for come before all others.
+
+        ``searches``: for each relevant search its question and the share of it that each fact contains, by number.
+        """
+        if not self._any:
+            return []
+        shares = _best_shares(searches)
+        slots = {slot for question in questions for slot in self._slots_asked(question)}
+        asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
+        best = max((why.score for why in shares.values()), default=0.0)
+        enough = [number for number, why in shares.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]
+        others = [number for number in enough if number not in asked_for]
+        facts = [*asked_for.values(), *self._archive.facts.with_numbers(others[:_LOOKED_AT])]
+        self._in_context = self._messages_in_context(facts)
+        current = [fact for fact in facts if fact.current and not self.is_covered(fact, ())]
+        current.sort(key=lambda fact: _rank_key(fact, fact.number in asked_for, shares), reverse=True)
+        self.newer = self._replacing_ids(current[:_MOST])
+        return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in current[:_MOST]]
+
+    def __bool__(self) -> bool:
+        return self._any
+
+    def is_covered(self, fact: Fact | RecalledFact, messages: Iterable[RecalledMessage]) -> bool:
+        """Whether every message that a fact is based on is among these or in the context."""
+        visible = self._in_context.union(turn.text_id for turn in messages)
+        return bool(fact.turns) and visible.issuperset(fact.turns)
+
+    def annotations_of_messages(
+        self, turns: Collection[Message], answered: Mapping[str, str]
+    ) -> dict[str, tuple[Annotation, ...]]:
+        """The annotations of messages, by id; messages whose facts are all current are left out.
+
+        ``answered``: the id of the message that each reply answers.
+        """
+        if not self._any or not turns:
+            return {}
+        resting = self._archive.facts.of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
+        repeated = {
+            one.text_id: repeated_facts(one.words, resting.get(answered[one.text_id], ()))
+            for one in turns
+            if one.text_id in answered
+        }
+        own = self._facts_in_messages(turns, resting)
+        return self._annotate({one: (facts, repeated.get(one, ())) for one, facts in own.items()})
+
+    def _facts_in_messages(
+        self, turns: Collection[Message], resting: Mapping[str, Sequence[Fact]]
+    ) -> dict[str, list[Fact]]:
+        """The facts of each message, without those that it only names while another message states the value."""
+        named = {
+            (one.text_id, fact)
+            for one in turns
+            for fact in resting.get(one.text_id, ())
+            if len(fact.turns) > 1 and not mentions_value(one.words, fact)
+        }
+        seqs = (
+            self._archive.messages.numbers_of(sorted({turn for _, fact in named for turn in fact.turns}))
+            if named
+            else {}
+        )
+        said = {one.text_id: one.words for one in self._archive.messages.by_number(list(seqs.values()))} if seqs else {}
+        left = {
+            (one, fact) for one, fact in named if any(mentions_value(said.get(turn, ""), fact) for turn in fact.turns)
+        }
+        return {
+            one.text_id: [fact for fact in resting.get(one.text_id, ()) if (one.text_id, fact) not in left]
+            for one in turns
+        }
+
+    def annotations_of_summaries(self, summaries: Mapping[str, str]) -> dict[str, tuple[Annotation, ...]]:
+        """The annotations of summaries, for what they repeat of their sessions, by session."""
+        if not self._any or not summaries:
+            return {}
+        of_sessions = self._archive.facts.of_sessions(sorted(summaries))
+        return self._annotate({one: ([], repeated_facts(summaries[one], facts)) for one, facts in of_sessions.items()})
+
+    def _annotate(
+        self, facts_of: Mapping[str, tuple[Sequence[Fact], Sequence[Fact]]]
+    ) -> dict[str, tuple[Annotation, ...]]:
+        """The annotations of texts, from their own facts and those they repeat; with several, each names its fact."""
+        later = find_successors(
+            self._archive.facts, [fact for own, others in facts_of.values() for fact in (*own, *others)]
+        )
+        found = {
+            name: annotations_from(
+                dict.fromkeys((*own, *others)), later, self._today, named=len(own) > 1 or bool(others)
+            )
+            for name, (own, others) in facts_of.items()
+        }
+        return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
+
+    def _messages_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
+        """The messages of these facts that are in the context."""
+        seqs = self._archive.messages.numbers_of(list(dict.fromkeys(turn for fact in facts for turn in fact.turns)))
+        if self._hidden is not None:
+            return frozenset(turn for turn, seq in seqs.items() if seq in self._hidden)
+        said = self._archive.messages.by_number(list(seqs.values()))
+        return frozenset(turn.text_id for turn in said if turn.session_id == self._session_id)
+
+    def _replacing_ids(self, facts: Sequence[Fact]) -> frozenset[str]:
+        """The ids of the facts that replaced another."""
+        in_slots = self._archive.facts.in_slots({fact.slot for fact in facts})
+        return frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
+
+
+_ASKED_FOR = Why(query="", score=0.0)
+
+
+# -- tokens
+
+
+def cost_of(fact: RecalledFact) -> int:
+    """Tokens of a fact's line."""
+    return _FACT + estimate(encode_json(fact.text)) + (_MARK if fact.planned_for else 0)
+
+
+def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
+    """Tokens of facts and, if there are facts or annotations, of their explanation."""
+    return sum(map(cost_of, facts)) + (LEGEND if facts or marked else 0)
+
+
+def cost_of_annotations(marks: Iterable[Annotation]) -> int:
+    """Tokens of the annotations of a message or a summary."""
+    return sum(_MARK + estimate(encode_json(mark.text)) for mark in marks)
+
+
+def _best_shares(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:
+    """By number, the largest share of a question that each fact contains; largest first."""
+    found: dict[int, Why] = {}
+    for question, shares in searches:
+        for number, share in shares.items():
+            if number not in found or found[number].score < share:
+                found[number] = Why(question, round(share, 4))
+    return dict(sorted(found.items(), key=lambda one: (-one[1].score, -one[0])))
+
+
+def _rank_key(fact: Fact, asked_for: bool, shares: Mapping[int, Why]) -> tuple[bool, float, str, int]:
+    share = shares[fact.number].score if fact.number in shares else 0.0
+    return asked_for, share, fact.seen, fact.number
+
+
+def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
+    said = max(fact.said, fact.seen)
+    return RecalledFact(
+        number=fact.number,
+        text_id=fact.text_id,
+        text=memory_text(fact.restatement),
+        said=said,
+        turns=fact.turns,
+        why=why,
+        since=fact.since if fact.since[:10] != said[:10] else "",
+        doubtful_since=fact.doubtful_since,
+        stance=fact.stance,
+        planned_for=planned_for(fact, today),
+    )
+
+
+# -- annotations
+
+
+def repeated_facts(text: str, facts: Iterable[Fact]) -> list[Fact]:
+    """The facts whose value is in a text."""
+    candidates = list(facts)
+    words = _term_set(text) if candidates else frozenset()
+    return [fact for fact in candidates if _repeats_value(words, _term_set(fact.value))]
+
+
+def mentions_value(text: str, fact: Fact) -> bool:
+    """Whether a text contains any word of a fact's value."""
+    return not _term_set(text).isdisjoint(_term_set(fact.value))
+
+
+def find_successors(store: Facts, facts: Iterable[Fact]) -> dict[str, Fact]:
+    """The facts that replaced others, by id, followed to the latest."""
+    found: dict[str, Fact] = {}
+    for _ in range(_REPLACED):
+        wanted = {fact.replaced_by for fact in (*facts, *found.values())} - found.keys() - {""}
+        new = store.with_ids(sorted(wanted)) if wanted else []
+        if not new:
+            break
+        found |= {fact.text_id: fact for fact in new}
+    return found
+
+
+def annotations_from(
+    facts: Iterable[Fact], later: Mapping[str, Fact], today: str, *, named: bool
+) -> Iterator[Annotation]:
+    """The annotations for the facts of one text; ``later``: those that replaced them; ``named``: each names its fact.
+
+    Without ``today`` past plans are not annotated.
+    """
+    for fact in facts:
+        own = fact.restatement if named else ""
+        after = _current_successor(fact, later)
+        if fact.corrected and after and after.current and after.restatement == fact.restatement:
+            continue  # a correction that was taken back
+        if fact.corrected and after:
+            yield Annotation("corrected", after.said, after.restatement)
+        elif fact.corrected:
+            yield Annotation("untrue", "", fact.restatement)
+        elif fact.until and after:
+            yield Annotation("changed", fact.until, after.restatement)
+        elif fact.until and not _was_over(fact):
+            yield Annotation("until", fact.until, own)
+        elif fact.doubtful_since:
+            yield Annotation("doubtful_since", fact.doubtful_since, own)
+        elif planned := planned_for(fact, today):
+            yield Annotation("was_planned_for", planned, own)
+
+
+def _was_over(fact: Fact) -> bool:
+    """Whether it was stated as already over: "Tom and I broke up in April" stays true."""
+    ended = fact.end if fact.end <= fact.said[: len(fact.end)] else ""
+    return not fact.replaced_by and fact.until in (ended, fact.said)
+
+
+def planned_for(fact: Fact, today: str) -> str:
+    """The day for which it was planned, if that was in the future when stated and is past today; else ""."""
+    last = fact.end or fact.start
+    if fact.stance not in ("planned", "wished") or not last:
+        return ""
+    over = fact.said[: len(last)] <= last < today[: len(last)]
+    return (fact.start or fact.end) if over else ""
+
+
+def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts) -> dict[str, tuple[Annotation, ...]]:
+    """The annotations of persona lines, by line; lines whose facts are all current are left out."""
+    resting = store.of_turns(sorted({turn for line in lines for turn in line.turns}))
+    past = {fact: _term_set(fact.value) for each in resting.values() for fact in each if _is_past(fact)}
+    past_of = {line: _past_facts_in(line, resting, past) for line in lines}
+    later = find_successors(store, {fact for facts in past_of.values() for fact in facts})
+    found: dict[str, tuple[Annotation, ...]] = {}
+    for line, facts in past_of.items():
+        unknown = [fact for fact in facts if not _is_known_to(line, fact, later, store)]
+        if marks := tuple(dict.fromkeys(annotations_from(unknown, later, "", named=True))):
+            found[line.line] = marks
+    return found
+
+
+def _is_past(fact: Fact) -> bool:
+    return bool(fact.until or fact.corrected or fact.doubtful_since)
+
+
+def _past_facts_in(
+    line: LineEvidence, resting: Mapping[str, Sequence[Fact]], past: Mapping[Fact, frozenset[str]]
+) -> list[Fact]:
+    """The facts in a line that are no longer certain; ``past``: all such facts with their words.
+
+    A line in another language shares only names: it contains them if no other facts are based on its messages.
+    """
+    there = list(dict.fromkeys(fact for turn in line.turns for fact in resting.get(turn, ())))
+    own = [fact for fact in there if fact in past]
+    if not own:
+        return []
+    said, spoken = [_term_set(piece) for piece in split_sentences(line.line)], language_of(line.line)
+    return [
+        fact
+        for fact in own
+        if any(len(past[fact] & words) > len(past[fact]) * _REPEATS for words in said)
+        or (fact.corrected and not _birth_years(fact.restatement).isdisjoint(_birth_years(line.line)))
+        or (len(own) == len(there) and language_of(fact.restatement) != spoken)
+    ]
+
+
+def _birth_years(text: str) -> frozenset[str]:
+    """The years of birth in a text, which a persona line states instead of an age."""
+    return frozenset(year for found in _BORN.findall(text) for year in found if year)
+
+
+def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], store: Facts) -> bool:
+    """Whether a line already accounts for the change of a fact: it states the end, or is based on the cause too."""
+    if fact.until and not (fact.replaced_by or fact.corrected):
+        return fact.until == fact.end
+    causes = [later[fact.replaced_by]] if fact.replaced_by in later else _doubting_facts(fact, store)
+    return any(_line_reports(cause, line) for cause in causes)
+
+
+def _line_reports(cause: Fact, line: LineEvidence) -> bool:
+    """Whether a line reports a fact. A manual correction has the same messages as the fact it corrects."""
+    if cause.decided == "hand":
+        return bool(repeated_facts(line.line, [cause]))
+    return not set(cause.turns).isdisjoint(line.turns)
+
+
+def _doubting_facts(fact: Fact, store: Facts) -> list[Fact]:
+    """The facts that made another doubtful."""
+    events = store.events_of(fact.text_id) if fact.doubtful_since else []
+    return store.with_ids([event.by for event in events if event.kind == "doubted"])
+
+
+def _current_successor(fact: Fact, later: Mapping[str, Fact]) -> Fact | None:
+    """The current successor of a fact, if any."""
+    found: Fact | None = None
+    seen: set[str] = set()
+    while fact.replaced_by in later and fact.replaced_by not in seen:
+        seen.add(fact.replaced_by)
+        found = fact = later[fact.replaced_by]
+    return found if found and not found.corrected else None
+
+
+def _repeats_value(words: frozenset[str], value: frozenset[str]) -> bool:
+    return bool(value) and len(words & value) >= len(value) * _REPEATS
+
+
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))

@@ -1,0 +1,734 @@
+"""Candidates for one query: the results of the word and vector indexes, converted to evidence for ranking.
+
+``MessageTable`` has 42 bytes for each message. A small history is ranked whole; a large one is reduced to the messages
+with the best first scores and their neighbours, so that ranking costs the same for a million messages as for five
+thousand. Messages are ordered by session and position, since sessions may run in parallel and old ones may be stored
+late. The row of an erased message is harmless: no index returns it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from domain import errors
+from domain.indexes import MARKS
+from domain.quotations import own_words
+from domain.recollection import MissingPart
+from language import words
+from language.scripts import unspaced_share
+from language.times import TimeRange
+from recall import embedding, ranking
+from recall.questions import Question
+from recall.ranking import Evidence, Flags, Floats, Numbers, from_neighbours, rarity
+
+if TYPE_CHECKING:
+    from domain.indexes import Postings, Vector, VectorIndex, WordTable
+    from domain.records import Kind
+    from storage.messages import MessageRow
+    from storage.repositories import Repositories
+
+#: A history of at most this many messages is ranked whole.
+_WHOLE = 3000
+#: How many messages of a larger one the vectors, and the words, add to the pool.
+_BY_VECTORS, _BY_WORDS = 200, 400
+#: How many of the nearest messages are checked for being a short answer, and how much less near the message before
+#: such an answer then is.
+_NEAREST, _LESS_NEAR = 30, 0.05
+#: Messages of more tokens are never short.
+_LITTLE = 40
+#: How many facts are compared by their share of the question.
+_FACTS_HELD = 600
+
+#: How many parsed days are cached.
+_DAYS_CACHED = 4_000
+#: Initial capacity in rows.
+_FIRST_ROOM = 1024
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "seq": np.int64,
+    "position": np.float64,
+    "by_user": np.bool_,
+    "marks": np.uint8,
+    **dict.fromkeys(("session", "length", "day", "place", "previous", "next"), np.int32),
+}
+Mark = Literal["asks", "time", "number", "named"]
+
+
+class MessageTable:
+    """Columns with a row for each message. Capacity doubles, so that adding costs the same at any size.
+
+    ``seq`` (ascending) and ``session`` are numbers, ``length`` is in tokens, ``marks`` are bits, ``day`` is an ordinal
+    (0: unknown), ``place`` counts from 0 in the session, ``previous`` and ``next`` are the adjacent rows in its
+    session (-1: none).
+    """
+
+    seq: Numbers
+    session: npt.NDArray[np.int32]
+    by_user: Flags
+    length: npt.NDArray[np.int32]
+    day: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int32]
+    previous: npt.NDArray[np.int32]
+    next: npt.NDArray[np.int32]
+    _marks: npt.NDArray[np.uint8]
+    _position: npt.NDArray[np.float64]
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.has_named = False
+        self._size = 0
+        self._last_of: dict[int, int] = {}
+        self._session_ends: Numbers | None = None
+        self._snapshot: MessageTable | None = None
+        self._ordinal = lru_cache(_DAYS_CACHED)(_day_ordinal)
+        self._room: dict[str, npt.NDArray[Any]] = {name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()}
+        self._set_columns()
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest message here; 0 if empty."""
+        return int(self.seq[-1]) if self._size else 0
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions have messages here."""
+        return len(self._last_of)
+
+    @property
+    def mean_length(self) -> float:
+        """The mean tokens of a message."""
+        return self.tokens / max(self._size, 1)
+
+    def extend(self, messages: Sequence[MessageRow]) -> None:
+        """Add messages."""
+        self._snapshot = self._session_ends = None
+        start, end = self._size, self._size + len(messages)
+        while end > len(self._room["seq"]):
+            self._room = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self._room.items()}
+        for name in ("seq", "session", "by_user", "length", "marks", "position"):
+            self._room[name][start:end] = list(map(attrgetter(name), messages))
+        self._room["day"][start:end] = [self._ordinal(message.timestamp[:10]) for message in messages]
+        self._size = end
+        self._set_columns()
+        new = np.arange(start, end)
+        self.tokens += int(self.length[new].sum())
+        self._link_rows(new)
+        self.has_named = self.has_named or bool(self.has_mark(new, "named").any())
+
+    def snapshot(self) -> MessageTable:
+        """A copy for one question, which later additions do not change."""
+        if self._snapshot is None:
+            self._snapshot = copy(self)
+            for name in ("place", "previous", "next"):
+                setattr(self._snapshot, name, getattr(self, name).copy())
+        return self._snapshot
+
+    def sessions_after(self, numbers: Numbers) -> Floats:
+        """How many sessions ended after each of these, in storage order, since a clock may be set back."""
+        last = np.array([self._last_of.get(number, -1) for number in numbers.tolist()], np.int64)
+        if self._session_ends is None:
+            self._session_ends = np.sort(np.fromiter(self._last_of.values(), np.int64, len(self._last_of)))
+        ends = self._session_ends
+        return (len(ends) - np.searchsorted(ends, last, side="right")).astype(np.float32)
+
+    def has_mark(self, rows: Numbers, mark: Mark) -> Flags:
+        """Which rows bear a mark."""
+        flags: Flags = (self._marks[rows] & (1 << MARKS.index(f"@{mark}"))) > 0
+        return flags
+
+    def rows(self, seqs: Numbers) -> tuple[Numbers, Flags]:
+        """The rows of messages by number, and which of the messages are in the table."""
+        return _find_sorted(self.seq, seqs)
+
+    def in_order(self, rows: Numbers) -> Numbers:
+        """The rows by session and place."""
+        key = (self.session[rows].astype(np.int64) << 32) + self.place[rows]
+        ordered: Numbers = rows[np.argsort(key, kind="stable")]
+        return ordered
+
+    def are_adjacent(self, rows: Numbers) -> Flags:
+        """(P - 1,) which of these rows are followed in their session by the next one here."""
+        flags: Flags = self.next[rows[:-1]] == rows[1:]
+        return flags
+
+    def _set_columns(self) -> None:
+        shown = {name: column[: self._size] for name, column in self._room.items()}
+        self.seq, self.session, self.by_user = shown["seq"], shown["session"], shown["by_user"]
+        self.length, self.day, self.place = shown["length"], shown["day"], shown["place"]
+        self.previous, self.next = shown["previous"], shown["next"]
+        self._marks, self._position = shown["marks"], shown["position"]
+
+    def _link_rows(self, new: Numbers) -> None:
+        """Link new rows to the adjacent ones in their sessions."""
+        ordered = new[np.lexsort((self._position[new], self.session[new]))]
+        cuts = np.flatnonzero(np.diff(self.session[ordered])) + 1
+        for rows in np.split(ordered, cuts) if len(ordered) else ():
+            self._link_session(int(self.session[rows[0]]), rows)
+
+    def _link_session(self, session: int, rows: Numbers) -> None:
+        """Link the new rows of a session: they are almost always its last; if not, all its rows are linked again."""
+        last = self._last_of.get(session, -1)
+        if last >= 0 and self._position[last] > self._position[rows[0]]:
+            rows = np.flatnonzero(self.session == session)
+            rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
+        self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
+        self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
+        if last >= 0:
+            self.next[last] = rows[0]
+        self._last_of[session] = int(rows[-1])
+
+
+def _day_ordinal(day: str) -> int:
+    try:
+        return date.fromisoformat(day).toordinal()
+    except ValueError:
+        return 0
+
+
+# -- the pool ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FoundMessages:
+    """The results of the indexes for one question.
+
+    By words: E entries, term after term. ``term`` (E,) is the place of its term in ``terms``, ``rows`` (E,) the
+    row that contains it, ``counts`` (E,) how often. By vectors: rows and their similarity.
+    """
+
+    terms: tuple[str, ...]
+    term: Numbers
+    rows: Numbers
+    counts: Floats
+    dense_rows: Numbers
+    dense: Floats
+
+    def count_rows(self) -> Floats:
+        """(T,) how many rows contain each term."""
+        return np.bincount(self.term, minlength=len(self.terms)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The messages to rank: rows by session and place; ``joined[i]``: i + 1 follows i."""
+
+    rows: Numbers
+    joined: Flags
+    counts: Floats
+    similarity: Floats | None
+
+
+def _find_messages(
+    table: MessageTable, postings: Mapping[str, Postings], dense: Mapping[int, float], hidden: Flags
+) -> FoundMessages:
+    """The results of the indexes as rows of the table, without ``hidden`` rows."""
+    none = np.zeros(0, np.int64)
+    entries = np.concatenate([none, *(posting.seqs for posting in postings.values())])
+    counts = np.concatenate([none, *(posting.counts for posting in postings.values())])
+    term = np.repeat(np.arange(len(postings)), [len(posting.seqs) for posting in postings.values()])
+    rows, known = table.rows(entries)
+    seqs = np.array(sorted(dense), np.int64)
+    dense_rows, near = table.rows(seqs)
+    similarity = np.array([dense[seq] for seq in seqs[near].tolist()], np.float32)
+    shown, near_shown = ~hidden[rows], ~hidden[dense_rows]
+    return FoundMessages(
+        tuple(postings),
+        term[known][shown],
+        rows[shown],
+        counts[known][shown].astype(np.float32),
+        dense_rows[near_shown],
+        similarity[near_shown],
+    )
+
+
+def _build_pool(table: MessageTable, found: FoundMessages, weights: Floats, hidden: Flags) -> Pool:
+    """The pool of one question, without ``hidden`` rows."""
+    if len(table) <= _WHOLE:
+        rows = np.arange(len(table))
+    else:
+        best = np.argsort(-found.dense, kind="stable")[:_BY_VECTORS]
+        core = np.concatenate([_best_by_words(table, found, weights), found.dense_rows[best]])
+        rows = _with_neighbours(table, core)
+    rows = table.in_order(rows[~hidden[rows]])
+    return Pool(rows, table.are_adjacent(rows), _count_terms(found, rows), _similarity_of_rows(found, rows))
+
+
+def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]]) -> Pool:
+    """The pool with the message before a short one made almost as near.
+
+    The vector of a short message includes the message before it: a question that finds "How nice!" looks for what that
+    answers. ``short`` returns which of some rows are short.
+    """
+    near = pool.similarity
+    if near is None or len(near) < 2:
+        return pool
+    best = np.argpartition(-near, min(_NEAREST, len(near) - 1))[:_NEAREST]
+    best = best[best > 0]
+    answering = best[pool.joined[best - 1] & (near[best] - _LESS_NEAR > near[best - 1])]
+    found = short(pool.rows[answering].tolist())
+    answering = answering[[row in found for row in pool.rows[answering].tolist()]]
+    lifted = near.copy()
+    lifted[answering - 1] = near[answering] - _LESS_NEAR
+    return replace(pool, similarity=lifted)
+
+
+def _best_by_words(table: MessageTable, found: FoundMessages, weights: Floats) -> Numbers:
+    """The messages with the best BM25, with a little of their neighbours' scores."""
+    touched = table.in_order(_unique_rows(found.rows, len(table)))
+    if len(touched) <= _BY_WORDS:
+        return touched
+    place = _find_places(touched, found.rows, len(table))
+    weight, counts = weights[found.term], found.counts
+    norm = 1.2 * (0.4 + 0.6 * table.length[touched] / max(table.mean_length, 1.0))
+    first = np.bincount(place, weight * counts / (counts + norm[place])).astype(np.float32)
+    first = first + from_neighbours(first, table.are_adjacent(touched), (0.5, 0.25))
+    return touched[np.argpartition(first, -_BY_WORDS)[-_BY_WORDS:]]
+
+
+def _with_neighbours(table: MessageTable, core: Numbers) -> Numbers:
+    """The rows, and those up to two away in the same session."""
+    around = [core]
+    for neighbour in (table.previous, table.next):
+        near = core
+        for _ in range(2):
+            near = neighbour[near[near >= 0]].astype(np.int64)
+            around.append(near[near >= 0])
+    return _unique_rows(np.concatenate(around), len(table))
+
+
+def _unique_rows(rows: Numbers, size: int) -> Numbers:
+    """Each row once, ascending; all are below ``size``. Faster than sorting."""
+    marked = np.zeros(size, np.bool_)
+    marked[rows] = True
+    return np.flatnonzero(marked)
+
+
+def _find_places(among: Numbers, rows: Numbers, size: int) -> Numbers:
+    """The index of each of ``rows`` in ``among``, which contains them all once."""
+    place = np.empty(size, np.int64)
+    place[among] = np.arange(len(among))
+    return place[rows]
+
+
+def _count_terms(found: FoundMessages, rows: Numbers) -> Floats:
+    """(T, P): how often each message of the pool contains each term."""
+    counts = np.zeros((len(found.terms), len(rows)), np.float32)
+    at, known = _find_rows(rows, found.rows)
+    counts[found.term[known], at] = found.counts[known]
+    return counts
+
+
+def _similarity_of_rows(found: FoundMessages, rows: Numbers) -> Floats | None:
+    """(P,): the similarity of each message; at least the lowest that the index returned."""
+    if not len(found.dense):
+        return None
+    similarity = np.full(len(rows), found.dense.min(), np.float32)
+    at, known = _find_rows(rows, found.dense_rows)
+    similarity[at] = found.dense[known]
+    return similarity
+
+
+def _find_rows(rows: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
+    """The indexes of wanted rows among rows in any order, and which of them are there."""
+    ascending = np.argsort(rows, kind="stable")
+    at, known = _find_sorted(rows[ascending], wanted)
+    return ascending[at], known
+
+
+def _find_sorted(ascending: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
+    """The indexes of wanted numbers among ascending ones, and which of them are there."""
+    if not len(ascending):
+        return np.zeros(0, np.int64), np.zeros(len(wanted), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    known: Flags = ascending[at] == wanted
+    return at[known], known
+
+
+def _time_nearness(found: tuple[TimeRange, ...], days: npt.NDArray[np.int32]) -> Floats:
+    """(P,) how near each message's day is to a time in the question; 0 if it mentions none."""
+    if not found:
+        return np.zeros(len(days), np.float32)
+    distinct, place = np.unique(days, return_inverse=True)
+    known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
+    return np.array([max(one.nearness(day) for one in found) for day in known], np.float32)[place]
+
+
+# -- facts as keys of messages
+
+
+def match_facts(terms: Sequence[str], postings: Mapping[str, Postings], total: int) -> dict[int, float]:
+    """By number, the share of the terms' weight in the facts with the largest shares."""
+    seqs = [postings[term].seqs for term in terms if term in postings]
+    counts = [len(postings[term].seqs) if term in postings else 0 for term in terms]
+    if not sum(counts):
+        return {}
+    rare = rarity(np.array(counts, np.float32), total)
+    facts, at = np.unique(np.concatenate(seqs), return_inverse=True)
+    share = np.bincount(at, np.repeat(rare / rare.sum(), counts))
+    best = np.argsort(-share, kind="stable")[:_FACTS_HELD]
+    return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
+
+
+def best_fact_of_turns(found: Mapping[int, float], evidence: Iterable[tuple[int, int]], seqs: Numbers) -> Floats:
+    """(P,) the score of the best fact based on each message; 0 without one. ``evidence``: facts and their messages."""
+    best: dict[int, float] = {}
+    for fact, turn in evidence:
+        best[turn] = max(best.get(turn, 0.0), found[fact])
+    return np.array([best.get(seq, 0.0) for seq in seqs.tolist()], np.float32)
+
+
+#: Similarity by id.
+_Similarities = Mapping[str, float]
+
+#: How many rows are read for one question in a large history; see ``CandidateSearch._row_cap``.
+_ROWS = 40_000
+#: How many summaries, and facts, are scored by their words.
+_FITTING = 600
+#: Words for each token of an unspaced script, in which characters and their pairs are both counted.
+_UNSPACED_WORD = 0.22
+#: Questions with fewer terms have the cap of this many.
+_FEW_TERMS = 12
+#: The weight of a term that only says how long ago something was.
+_FAINT = 0.3
+#: The weight of speakers after the first in a question: "What did Ann tell Bob?" asks about Ann.
+_NAMED_AFTER = 0.3
+#: The word tables whose number of rows is needed.
+_SUMMED: tuple[WordTable, ...] = ("summary", "fact")
+#: The number of what is still in an index and no longer stored.
+_GONE = -1
+#: How many vectors are requested; in a large history only as many messages as the pool takes.
+_NEAR_TURNS, _NEAR_SUMMARIES = 300, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What is never found: the summary of the current session, and its messages: these numbers, or else all."""
+
+    session_id: str
+    turns: Collection[int] | None = None
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The results for one question: its pool, the numbers of the sessions in it, and the evidence.
+
+    ``facts``: by number, the share of the question's weight in rare words, of the best facts.
+    """
+
+    asked: Question
+    pool: Pool
+    sessions: Numbers
+    terms: tuple[str, ...]
+    evidence: Evidence
+    facts: Mapping[int, float]
+
+
+class CandidateSearch:
+    """Searches the indexes at one moment, for the questions of one round."""
+
+    def __init__(
+        self,
+        archive: Repositories,
+        vectors: VectorIndex | None,
+        table: MessageTable,
+        hidden: Hidden,
+        log: logging.Logger,
+        *,
+        learned: bool = True,
+    ) -> None:
+        self.missing: list[MissingPart] = []
+        self._words = archive.index.words
+        self._vectors = vectors
+        self._archive = archive
+        self._table = table
+        self._hidden = hidden
+        self._learned = learned
+        self._present = archive.sessions.number_of(hidden.session_id)
+        self._hidden_rows = self._rows_of(hidden)
+        self._read: dict[WordTable, dict[str, Postings]] = {}
+        self._totals = {table: self._words.rows(table) for table in _SUMMED}
+        self._seqs: dict[str, int] = {}
+        self._little: dict[int, bool] = {}
+        self._log = log
+
+    def _rows_of(self, hidden: Hidden) -> Flags:
+        rows = np.zeros(len(self._table), np.bool_)
+        if hidden.turns is not None:
+            rows[self._table.rows(np.array(sorted(hidden.turns), np.int64))[0]] = True
+        elif self._present is not None:
+            rows |= self._table.session == self._present
+        return rows
+
+    def find(
+        self, asked: Sequence[Question], vectors: Sequence[Vector | None], backgrounds: Sequence[Sequence[Vector]]
+    ) -> Iterator[Candidates]:
+        """The candidates of each question. A part that fails is added to ``missing`` and left out.
+
+        ``backgrounds``: vectors of unrelated sentences. In a large history the vectors are searched in a separate
+        thread, while SQLite reads the words and earlier results are ranked.
+        """
+        if len(self._table) <= _WHOLE or not any(vector is not None for vector in vectors):
+            for each, vector, background in zip(asked, vectors, backgrounds, strict=True):
+                yield self._find_candidates(each, vector, partial(self._by_vector, vector), background)
+            return
+        with ThreadPoolExecutor(1, "recall") as pool:
+            nearest = [pool.submit(self._by_vector, vector) for vector in vectors]
+            for each, vector, near, background in zip(asked, vectors, nearest, backgrounds, strict=True):
+                yield self._find_candidates(each, vector, near.result, background)
+
+    def _find_candidates(
+        self,
+        asked: Question,
+        vector: Vector | None,
+        nearest: Callable[[], tuple[_Similarities, _Similarities]],
+        background: Sequence[Vector],
+    ) -> Candidates:
+        table = self._table
+        postings = self._read_postings("turn", asked.terms)
+        near_turns, near_summaries = nearest()
+        found = _find_messages(table, postings, self._by_number(near_turns), self._hidden_rows)
+        rarity = _term_weights(asked, found.terms, found.count_rows(), len(table))
+        gathered = _build_pool(table, found, rarity, self._hidden_rows)
+        gathered = with_answered(gathered, self._short_rows)
+        _mute_faint_terms(gathered.counts, asked, found.terms)
+        sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
+        unrelated = _background_similarity(vector, background)
+        evidence = replace(
+            self._gather_evidence(
+                asked, near_summaries, found, gathered, rarity, sessions.astype(np.int64), of_session
+            ),
+            clarity=_measure_clarity(found.dense, len(table), unrelated),
+            apart=_measure_gap(found.dense, unrelated),
+        )
+        facts = self._match_facts(asked, asked.terms)
+        return Candidates(asked, gathered, sessions.astype(np.int64), found.terms, evidence, facts)
+
+    def _gather_evidence(
+        self,
+        asked: Question,
+        near_summaries: _Similarities,
+        found: FoundMessages,
+        gathered: Pool,
+        rarity: Floats,
+        sessions: Numbers,
+        of_session: Numbers,
+    ) -> Evidence:
+        table, rows = self._table, gathered.rows
+        unspaced = unspaced_share(asked.text)
+        labelled = table.has_mark(rows, "named")
+        by_user = table.by_user[rows]
+        return Evidence(
+            seqs=table.seq[rows],
+            counts=gathered.counts,
+            rarity=rarity,
+            share=rarity / max(float(rarity.sum()), 1e-9),
+            lengths=table.length[rows].astype(np.float32),
+            mean_length=table.mean_length,
+            joined=gathered.joined,
+            of_session=of_session,
+            position=table.place[rows].astype(np.float32),
+            by_user=(by_user & ~labelled).astype(np.float32),
+            by_assistant=(~by_user & ~labelled).astype(np.float32),
+            near=_time_nearness(asked.times, table.day[rows]),
+            meant=self._meant_speakers(asked, rows),
+            wanted=self._wanted_kinds(asked, rows),
+            asks=table.has_mark(rows, "asks").astype(np.float32),
+            later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
+            word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
+            remark=asked.remark,
+            goes_on=asked.goes_on,
+            learned=self._learned,
+            similarity=gathered.similarity,
+            summary_words=self._summary_words(asked, sessions),
+            summary_similarity=self._summary_similarity(near_summaries, sessions),
+            fact_words=self._through_facts(self._fact_words(asked), rows),
+        )
+
+    # -- words -------------------------------------------------------------------------------------------
+
+    def _row_cap(self, terms: int) -> int:
+        """Terms in more rows are left out; lower for longer questions. A history that is ranked whole loses nothing."""
+        return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(terms, _FEW_TERMS)
+
+    def _read_postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
+        """The messages that contain each term. Nothing is read twice for one round."""
+        cap, read = self._row_cap(len(terms)), self._read.setdefault(table, {})
+        try:
+            if new := [term for term in terms if term not in read]:
+                read.update(self._words.postings(table, new, cap))
+        except errors.StorageError:
+            self._log_missing("words")
+            return {}
+        return {term: read[term] for term in terms if term in read and len(read[term].seqs) <= cap}
+
+    def _meant_speakers(self, asked: Question, rows: Numbers) -> Floats:
+        """1 for a message of the speaker whom the question names first, less for others it names."""
+        meant = np.zeros(len(rows), np.float32)
+        terms = [words.speaker_term(term) for term in asked.terms] if self._table.has_named else []
+        spoken = self._read_postings("turn", terms).values() if terms else ()
+        for posting in (posting for posting in spoken if len(posting.seqs)):
+            by_them = np.isin(rows, self._table.rows(posting.seqs)[0])
+            meant[by_them & (meant == 0)] = _NAMED_AFTER if meant.any() else 1.0
+        return meant
+
+    def _wanted_kinds(self, asked: Question, rows: Numbers) -> Floats:
+        """1 for a message with a time if the question asks when, or with a number if it asks how many."""
+        kinds: tuple[tuple[bool, Mark], ...] = ((asked.asks_when, "time"), (asked.asks_how_many, "number"))
+        wanted = np.zeros(len(rows), np.float32)
+        for is_asked, mark in kinds:
+            wanted += self._table.has_mark(rows, mark) * np.float32(is_asked)
+        return wanted
+
+    def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
+        """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
+        seqs, scored = _best_fitting(self._read_postings("summary", asked.terms), self._totals["summary"])
+        if not len(seqs):
+            return None
+        session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
+        fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
+        fits.pop(-1 if self._present is None else self._present, None)
+        return _scores_of_sessions(fits, sessions)
+
+    def _through_facts(self, found: Mapping[int, float], rows: Numbers) -> Floats | None:
+        """(P,) the score of the best fact based on each message."""
+        if not found:
+            return None
+        return best_fact_of_turns(found, self._archive.facts.turns_of(list(found)), self._table.seq[rows])
+
+    def _fact_words(self, asked: Question) -> dict[int, float]:
+        """The scores of the facts whose words fit best."""
+        facts, scored = _best_fitting(self._read_postings("fact", asked.terms), self._totals["fact"])
+        return dict(zip(facts.tolist(), scored.tolist(), strict=True))
+
+    def _match_facts(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
+        """The share of these terms' weight in the best facts."""
+        return match_facts(terms, self._read_postings("fact", asked.terms), self._totals["fact"])
+
+    # -- vectors -----------------------------------------------------------------------------------------
+
+    def _by_vector(self, vector: Vector | None) -> tuple[_Similarities, _Similarities]:
+        """The nearest messages and summaries."""
+        summaries = self._search_vectors(vector, "summary", _NEAR_SUMMARIES)
+        most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
+        most += len(self._hidden.turns or ())
+        return self._search_vectors(vector, "conversation", most), summaries
+
+    def _by_number(self, hits: _Similarities) -> dict[int, float]:
+        """The similarity of messages by number."""
+        new = [text_id for text_id in hits if text_id not in self._seqs]
+        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.messages.numbers_of(new)
+        found = {self._seqs[text_id]: similarity for text_id, similarity in hits.items()}
+        found.pop(_GONE, None)
+        return found
+
+    def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
+        """(S,) the similarity of each session's summary; at least the lowest returned."""
+        if not hits:
+            return None
+        session_of = self._archive.summaries.sessions_of(text_ids=list(hits))
+        known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
+        return _scores_of_sessions(known, sessions, min(hits.values()))
+
+    def _search_vectors(self, vector: Vector | None, kind: Kind, limit: int) -> _Similarities:
+        if vector is None or self._vectors is None:
+            return {}
+        try:
+            whole = kind == "summary" or self._hidden.turns is None
+            without = self._hidden.session_id if whole else ""
+            hits = self._vectors.search(vector, kind=kind, exclude_session=without, limit=limit)
+        except (errors.StorageError, errors.EmbeddingError) as fault:
+            if fault.key == "index.not_ready":
+                self._add_missing("index")  # it is being built
+            else:
+                self._log_missing("index")
+            return {}
+        return {hit.text_id: hit.similarity for hit in hits}
+
+    def _short_rows(self, rows: Sequence[int]) -> set[int]:
+        """The rows that are short, so that their vectors include the message before. Each is read once."""
+        most, length = min(self._table.mean_length, _LITTLE), self._table.length
+        new = [row for row in rows if row not in self._little and length[row] <= most]
+        row_of = {int(self._table.seq[row]): row for row in new}
+        for turn in self._archive.messages.by_number(list(row_of)) if row_of else ():
+            self._little[row_of[turn.seq]] = embedding.says_little(own_words(turn))
+        return {row for row in rows if self._little.get(row)}
+
+    def _log_missing(self, part: MissingPart) -> None:
+        self._log.exception("recall without %s", part)
+        self._add_missing(part)
+
+    def _add_missing(self, part: MissingPart) -> None:
+        if part not in self.missing:
+            self.missing.append(part)
+
+
+def _term_weights(asked: Question, terms: Sequence[str], row_counts: Floats, total: int) -> Floats:
+    """(T,) how rare each term is; terms that only say how long ago something was count little."""
+    counts = np.where(_is_faint(asked, terms), np.float32(_FAINT), np.float32(1.0))
+    weights: Floats = (counts * ranking.rarity(row_counts, total)).astype(np.float32)
+    return weights
+
+
+def _mute_faint_terms(counts: Floats, asked: Question, terms: Sequence[str]) -> None:
+    """Words for how long ago something was count only in messages with all of them ("a year ago")."""
+    faint = _is_faint(asked, terms)
+    says_all = (counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
+    counts[np.ix_(faint, ~says_all)] = 0
+
+
+def _is_faint(asked: Question, terms: Sequence[str]) -> Flags:
+    return np.array([term in asked.faint for term in terms], np.bool_)
+
+
+def _background_similarity(vector: Vector | None, background: Sequence[Vector]) -> Floats:
+    """The similarity of the question to unrelated sentences."""
+    if vector is None or not background:
+        return np.zeros(0, np.float32)
+    sentences = np.stack(background)
+    alike: Floats = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
+    return alike.astype(np.float32)
+
+
+def _measure_clarity(similar: Floats, turns: int, unrelated: Floats) -> float:
+    """How well the embedder separates texts; in a large history measured against unrelated sentences."""
+    if not len(similar) or turns <= _WHOLE or not len(unrelated):
+        return ranking.clarity(similar)
+    return ranking.clarity(np.append(unrelated, similar.max()).astype(np.float32))
+
+
+def _measure_gap(similar: Floats, unrelated: Floats) -> float:
+    """How much nearer the nearest message is than unrelated sentences; 0 if either is unknown."""
+    return float(similar.max() - unrelated.max()) if len(similar) and len(unrelated) else 0.0
+
+
+def _best_fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
+    """The rows that fit best, ascending, and how well: the sum over terms of idf * tf / (tf + 1.2)."""
+    sizes = np.array([len(posting.seqs) for posting in postings.values()], np.int64)
+    if not sizes.sum():
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    rows = np.concatenate([posting.seqs for posting in postings.values()])
+    size = int(rows.max()) + 1
+    seqs = _unique_rows(rows, size)
+    weight = np.repeat(ranking.rarity(sizes.astype(np.float32), total), sizes)
+    counts = np.concatenate([posting.counts for posting in postings.values()])
+    scored = np.bincount(_find_places(seqs, rows, size), weight * counts / (counts + 1.2)).astype(np.float32)
+    best = np.sort(np.argpartition(scored, -_FITTING)[-_FITTING:]) if len(seqs) > _FITTING else slice(None)
+    return seqs[best], scored[best]
+
+
+def _scores_of_sessions(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0.0) -> Floats:
+    """(S,) the score of each session by its number."""
+    return np.array([scored.get(session, otherwise) for session in sessions.tolist()], np.float32)

@@ -1,0 +1,327 @@
+"""Search by words alone: ``/search``, and archived memories, which are in no index.
+
+``search`` returns the memories that contain the words in any form. ``ArchivedMemories`` reads the archive a slice at a
+time if a precise question (a rare word, certain days) found little of what it names, and adds matches to the
+recollection within the same budget.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from domain.quotations import as_memory, memory_text, own_words
+from domain.recollection import RecalledMessage, RecalledSummary, RecallLimits, Recollection, Why
+from domain.records import PREFIX, Message
+from domain.text import encode_json
+from language import words
+from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
+from language.scripts import estimate, is_unspaced
+from language.times import TimeRange
+from recall import questions
+from recall.passages import excerpt
+from recall.ranking import rarity
+from recall.relevance import needs_memory
+from recall.selection import ENTRY, FRAME, RECORD
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from domain.indexes import Postings, WordTable
+    from storage.repositories import Repositories
+    from storage.text_index import TextIndex
+
+#: The share of the words, by rarity, that a memory must contain.
+_MOST_BY_RARITY = 0.6
+#: A word is rare in at most this many memories, or this share of all.
+_RARE, _RARE_SHARE = 12, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A row that contains words: its number, its score and the terms in it."""
+
+    seq: int
+    score: float
+    terms: frozenset[str]
+
+
+def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollection:
+    """The messages and summaries that contain the words of a text; ``why.words`` has the words as written there."""
+    terms = _search_terms(text)
+    by_turn = _matching_rows(archive.index, "turn", terms)
+    best = by_turn[: limits.turns]
+    found = {turn.seq: as_memory(turn) for turn in archive.messages.by_number(sorted(one.seq for one in best))}
+    turns = [
+        RecalledMessage(
+            turn.text_id,
+            turn.session_id,
+            turn.timestamp,
+            turn.role,
+            turn.text,
+            hit=True,
+            why=_explain(text, own_words(turn), one),
+            speaker=turn.speaker,
+            undated=turn.undated,
+        )
+        for one in best
+        if (turn := found.get(one.seq)) and turn.words
+    ]
+    ranked = tuple(turn.text_id for turn in turns)
+    oldest_first = tuple(sorted(turns, key=lambda turn: turn.timestamp))
+    summaries = _matching_summaries(archive, text, terms, limits.sessions)
+    return Recollection(summaries, oldest_first, ranked, (text,), (text,))
+
+
+def _search_terms(text: str) -> tuple[str, ...]:
+    """The terms to look for; of scripts without spaces only pairs, since single characters are too common."""
+    terms = words.search_terms(text) or words.terms(text)
+    pairs = [term for term in terms if len(term) > 1 or not is_unspaced(term)]
+    return tuple(pairs) or terms
+
+
+def _matching_rows(index: TextIndex, table: WordTable, terms: Sequence[str]) -> list[_Match]:
+    """The rows that contain enough of the terms, best first."""
+    total = index.words.rows(table)
+    postings = index.words.postings(table, terms, total + 1) if terms and total else {}
+    if not any(len(posting.seqs) for posting in postings.values()):
+        return []
+    sizes = np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
+    weight = dict(zip(terms, rarity(sizes, total).tolist(), strict=True))
+    terms_of = _terms_by_row(postings)
+    said = [term for term in terms if term in postings and len(postings[term].seqs)]
+    rarest = min(said, key=lambda term: len(postings[term].seqs))
+    is_rare = len(postings[rarest].seqs) <= max(_RARE, total * _RARE_SHARE)
+    enough = sum(weight.values()) * _MOST_BY_RARITY
+    found = [_Match(seq, sum(weight[term] for term in row), frozenset(row)) for seq, row in terms_of.items()]
+    right = [one for one in found if one.score >= enough or (is_rare and rarest in one.terms)]
+    return sorted(right, key=lambda one: (-one.score, -one.seq))
+
+
+def _terms_by_row(postings: Mapping[str, Postings]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for term, posting in postings.items():
+        for seq in posting.seqs.tolist():
+            found.setdefault(seq, []).append(term)
+    return found
+
+
+def _matching_summaries(
+    archive: Repositories, text: str, terms: Sequence[str], most: int
+) -> tuple[RecalledSummary, ...]:
+    best = _matching_rows(archive.index, "summary", terms)[:most]
+    session_of = archive.summaries.sessions_of(seqs=[one.seq for one in best])
+    known = archive.summaries.of_sessions([session_of[one.seq] for one in best if one.seq in session_of])
+    return tuple(
+        RecalledSummary(
+            summary.text_id,
+            summary.session_id,
+            summary.timestamp,
+            memory_text(summary.summary),
+            _explain(text, summary.summary, one),
+        )
+        for one in best
+        if (summary := known.get(session_of.get(one.seq, -1)))
+    )
+
+
+def _explain(asked: str, said: str, match: _Match) -> Why:
+    return Why(asked, round(match.score, 4), words.matching_forms(said, match.terms))
+
+
+#: How many words of a question are looked for, and how many messages are returned.
+_MOST_WORDS, _MOST = 12, 6
+#: The longest range, in days, of a precise question.
+_MOST_DAYS = 31
+#: The share of the budget that archived memories always get.
+_SHARE = 0.25
+#: The most characters of a message; tokens of its mark as archived, and of the explanation.
+_LONGEST, MARK, LEGEND = 400, 14, 60
+#: How many likely messages are read word by word.
+_READ_CLOSELY = 100
+_OF_THAT_DAY = "@day"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A search: terms with their weights, the rare ones, and the days that are meant, if any."""
+
+    text: str
+    weights: Mapping[str, float]
+    rare: Collection[str]
+    days: TimeRange | None = None
+
+    def score(self, turn: Message) -> tuple[float, frozenset[str]]:
+        """The score of a message, 0 for no match, and the terms in it."""
+        found = frozenset(words.terms(own_words(turn))) & self.weights.keys()
+        fits = self.is_of_the_days(turn.timestamp) or not found.isdisjoint(self.rare)
+        return (max(sum(self.weights[term] for term in found), 1e-3) if fits else 0.0), found
+
+    def is_of_the_days(self, timestamp: str) -> bool:
+        """Whether a timestamp is on one of the days that are meant."""
+        return self.days is not None and _is_on_days(self.days, timestamp)
+
+
+class ArchivedMemories:
+    """Finds archived memories. Nothing here writes.
+
+    >>> archived.add_archived(found, ["Where did we see the zeppelin?"], now, limits, session_id)
+    """
+
+    def __init__(self, of: Repositories) -> None:
+        self._of = of
+        self._words = of.index.words
+
+    def add_archived(
+        self, found: Recollection, queries: Sequence[str], now: datetime, limits: RecallLimits, session_id: str
+    ) -> Recollection:
+        """The recollection with archived memories if a precise question found little; never of ``session_id``."""
+        known = [f"{turn.text}\n{turn.whole}" for turn in found.turns]
+        days = {turn.timestamp for turn in found.turns if turn.hit}
+        sought = [one for query in queries if (one := self._read_search(query, known, days, now.date()))]
+        hits = [hit for one in sought for hit in self._find_hits(one, session_id)]
+        return _add_within_budget(found, sorted(hits, key=lambda hit: -hit.why.score), limits)
+
+    def add_matches(self, found: Recollection, text: str, limits: RecallLimits) -> Recollection:
+        """The recollection with archived memories that contain the rarest of these words in any form."""
+        terms = _drop_single_characters(words.search_terms(text) or words.terms(text))
+        weights = self._term_weights(terms)
+        rarest = max(weights.values(), default=0.0)
+        sought = _Sought(text, weights, [term for term in terms if weights[term] >= rarest])
+        hits = self._find_hits(sought, "", limits.turns)
+        turns = sorted((*found.turns, *hits), key=lambda turn: turn.timestamp)
+        return replace(found, turns=tuple(turns), ranked=(*found.ranked, *(hit.text_id for hit in hits)))
+
+    def _read_search(self, query: str, known: Sequence[str], days: set[str], today: date) -> _Sought | None:
+        """A search for what was not found; None if the question is not precise, or all of it was found."""
+        if not needs_memory(query):
+            return None
+        read = questions.parse_question(query, today)
+        meant = _asked_days(read)
+        if meant and any(_is_on_days(meant, day) for day in days):
+            meant = None
+        terms = _drop_single_characters(
+            term for term in read.terms if term not in read.faint and not (meant and _is_date_term(term))
+        )
+        found = {term for text in known for term in words.terms(text)}
+        rare = [term for term in self._rare_terms(terms) if term not in found][:_MOST_WORDS]
+        return _Sought(query, self._term_weights(terms), rare, meant) if rare or meant else None
+
+    def _rare_terms(self, terms: Sequence[str]) -> list[str]:
+        """The terms that few messages, or none, contain."""
+        total = self._words.rows("turn")
+        cap = max(_RARE, int(total * _RARE_SHARE))
+        postings = self._words.postings("turn", terms, cap) if terms else {}
+        return [term for term in terms if term in postings and len(postings[term].seqs) <= cap]
+
+    def _term_weights(self, terms: Sequence[str]) -> dict[str, float]:
+        total = self._words.rows("turn")
+        postings = self._words.postings("turn", terms, total + 1) if terms else {}
+        return dict(zip(terms, rarity(_posting_sizes(terms, postings), max(total, 1)).tolist(), strict=True))
+
+    def _find_hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledMessage]:
+        """The best archived messages."""
+        likely = self._likely_messages(sought, session_id)
+        scored = ((as_memory(turn), *sought.score(turn)) for turn in likely)
+        hits = [_as_recalled(turn, sought, score, terms) for turn, score, terms in scored if score > 0.0]
+        return sorted(hits, key=lambda hit: -hit.why.score)[:most]
+
+    def _likely_messages(self, sought: _Sought, session_id: str) -> list[Message]:
+        """The messages worth a close reading: those that seem to contain the rarest terms."""
+        pieces = {term: words.term_prefixes(term) for term in sought.rare}
+        alike: dict[frozenset[str], deque[int]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
+        counts = Counter[str]()
+        for texts in self._of.archive.texts():
+            for one in texts:
+                folded = words.fold_text(one.text)
+                seems = {term for term, each in pieces.items() if any(piece in folded for piece in each)}
+                seems |= {_OF_THAT_DAY} if sought.is_of_the_days(one.timestamp) else set()
+                if seems and one.session_id != session_id:
+                    counts.update(seems)
+                    alike[frozenset(seems)].append(one.seq)
+        best = sorted(alike, key=lambda seems: -sum(1.0 / counts[one] for one in seems))
+        return self._of.messages.by_number([seq for seems in best for seq in alike[seems]][:_READ_CLOSELY])
+
+
+def _asked_days(read: questions.Question) -> TimeRange | None:
+    """The days that a question mentions; None if there are none, or too many."""
+    return next((one for one in read.times if (one.last - one.first).days < _MOST_DAYS), None)
+
+
+def _is_date_term(term: str) -> bool:
+    """Whether a term of a question about a day only names the day."""
+    return term[:1].isdigit() or any(name.startswith(term.rstrip("i")) for name in (*MONTH_NAMES, *DAY_NAMES))
+
+
+def _is_on_days(days: TimeRange, timestamp: str) -> bool:
+    day = day_of(timestamp)
+    return day is not None and days.nearness(day) >= 1.0
+
+
+def _drop_single_characters(terms: Collection[str] | Iterator[str]) -> tuple[str, ...]:
+    """Terms without single characters of scripts without spaces, which are too common."""
+    return tuple(term for term in terms if len(term) > 1 or not is_unspaced(term))
+
+
+def _posting_sizes(terms: Sequence[str], postings: Mapping[str, Postings]) -> np.typing.NDArray[np.float32]:
+    import numpy as np
+
+    return np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
+
+
+def _as_recalled(turn: Message, sought: _Sought, score: float, terms: frozenset[str]) -> RecalledMessage:
+    said = excerpt(own_words(turn), sought.weights, _LONGEST)
+    cut = said != turn.words
+    why = Why(sought.text, round(score, 4), words.matching_forms(own_words(turn), terms))
+    return RecalledMessage(
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said,
+        hit=True, why=why, cut=cut, whole=turn.text if cut else "", archived=True,
+    )  # fmt: skip
+
+
+def _add_within_budget(found: Recollection, hits: Sequence[RecalledMessage], limits: RecallLimits) -> Recollection:
+    """The recollection with the hits that fit, by time. If they need more room, up to their share, its weakest go."""
+    fitting = _fit_budget(
+        hits, max(limits.tokens - _recollection_cost(found), int(limits.tokens * _SHARE)), limits.turns
+    )
+    if not fitting:
+        return found
+    left = limits.tokens - LEGEND - sum(map(_message_cost, fitting.values()))
+    weakest = [*(turn.text_id for turn in found.turns if not turn.hit), *reversed(found.ranked)]
+    while weakest and _recollection_cost(found) > left:
+        dropped = weakest.pop(0)
+        found = replace(
+            found,
+            turns=tuple(turn for turn in found.turns if turn.text_id != dropped),
+            ranked=tuple(one for one in found.ranked if one != dropped),
+        )
+    turns = sorted((*found.turns, *fitting.values()), key=lambda turn: datetime.fromisoformat(turn.timestamp))
+    return replace(found, turns=tuple(turns), ranked=(*found.ranked, *fitting))
+
+
+def _fit_budget(hits: Sequence[RecalledMessage], budget: int, most: int) -> dict[str, RecalledMessage]:
+    """The best that fit the budget, by id."""
+    left, fitting = budget - LEGEND, dict[str, RecalledMessage]()
+    for hit in hits:
+        if hit.text_id not in fitting and _message_cost(hit) <= left and len(fitting) < min(_MOST, most):
+            fitting[hit.text_id] = hit
+            left -= _message_cost(hit)
+    return fitting
+
+
+def _message_cost(hit: RecalledMessage) -> int:
+    return RECORD + ENTRY + MARK + estimate(encode_json(hit.text))
+
+
+def _recollection_cost(found: Recollection) -> int:
+    """About the tokens of a recollection, rather too many."""
+    texts = [*(one.text for one in found.turns), *(one.text for one in found.facts)]
+    days = len({(turn.session_id, turn.timestamp[:10]) for turn in found.turns}) + len(found.summaries)
+    entries = sum(ENTRY + estimate(encode_json(text)) for text in [*texts, *(one.text for one in found.summaries)])
+    marks = sum(len(one.annotations) for one in found.turns) + sum(len(one.annotations) for one in found.summaries)
+    return FRAME + RECORD * (days + len(found.facts)) + entries + 25 * marks

@@ -1,0 +1,224 @@
+"""Recall: from questions to a ``Recollection``.
+
+    questions -> references resolved -> relevance -> words, vectors, times -> pool -> ranking -> relevance -> selection
+
+Without vectors recall works by words, without words by vectors, and the recollection says which part was missing.
+Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from domain import errors
+from domain.recollection import MissingPart, RecallLimits, Recollection
+from language.scripts import unspaced_share
+from recall import keywords, questions, ranking
+from recall.annotations import KnownFacts, SlotsAsked
+from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
+from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
+from recall.relevance import is_relevant, is_relevant_in_little, needs_memory, read_features
+from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
+from recall.time_ranges import TimeRangeSearch
+
+if TYPE_CHECKING:
+    from domain.indexes import Embed, Vector, VectorIndex
+    from storage.repositories import Repositories
+
+
+#: Characters of the last round, from its end, that are read together with the input.
+_CONTEXT = 1200
+#: The weight of a remark's own words, compared with the remark read together with the last round.
+_REMARK_ALONE = 0.6
+#: How many messages are added to the table at once.
+_AT_ONCE = 20_000
+#: How many of the best messages, and how many characters of each, are compared with the question.
+_LOOKED_AT, _READ = 6, 400
+#: This many vectors are cached for that: the next question finds much the same messages.
+_VECTORS_CACHED = 256
+#: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
+_TOKENS_A_WORD = 2.5
+
+
+class Retriever:
+    """Recall over one archive. Safe to call from several threads.
+
+    ``model``: the name of the embedder's model, which decides the weight of its vectors.
+    ``slots_asked``: reads which slots a question asks for.
+
+    >>> retriever.recall(["Where did we go last May?"], embedder.embed, session_id=now_open, now=clock())
+    Recollection(summaries=(...), turns=(...), ...)
+    """
+
+    def __init__(
+        self,
+        archive: Repositories,
+        vectors: VectorIndex | None,
+        log: logging.Logger,
+        model: Callable[[], str] = lambda: "",
+        slots_asked: SlotsAsked = lambda _: (),
+    ) -> None:
+        self._model = model
+        self._slots_asked = slots_asked
+        self._vectors = vectors
+        self._archive = archive
+        self._log = log
+        self._table: MessageTable | None = None
+        self._generation = 0
+        self._background: dict[bool, list[Vector]] = {}
+        self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
+        self._lock = Lock()
+
+    def recall(
+        self,
+        queries: Sequence[str],
+        embed: Embed | None,
+        *,
+        session_id: str,
+        now: datetime,
+        limits: RecallLimits,
+        hidden: Collection[int] | None = None,
+        recent: Sequence[str] = (),
+        gated: bool = True,
+        apart: bool = False,
+    ) -> Recollection:
+        """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
+
+        The input is searched for alone and together with the last round; the better result counts. The summary of
+        ``session_id`` is never found, nor are its messages: those numbered ``hidden`` (the context), or all of them.
+        ``embed`` is called once; None if there is no embedder. ``recent``: the messages before the input, oldest
+        first, to resolve pronouns. ``gated``: irrelevant memories are left out. ``apart``: the queries are
+        independent, and the best results of each count the same.
+        """
+        said = [query for query in queries if query.strip()]
+        if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
+            return Recollection(queries=tuple(queries))
+        asked = (
+            _separate_questions(said, recent, now.date()) if apart else _combined_questions(said, recent, now.date())
+        )
+        table, unseen = self._current_table(), Hidden(session_id, hidden)
+        learned = ranking.has_learnt(self._model())
+        search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
+        vectors = self._embed_queries([each.text for each in asked], embed, search.missing)
+        backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
+        ranked = [
+            RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
+            for searched in search.find(asked, vectors, backgrounds)
+        ]
+        relevant = [
+            replace(each, ranked=ranking.level(each.ranked)) if apart else each
+            for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
+            if not gated or self._is_relevant(each, query, table, limits.tokens)
+        ]
+        parts = (self._archive, table, search, limits.tokens)
+        if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
+            relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
+        present = self._archive.sessions.number_of(session_id)
+        known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
+        shares = [(each.searched.asked.text, each.searched.facts) for each in relevant]
+        facts = known.find_answers(said if apart else said[-1:], shares)
+        selector = Selector(self._archive, table, limits, known, present, cutting=gated)
+        selected = selector.select(relevant, facts)
+        resolved = tuple(each.text for each in asked)
+        recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
+        return Recollection(*recalled, facts=selected.facts, chapters=in_range.chapters if in_range else ())
+
+    def search(self, text: str, limits: RecallLimits) -> Recollection:
+        """The memories that contain the words of ``text``, and no others."""
+        return keywords.search(self._archive, text, limits)
+
+    def warm(self) -> None:
+        """Load the message table, so that the first question need not wait for it."""
+        self._current_table()
+
+    def _current_table(self) -> MessageTable:
+        """The table with all messages stored so far."""
+        with self._lock:
+            if self._generation != self._archive.messages.generation():
+                self._table, self._generation = None, self._archive.messages.generation()
+            table = self._table = self._table or MessageTable()
+            while new := self._archive.messages.rows_after(table.last_seq, _AT_ONCE):
+                table.extend(new)
+            return table.snapshot()
+
+    def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
+        """The vectors of texts; the background of a script is embedded in the same call as its first text."""
+        new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
+        known = [(script, sentence) for script in sorted(new) for sentence in BACKGROUND[script]]
+        vectors = embed([*texts, *(sentence for _, sentence in known)])
+        for script in new:
+            of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=True) if of == script]
+            self._background[script] = [vector for vector in of_script if vector is not None]
+        return vectors[: len(texts)]
+
+    def _is_relevant(self, found: RankedSearch, said: str, table: MessageTable, budget: int) -> bool:
+        """Whether the likeliest messages are similar to the question at all."""
+        asked, evidence = found.searched.asked, found.searched.evidence
+        best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
+        likely = self._archive.messages.by_number(evidence.seqs[best].tolist())
+        mine = self._vector_of(asked.text[-_CONTEXT:])
+        others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
+        alike = [float(mine @ other) for other in others if mine is not None and other is not None]
+        script = unspaced_share(said) > 0.5
+        across = bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely)
+        features = replace(
+            read_features(evidence, len(table), max(alike, default=0.0), across=across), known=_is_known(found.searched)
+        )
+        wrapping = FRAME + RECORD * table.sessions + ENTRY * len(table)
+        if wrapping + table.tokens * _TOKENS_A_WORD <= budget:
+            return is_relevant_in_little(features, said)
+        of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
+        return is_relevant(features, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)
+
+    def _embed_queries(
+        self, texts: Sequence[str], embed: Embed | None, missing: list[MissingPart]
+    ) -> Sequence[Vector | None]:
+        if embed is None:
+            missing.append("embeddings")
+        elif self._vectors is None or self._vectors.state not in ("ready", "empty"):
+            missing.append("index")
+        else:
+            try:
+                return self._with_background(embed, [query_key(text) for text in texts])
+            except errors.EmbeddingError:
+                self._log.exception("recall goes on by words")
+                missing.append("embeddings")
+        return [None] * len(texts)
+
+
+def _is_known(found: Candidates) -> bool:
+    """Whether every name in a question is in the memory; False for one read together with the last round."""
+    most = found.evidence.counts.max(axis=1, initial=0.0)
+    is_found = dict(zip(found.terms, (most > 0).tolist(), strict=True))
+    names = found.asked.names.intersection(found.asked.terms)
+    # A term is missing if too many messages contain it.
+    return found.asked.alone and bool(names) and all(is_found.get(name, True) for name in names)
+
+
+def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -> ranking.Ranked:
+    """What a remark found alone counts less than what it found together with the last round."""
+    if searches == 1 or searched.asked.seeks or not searched.asked.alone:
+        return ranked
+    return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
+
+
+def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
+    """The questions to search for, each alone."""
+    return [questions.parse_question(questions.resolve_references(query, recent), today) for query in said]
+
+
+def _combined_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
+    """The questions to search for: the input alone, and together with the last round."""
+    alone = questions.parse_question(questions.resolve_references(said[-1], recent), today)
+    alone = replace(alone, alone=True)
+    if len(said) == 1:
+        return [alone]
+    before = " ".join(said[:-1])[-_CONTEXT:]
+    together = replace(questions.parse_question(f"{before} {said[-1]}", today), goes_on=alone.goes_on)
+    return [together if alone.seeks else replace(together, remark=alone.remark, seeks=False), alone]

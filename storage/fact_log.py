@@ -1,0 +1,491 @@
+"""The log of facts: what was learned, decided by hand or removed, and which extraction windows were read.
+
+    unread -> (an extraction reads the window) -> learn -> notes, facts, relations, events
+    put_right, keep: by hand, for good          unlearn, forget_of: as if it had never been learned
+
+A fact row is never edited; changes are appended as events, and its state is computed from the events and the other
+facts of its slot (``domain.fact_states``). Removing messages, undoing a save or hiding a message therefore leaves the
+other facts as if the removed ones had never existed, in any order. Each verb is one commit or nothing; a window learned
+twice changes nothing. A model's reply for a window is stored when it arrives, so that a kill costs no call twice; it
+counts only for the same messages and goes with them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+
+from domain.fact_states import EVENT_OF_VERDICT, Event, EventKind, FactState, LearnedFact, settle_slot, state_of
+from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Window
+from domain.records import Message
+from storage.engine import EACH, Stamp, instant
+from storage.facts import BETWEEN, Facts, Renaming, messages_under
+from storage.jobs import Steps
+from storage.messages import Messages
+from storage.sessions import UndoableSaves
+from storage.sqlite.database import Database, Row, Transaction
+from storage.text_index import TextIndex
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Reads and writes the table ``read_window``, which window each message was read in, and the replies."""
+
+    database: Database
+    messages: Messages
+    steps: Steps
+    stamp: Stamp
+
+    def unread_messages(self, window: Window) -> dict[str, Message] | None:
+        """The messages of a window and of what is before it, by id; None when they are not as they were read."""
+        named = dict.fromkeys((*window.turns, *window.before))
+        there = {turn.text_id: turn for turn in self.messages.with_ids(tuple(named)) if not turn.hidden}
+        ours = all(turn.session_id == window.session_id for turn in there.values())
+        query = f"SELECT 1 FROM conversation WHERE window_id <> '' AND text_id IN {EACH}"
+        whole = bool(window.turns) and len(there) == len(named)
+        return there if whole and ours and not self.database.run(query, list(window.turns)) else None
+
+    def mark_read(self, tx: Transaction, window: Window, now: str) -> None:
+        """A window that is read while its session is being saved belongs to that save."""
+        tx.many("UPDATE conversation SET window_id = ? WHERE text_id = ?", [(window.name, one) for one in window.turns])
+        saving = int(bool(self.steps.of("save", window.session_id)))
+        tx.do(
+            "INSERT INTO read_window (name, session_id, saving, stored_at) VALUES (?, ?, ?, ?) ON CONFLICT (name)"
+            " DO UPDATE SET session_id = excluded.session_id, saving = excluded.saving, stored_at = excluded.stored_at",
+            window.name, window.session_id, saving, now,
+        )  # fmt: skip
+        read = "SELECT text_id FROM conversation WHERE window_id = ?"
+        tx.do(f"DELETE FROM step WHERE kind = 'window' AND key IN ({read})", window.name)
+
+    def mark_unread(self, tx: Transaction, windows: Sequence[str]) -> None:
+        """The messages of these windows are unread again."""
+        names = list(windows)
+        tx.do(f"UPDATE conversation SET window_id = '' WHERE window_id <> '' AND window_id IN {EACH}", names)
+        tx.do(f"DELETE FROM read_window WHERE name IN {EACH}", names)
+
+    def of_messages(self, messages: Sequence[int]) -> list[str]:
+        """The windows in which these messages, given by number, were read."""
+        query = f"SELECT DISTINCT window_id FROM conversation WHERE window_id <> '' AND seq IN {EACH}"
+        return [row[0] for row in self.database.run(query, list(messages))]
+
+    def forget_messages(self, tx: Transaction, messages: Sequence[int], windows: Sequence[str]) -> None:
+        """These messages of these windows were not read; a window without any message is no window."""
+        tx.do(f"UPDATE conversation SET window_id = '' WHERE seq IN {EACH}", list(messages))
+        left = "SELECT 1 FROM conversation c WHERE c.window_id = read_window.name"
+        tx.do(f"DELETE FROM read_window WHERE name IN {EACH} AND NOT EXISTS ({left})", list(windows))
+
+    # -- replies -------------------------------------------------------------------------------------------------
+
+    def store_reply(self, window: str, stage: str, base: str, reply: str) -> None:
+        """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of its sources."""
+        self.steps.store("window", window, stage, reply, self.stamp.now(), base)
+
+    def reply(self, window: str, stage: str, base: str) -> str | None:
+        """The reply that is stored for a stage of a window; None when there is none that was made from the same."""
+        reply, made_from = self.steps.of("window", window).get(stage, ("", None))
+        return reply if made_from == base else None
+
+    def drop_replies(self, tx: Transaction) -> None:
+        """Remove all replies, because something that they may have been made from is removed."""
+        self.steps.drop(tx, "window")
+
+
+_STATE = tuple(field.name for field in fields(FactState))
+_state_columns = attrgetter(*_STATE)
+_LEARNED = (
+    "SELECT seq, text_id, slot_subject, slot_attribute, single, stance, by_hand, said, start_day, end_day,"
+    f" {', '.join(_STATE)} FROM fact"
+)
+#: The facts that a person called wrong. Where the last decision put nothing in its place, what the fact did is void.
+_PUT_RIGHT = "SELECT e.fact, e.by_fact FROM fact_event e WHERE e.what = 'put_right' ORDER BY e.seq"
+_SLOT = tuple[str, str]
+
+
+@dataclass
+class _Affected:
+    """What is to be settled: facts by number, and slots."""
+
+    facts: set[int]
+    slots: set[_SLOT]
+
+
+@dataclass(frozen=True)
+class FactLog:
+    """Writes the tables ``note``, ``fact``, ``relation`` and ``fact_event``.
+
+    >>> fact_log.learn(learned)
+    True
+    """
+
+    facts: Facts
+    windows: Windows
+    index: TextIndex
+    saves: UndoableSaves
+    stamp: Stamp
+
+    def learn(self, learned: Learned) -> bool:
+        """Store everything extracted from one window, in one commit; it is read from then on.
+
+        False, and nothing, when one of its messages was read already, is gone or is hidden. What names no message of
+        the window, or one outside of it, is not stored; nor is a change of a fact that is gone, or that a person put
+        right.
+        """
+        now = self.stamp.now()
+        with self.facts.database.write() as tx:
+            turns = self.windows.unread_messages(learned.window)
+            if turns is None:
+                return False
+            names = self.facts.corrected_names()
+            notes = self._add_notes(tx, learned, turns, now)
+            facts = self._add_facts(tx, learned, turns, notes, now)
+            _add_relations(tx, learned.relations, facts)
+            changed = self._add_changes(tx, learned, facts, now)
+            self.windows.mark_read(tx, learned.window, now)
+            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))
+            self._index_renamed(tx, names)
+        return True
+
+    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
+        """Store words that find messages, given by number; they are no fact that anybody is shown."""
+        now = self.stamp.now()
+        with self.facts.database.write() as tx:
+            number = tx.next("fact")
+            sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
+            tx.do(sql, number, self.stamp.new_id(), session_id, now, text)
+            _rest_on(tx, "fact", number, turns)
+            self.index.set_facts(tx, [(number, text)])
+
+    def new_id(self) -> str:
+        """An id for a note or a fact that is to be stored."""
+        return self.stamp.new_id()
+
+    def _add_notes(self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], now: str) -> dict[str, int]:
+        """Store notes, each resting on all that its facts rest on too. Returns their numbers by id."""
+        numbers: dict[str, int] = {}
+        rests: dict[str, list[str]] = defaultdict(list)
+        for fact in learned.facts:
+            rests[fact.note] += fact.turns
+        for note in learned.notes:
+            on = _named_messages(dict.fromkeys([*note.turns, *rests[note.text_id]]), turns)
+            if on and note.turns:
+                numbers[note.text_id] = _add_note(tx, learned.window, note, on, now)
+        return numbers
+
+    def _add_facts(
+        self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], notes: Mapping[str, int], now: str
+    ) -> dict[str, int]:
+        """Store facts. Returns their numbers by id."""
+        numbers: dict[str, int] = {}
+        for fact in learned.facts:
+            if on := _named_messages(fact.turns, turns):
+                place = {
+                    "session_id": learned.window.session_id,
+                    "window_id": learned.window.name,
+                    "note": notes.get(fact.note),
+                    "timestamp": now,
+                }
+                numbers[fact.text_id] = self._add_fact(tx, fact, on, place)
+        self._index_numbered(tx, list(numbers.values()))
+        return numbers
+
+    def _add_fact(self, tx: Transaction, fact: NewFact, turns: Sequence[Message], place: Mapping[str, object]) -> int:
+        """Store one fact, which is not current before it is settled. Returns its number."""
+        number = tx.next("fact")
+        columns: dict[str, object] = {
+            **place,
+            # Until it is settled a new fact is not current, so that no two are for a moment.
+            "corrected": 1,
+            "seq": number, "text_id": fact.text_id, "text": fact.restatement,
+            "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
+            "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
+            "about": fact.about, "stance": fact.stance,
+            "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
+            "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
+            "entities": _join_list(fact.entities),
+            "start_day": fact.start, "end_day": fact.end,
+        }  # fmt: skip
+        _insert_row(tx, "fact", columns)
+        _rest_on(tx, "fact", number, [turn.seq for turn in turns])
+        return number
+
+    def _add_changes(self, tx: Transaction, learned: Learned, facts: Mapping[str, int], now: str) -> list[int]:
+        """Note what becomes of known facts. Returns their numbers."""
+        changed = []
+        for change in learned.changes:
+            known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
+            if known and known[0]["decided"] != "hand":
+                by, what = self._number_of(change, facts), EVENT_OF_VERDICT[change.verdict]
+                _add_event(tx, known[0]["seq"], what, change.when or now, by, now, learned.window.name)
+                changed.append(known[0]["seq"])
+        return changed
+
+    def _number_of(self, change: Change, facts: Mapping[str, int]) -> int | None:
+        """The number of the fact that does a change; None when that is not stored."""
+        if change.by in facts or not change.by:
+            return facts.get(change.by)
+        known = self.facts.database.run("SELECT seq FROM fact WHERE text_id = ?", change.by)
+        return int(known[0]["seq"]) if known else None
+
+    def correct_by_hand(self, fact: str, new: NewFact | None) -> bool:
+        """Let a person decide about a fact, for good: it never was, and ``new`` is so instead, or nothing is.
+
+        The new one rests on the same messages and goes with them. A save before it cannot be undone any more. False,
+        and nothing, when there is no such fact.
+        """
+        now = self.stamp.now()
+        with self.facts.database.write() as tx:
+            known = self.facts.database.run("SELECT seq, session_id, window_id, note FROM fact WHERE text_id = ?", fact)
+            if not known:
+                return False
+            number, names = int(known[0]["seq"]), self.facts.corrected_names()
+            by = self._add_by_hand(tx, number, new, known[0], now) if new else None
+            _add_event(tx, number, "put_right", now, by, now)
+            self.saves.drop(tx)
+            self._settle_states(tx, _Affected({number, by or number}, set()))
+            self._index_renamed(tx, names)
+        return True
+
+    def _add_by_hand(self, tx: Transaction, number: int, new: NewFact, known: Row, now: str) -> int:
+        turns = self.facts.messages.with_ids(messages_under(self.facts.database, "fact", [number])[number])
+        place = {name: known[name] for name in ("session_id", "window_id", "note")}
+        added = self._add_fact(tx, new, turns, place | {"timestamp": now, "by_hand": 1})
+        self._index_numbered(tx, [added])
+        return added
+
+    def keep_fact(self, fact: str, kept: bool = True) -> bool:
+        """Note whether a person wants a fact kept. False, and nothing, when there is no such fact."""
+        now = self.stamp.now()
+        with self.facts.database.write() as tx:
+            known = self.facts.database.run("SELECT seq FROM fact WHERE text_id = ?", fact)
+            if not known:
+                return False
+            _add_event(tx, known[0]["seq"], "kept" if kept else "let_go", now, None, now)
+            self.saves.drop(tx)
+            self._settle_states(tx, _Affected({known[0]["seq"]}, set()))
+        return True
+
+    def undo_decision(self, fact: str) -> bool:
+        """Take back what a person last decided about a fact, with what they put in its place; whether there was."""
+        query = (
+            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"
+        )
+        with self.facts.database.write() as tx:
+            decided = self.facts.database.run(query, fact)
+            for row in decided:
+                self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
+        return bool(decided)
+
+    def unlearn_windows(self, windows: Sequence[str]) -> None:
+        """Take back all that these windows resulted in, what they changed too; their messages are unread again."""
+        wanted = list(windows)
+        with self.facts.database.write() as tx:
+            facts = self._read_numbers(f"SELECT seq FROM fact WHERE window_id IN {EACH}", wanted)
+            notes = self._read_numbers(f"SELECT seq FROM note WHERE window_id IN {EACH}", wanted)
+            events = self._read_numbers(f"SELECT seq FROM fact_event WHERE window_id IN {EACH}", wanted)
+            self._remove_numbered(tx, notes, facts, events)
+            self.windows.mark_unread(tx, wanted)
+
+    def forget_messages(self, tx: Transaction, turns: Sequence[int]) -> None:
+        """Remove all that was extracted from any of these messages, also where others are left; none of them is read.
+
+        A change of which no fact is known to be the cause rests on its whole window.
+        """
+        seqs = list(turns)
+        windows = self.windows.of_messages(seqs)
+        caused = f"SELECT seq FROM fact_event WHERE window_id <> '' AND by_fact IS NULL AND window_id IN {EACH}"
+        self._remove_numbered(
+            tx,
+            self._read_numbers(f"SELECT note FROM note_turn WHERE turn IN {EACH}", seqs),
+            self._read_numbers(f"SELECT fact FROM fact_turn WHERE turn IN {EACH}", seqs),
+            self._read_numbers(caused, windows) if windows else [],
+        )
+        if windows:
+            self.windows.forget_messages(tx, seqs, windows)
+
+    def remove_named(self, tx: Transaction, notes: Sequence[str], facts: Sequence[str]) -> None:
+        """Remove notes and facts by id."""
+        self._remove_numbered(
+            tx,
+            self._read_numbers(f"SELECT seq FROM note WHERE text_id IN {EACH}", list(notes)),
+            self._read_numbers(f"SELECT seq FROM fact WHERE text_id IN {EACH}", list(facts)),
+        )
+
+    def _remove_numbered(
+        self, tx: Transaction, notes: Sequence[int], facts: Sequence[int], events: Sequence[int] = ()
+    ) -> None:
+        """Remove notes, facts and events by number, and what these facts did to others; no reply is kept after that."""
+        self.windows.drop_replies(tx)
+        if not (notes or facts or events):
+            return
+        touched = _Affected(
+            {
+                *self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(facts)),
+                *self._read_numbers(f"SELECT fact FROM fact_event WHERE seq IN {EACH}", list(events)),
+            }
+            - set(facts),
+            {
+                _slot_of(row)
+                for row in self.facts.database.run(f"{_LEARNED} WHERE single = 1 AND seq IN {EACH}", list(facts))
+            },
+        )
+        names = self.facts.corrected_names()
+        tx.many("DELETE FROM fact_event WHERE seq = ?", [(one,) for one in events])
+        self.index.set_facts(tx, [(number, "") for number in facts])
+        # What a person called wrong stays so, also without what they put in its place.
+        put_right = "UPDATE fact_event SET by_fact = NULL WHERE by_fact = ? AND what = 'put_right'"
+        tx.many(put_right, [(one,) for one in facts])
+        tx.many("DELETE FROM fact WHERE seq = ?", [(one,) for one in facts])
+        tx.many("DELETE FROM note WHERE seq = ?", [(one,) for one in notes])
+        self._settle_states(tx, touched)
+        self._index_renamed(tx, names)
+
+    def index_all(self, tx: Transaction) -> None:
+        """Make the words of all facts, for a memory that was filled from elsewhere."""
+        keys = self.facts.database.run("SELECT seq, text FROM fact WHERE window_id = ''")
+        self.index.set_facts(tx, [(row["seq"], row["text"]) for row in keys])
+        self._index_numbered(tx, [fact.number for fact in self.facts.all()])
+
+    def _index_numbered(self, tx: Transaction, numbers: Sequence[int]) -> None:
+        """Facts find their messages by their words as they are now; one that a person called wrong finds none."""
+        shown = {fact.number: fact for fact in self.facts.with_numbers(numbers)}
+        self.index.set_facts(tx, [(number, _search_words(shown.get(number))) for number in numbers])
+
+    def _index_renamed(self, tx: Transaction, before: Sequence[Renaming]) -> None:
+        """The same for those whose names are others than ``before``."""
+        changed = {*before} ^ {*self.facts.corrected_names()}
+        names = [name for one in changed for name in (one.wrong, one.right)]
+        if names:
+            touched = [one.number for one in self.facts.all() if any(name in one.all_words for name in names)]
+            self._index_numbered(tx, touched)
+
+    def _settle_states(self, tx: Transaction, touched: _Affected) -> None:
+        """Compute the states of facts, and of all that share a slot with them; what is past is written first."""
+        acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(touched.facts))
+        wanted = list({*touched.facts, *acted_on})
+        found = self.facts.database.run(f"{_LEARNED} WHERE seq IN {EACH}", wanted) if wanted else []
+        rows = {row["seq"]: row for row in found}
+        slots = touched.slots | {_slot_of(row) for row in rows.values() if _is_alone(row)}
+        groups: dict[_SLOT, list[Row]] = {}
+        for slot in slots:
+            query = f"{_LEARNED} WHERE slot_subject = ? AND slot_attribute = ? AND window_id <> ''"
+            groups[slot] = [row for row in self.facts.database.run(query, *slot) if _is_alone(row)]
+            rows |= {row["seq"]: row for row in groups[slot]}
+        learned = {number: _learned_fact(row) for number, row in rows.items()}
+        happened = self._events_of(list(rows))
+        states = {number: state_of(one, happened[number]) for number, one in learned.items()}
+        for group in groups.values():
+            states |= settle_slot(
+                [learned[row["seq"]] for row in group], {row["seq"]: states[row["seq"]] for row in group}
+            )
+        for number, state in sorted(states.items(), key=lambda item: item[1].current):
+            if tuple(rows[number][name] for name in _STATE) != _state_columns(state):
+                _set_state(tx, number, state)
+        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != _is_wrong(rows[one])])
+
+    def _events_of(self, facts: Sequence[int]) -> dict[int, list[Event]]:
+        """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
+        query = (
+            "SELECT e.fact, e.what, e.moment, coalesce(b.text_id, '') AS by_id, e.by_fact FROM fact_event e"
+            f" LEFT JOIN fact b ON b.seq = e.by_fact AND b.seq <> e.fact WHERE e.fact IN {EACH} ORDER BY e.seq"
+        )
+        found: dict[int, list[Event]] = defaultdict(list)
+        rows = self.facts.database.run(query, list(facts)) if facts else []
+        last = self.facts.database.run(_PUT_RIGHT) if any(row["by_fact"] for row in rows) else []
+        wrong = {fact for fact, by in {row["fact"]: row["by_fact"] for row in last}.items() if by is None}
+        for row in rows:
+            if row["what"] == "put_right" or row["by_fact"] not in wrong:
+                found[row["fact"]].append(Event(row["what"], row["moment"], row["by_id"]))
+        return found
+
+    def _read_numbers(self, query: str, values: Sequence[object]) -> list[int]:
+        """A column of numbers, each once."""
+        return list(dict.fromkeys(int(row[0]) for row in self.facts.database.run(query, values))) if values else []
+
+
+def _rest_on(tx: Transaction, what: str, number: int, turns: Iterable[int]) -> None:
+    tx.many(f"INSERT INTO {what}_turn ({what}, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
+
+
+def _add_note(tx: Transaction, window: Window, note: NewNote, turns: Sequence[Message], now: str) -> int:
+    number = tx.next("note")
+    said = max(turns, key=lambda turn: turn.position).timestamp
+    columns = {
+        "seq": number, "text_id": note.text_id, "session_id": window.session_id, "window_id": window.name,
+        "timestamp": said, "text": note.text, "topic": note.topic, "importance": min(10, max(1, note.importance)),
+        "memory_type": note.memory_type, "private": int(note.private), "stored_at": now, "instant": instant(now),
+    }  # fmt: skip
+    _insert_row(tx, "note", columns)
+    _rest_on(tx, "note", number, [turn.seq for turn in turns])
+    return number
+
+
+def _add_relations(tx: Transaction, relations: Iterable[NewRelation], facts: Mapping[str, int]) -> None:
+    wanted = dict.fromkeys(
+        (facts[one.fact], one.source, one.relation, one.target) for one in relations if one.fact in facts
+    )
+    first = tx.next("relation", len(wanted)) if wanted else 0
+    rows = [(first + at, *one) for at, one in enumerate(wanted)]
+    tx.many("INSERT INTO relation (seq, fact, source, relation, target) VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def _add_event(
+    tx: Transaction, fact: int, what: EventKind, moment: str, by: int | None, now: str, window: str = ""
+) -> None:
+    columns = "(seq, fact, what, moment, by_fact, window_id, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    tx.do(f"INSERT INTO fact_event {columns}", tx.next("fact_event"), fact, what, moment, by, window, now)
+
+
+def _set_state(tx: Transaction, number: int, state: FactState) -> None:
+    columns = ", ".join(f"{name} = ?" for name in _STATE)
+    values = tuple(int(value) if isinstance(value, bool) else value for value in _state_columns(state))
+    tx.do(f"UPDATE fact SET {columns} WHERE seq = ?", *values, number)
+
+
+def _insert_row(tx: Transaction, table: str, columns: Mapping[str, object]) -> None:
+    marks = ", ".join("?" * len(columns))
+    tx.do(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *columns.values())
+
+
+def _search_words(fact: Fact | None) -> str:
+    """By what a fact is found; "" when it is gone, or a person called it wrong."""
+    if fact is None or (fact.corrected and fact.decided == "hand"):
+        return ""
+    return " ".join((fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location))
+
+
+def _named_messages(named: Iterable[str], turns: Mapping[str, Message]) -> list[Message]:
+    """The messages that are named; none when one of them is not there, since what rests on it must not be stored."""
+    names = list(named)
+    return [turns[name] for name in names] if all(name in turns for name in names) else []
+
+
+def _join_list(words: Iterable[str]) -> str:
+    return BETWEEN.join(filter(None, (" ".join(word.split()) for word in words)))
+
+
+def _is_alone(row: Row) -> bool:
+    """Whether of such facts one at a time is current in a slot."""
+    return bool(row["single"] == 1 and row["stance"] == "stated")
+
+
+def _is_wrong(row: Row) -> bool:
+    return bool(row["corrected"]) and row["decided"] == "hand"
+
+
+def _slot_of(row: Row) -> _SLOT:
+    return row["slot_subject"], row["slot_attribute"]
+
+
+def _learned_fact(row: Row) -> LearnedFact:
+    return LearnedFact(
+        number=row["seq"],
+        text_id=row["text_id"],
+        alone=_is_alone(row),
+        by_hand=bool(row["by_hand"]),
+        said=row["said"],
+        start=row["start_day"],
+        end=row["end_day"],
+    )

@@ -1,0 +1,186 @@
+"""Work that must happen later, and the results of work that is done in steps.
+
+``Jobs``      what the scheduler runs: a row for each, found again by whoever opens the memory next
+``Rebuilds``  summaries and personas of which something was removed, or whose model failed at a save
+``Steps``     results of stages, stored as each arrives, so that a long job resumes where it was cut short
+
+A request that is made again while it is being fulfilled gets another generation, so that a result that came too late is
+refused, or its job runs once more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from domain.imports import IMPORT_CLIENT
+from domain.records import RebuildRequest, RebuildTarget
+from storage.engine import EACH
+from storage.sqlite.database import Database, Transaction
+
+#: What the scheduler can be asked to do; the first comes first. The key is a session, or nothing.
+JobKind = Literal[
+    "compact", "rebuild", "autosave", "extract", "consolidate", "client_history",
+    "imported_chapters", "import_backlog", "chapters", "archive",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work, as it was when it was picked."""
+
+    kind: JobKind
+    key: str
+    payload: str
+    generation: int
+    attempts: int
+    not_before: float
+
+
+class Jobs:
+    """Reads and writes the jobs of the scheduler in the table ``job``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def request(self, kind: JobKind, key: str = "", payload: str = "", *, at_once: bool = False) -> None:
+        """Have this done, once more where it runs by now.
+
+        One that failed waits on, unless it is wanted ``at_once`` or its ``payload``, what it is made from, has changed.
+        """
+        with self._database.write() as tx:
+            tx.do(
+                "INSERT INTO job (kind, key, payload, generation, priority) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (kind, key) DO UPDATE SET generation = excluded.generation, payload = excluded.payload,"
+                " not_before = CASE WHEN job.payload = excluded.payload AND ? = 0 THEN job.not_before ELSE 0 END",
+                kind, key, payload, tx.next("job"), get_args(JobKind).index(kind), int(at_once),
+            )  # fmt: skip
+
+    def next(self, kinds: Collection[JobKind], now: float) -> Job | None:
+        """The job of these kinds to run now."""
+        found = [job for job in self.waiting(kinds) if job.not_before <= now]
+        return found[0] if found else None
+
+    def waiting(self, kinds: Collection[JobKind]) -> list[Job]:
+        """All jobs of these kinds, the most urgent first."""
+        query = (
+            "SELECT kind, key, payload, generation, attempts, not_before FROM job"
+            f" WHERE kind IN {EACH} ORDER BY priority, generation"
+        )
+        return [Job(*row) for row in self._database.run(query, json.dumps(list(kinds)))]
+
+    def find(self, kind: JobKind, key: str = "") -> Job | None:
+        """A job that is still to be done."""
+        return next((job for job in self.waiting([kind]) if job.key == key), None)
+
+    def finish(self, job: Job) -> bool:
+        """Remove a job that is done. False, and nothing, when it was asked for again meanwhile."""
+        with self._database.write() as tx:
+            sql = "DELETE FROM job WHERE kind = ? AND key = ? AND generation = ? RETURNING kind"
+            return bool(tx.run(sql, job.kind, job.key, job.generation))
+
+    def postpone(self, job: Job, reason: str, not_before: float) -> None:
+        """Note that a try has failed, why, and when the next one may be made."""
+        with self._database.write() as tx:
+            tx.do(
+                "UPDATE job SET attempts = attempts + 1, reason = ?, not_before = ? WHERE kind = ? AND key = ?",
+                reason, not_before, job.kind, job.key,
+            )  # fmt: skip
+
+    def retry_all(self) -> None:
+        """Let everything that failed be tried again now."""
+        if self._database.run("SELECT 1 FROM job WHERE not_before > 0"):
+            with self._database.write() as tx:
+                tx.do("UPDATE job SET not_before = 0 WHERE not_before > 0")
+
+
+class Rebuilds:
+    """Reads and writes the jobs ``summary``, ``self`` and ``user`` of the table ``job``; their key is a session."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def due_requests(self) -> list[RebuildRequest]:
+        """What is to be rebuilt, in the order of the sessions."""
+        query = (
+            "SELECT j.generation, j.kind, j.key, j.payload FROM job j JOIN session s ON s.session_id = j.key"
+            " WHERE j.kind IN ('summary', 'self', 'user') ORDER BY s.position, j.generation"
+        )
+        return [RebuildRequest(*row) for row in self._database.run(query)]
+
+    def request(self, tx: Transaction, what: RebuildTarget, session_id: str, timestamp: str) -> None:
+        """Ask for a rebuild; what is being made for an older request does not count any more.
+
+        An imported session is read again instead, when its turn comes.
+        """
+        if what == "summary" and self._read_again(tx, session_id):
+            return
+        tx.do(
+            "INSERT INTO job (kind, key, payload, generation) VALUES (?, ?, ?, ?) ON CONFLICT (kind, key)"
+            " DO UPDATE SET payload = excluded.payload, generation = excluded.generation, attempts = 0",
+            what, session_id, timestamp, tx.next("job"),
+        )  # fmt: skip
+
+    def ask_again(self, tx: Transaction, session_id: str) -> None:
+        """A summary that is to be rebuilt has more to be made from by now."""
+        query = "SELECT payload FROM job WHERE kind = 'summary' AND key = ?"
+        for row in self._database.run(query, session_id):
+            self.request(tx, "summary", session_id, row["payload"])
+
+    def remove_fulfilled(self, tx: Transaction, fulfilled: Sequence[RebuildRequest]) -> bool:
+        """Remove requests that are fulfilled in this commit. False, and nothing, when one of them is gone or newer."""
+        if not {one.number for one in fulfilled} <= {one.number for one in self.due_requests()}:
+            return False
+        tx.many("DELETE FROM job WHERE kind = ? AND key = ?", [(one.what, one.session_id) for one in fulfilled])
+        return True
+
+    def drop_summary(self, tx: Transaction, session_id: str) -> None:
+        """Do not rebuild the summary of a session."""
+        tx.do("DELETE FROM job WHERE kind = 'summary' AND key = ?", session_id)
+
+    def drop_personas(self, tx: Transaction, session_id: str) -> None:
+        """Do not rebuild personas with what a session resulted in."""
+        tx.do("DELETE FROM job WHERE kind IN ('self', 'user') AND key = ?", session_id)
+
+    def drop_session(self, tx: Transaction, session_id: str) -> None:
+        """Rebuild nothing of a session."""
+        tx.do("DELETE FROM job WHERE kind IN ('summary', 'self', 'user') AND key = ?", session_id)
+
+    def _read_again(self, tx: Transaction, session_id: str) -> bool:
+        imported = "SELECT session_id FROM session WHERE session_id = ? AND status = 'archived' AND client = ?"
+        sql = f"UPDATE imported_session SET due = due + 1 WHERE session_id IN ({imported}) RETURNING session_id"
+        return bool(tx.run(sql, session_id, IMPORT_CLIENT))
+
+
+StepKind = Literal["save", "window"]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Reads and writes the table ``step``."""
+
+    database: Database
+
+    def of(self, kind: StepKind, key: str) -> dict[str, tuple[str, str]]:
+        """What each step resulted in, and what that was made from, by step."""
+        query = "SELECT step, result, base FROM step WHERE kind = ? AND key = ?"
+        return {row["step"]: (row["result"], row["base"]) for row in self.database.run(query, kind, key)}
+
+    def store(self, kind: StepKind, key: str, step: str, result: str, now: str, base: str = "") -> None:
+        """Store the result of a step as soon as it is there."""
+        with self.database.write() as tx:
+            tx.do(
+                "INSERT INTO step (kind, key, step, base, result, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (kind, key, step) DO UPDATE SET base = excluded.base, result = excluded.result,"
+                " stored_at = excluded.stored_at",
+                kind, key, step, base, result, now,
+            )  # fmt: skip
+
+    def drop(self, tx: Transaction, kind: StepKind, key: str | None = None) -> None:
+        """Forget the steps: the work is done, or what it was made from has changed. Without a key those of all."""
+        if key is None:
+            tx.do("DELETE FROM step WHERE kind = ?", kind)
+        else:
+            tx.do("DELETE FROM step WHERE kind = ? AND key = ?", kind, key)

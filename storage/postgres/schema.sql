@@ -1,0 +1,595 @@
+-- Every person's memory, in one set of tables. What each holds is said by the module of `storage/` that reads and writes
+-- it; `storage/sqlite/schema.sql` has the same tables for one person, and a test compares them. `person` comes first in
+-- every key: statements do not name it, `own_person()` is what the transaction set, and the policies at the end hide the
+-- rows of everyone else. Numbers of rows come from `counter`, so they are counted per person; flags are 0 or 1; an
+-- `instant` is a moment in seconds since 1970, beside the timestamp that a person reads. Ids are compared by their bytes:
+-- the database is created with the collation C.
+
+CREATE FUNCTION own_person() RETURNS bigint STABLE LANGUAGE sql
+    RETURN current_setting('friend.person')::bigint;
+
+CREATE TABLE meta (
+    person bigint NOT NULL DEFAULT own_person(),
+    key text NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY (person, key)
+);
+
+CREATE TABLE counter (
+    person bigint NOT NULL DEFAULT own_person(),
+    name text NOT NULL,
+    value bigint NOT NULL,
+    PRIMARY KEY (person, name)
+);
+
+-- Sessions, messages, summaries.
+
+CREATE TABLE chapter (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    text_id text NOT NULL,
+    session_id text,
+    height bigint NOT NULL CHECK (height > 0),
+    parent bigint,
+    text text NOT NULL,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, text_id),
+    FOREIGN KEY (person, parent) REFERENCES chapter (person, seq) ON DELETE SET NULL (parent)
+);
+CREATE INDEX chapter_of_parent ON chapter (person, parent) WHERE parent IS NOT NULL;
+CREATE INDEX chapter_of_session ON chapter (person, session_id) WHERE session_id IS NOT NULL;
+
+CREATE TABLE session (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    session_id text NOT NULL,
+    start_timestamp text NOT NULL,
+    end_timestamp text,
+    status text NOT NULL CHECK (status IN ('active', 'archived')),
+    current_conv_count bigint NOT NULL DEFAULT 0 CHECK (current_conv_count >= 0),
+    stored_at text NOT NULL,
+    position bigint NOT NULL,
+    instant double precision NOT NULL,
+    client text NOT NULL DEFAULT '',
+    client_key text,
+    chapter bigint,
+    PRIMARY KEY (person, number),
+    UNIQUE (person, session_id),
+    FOREIGN KEY (person, chapter) REFERENCES chapter (person, seq) ON DELETE SET NULL (chapter)
+);
+CREATE INDEX session_in_time ON session (person, position);
+CREATE INDEX session_by_status ON session (person, status, position);
+CREATE INDEX session_began ON session (person, instant, position);
+CREATE INDEX session_of_client ON session (person, client, client_key, position) WHERE client <> '';
+CREATE INDEX session_of_chapter ON session (person, chapter) WHERE chapter IS NOT NULL;
+
+ALTER TABLE chapter ADD FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE;
+
+CREATE TABLE conversation (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    text_id text NOT NULL,
+    session_id text NOT NULL,
+    timestamp text NOT NULL,
+    instant double precision NOT NULL,
+    role text NOT NULL CHECK (role IN ('user', 'assistant')),
+    text text NOT NULL,
+    round bigint NOT NULL,
+    position bigint NOT NULL,
+    stored_at text NOT NULL,
+    finish text NOT NULL DEFAULT 'stop' CHECK (finish IN ('stop', 'length', 'interrupted')),
+    compacted bigint NOT NULL DEFAULT 0 CHECK (compacted IN (0, 1)),
+    hidden bigint NOT NULL DEFAULT 0 CHECK (hidden IN (0, 1)),
+    demo bigint NOT NULL DEFAULT 0 CHECK (demo IN (0, 1)),
+    undated bigint NOT NULL DEFAULT 0 CHECK (undated IN (0, 1)),
+    quoted text NOT NULL DEFAULT '',
+    speaker text NOT NULL DEFAULT '',
+    window_id text NOT NULL DEFAULT '',
+    chapter bigint,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, text_id),
+    UNIQUE (person, session_id, round, role),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id),
+    FOREIGN KEY (person, chapter) REFERENCES chapter (person, seq) ON DELETE SET NULL (chapter)
+);
+CREATE INDEX conversation_in_time ON conversation (person, session_id, position);
+CREATE INDEX conversation_hidden ON conversation (person, seq) WHERE hidden = 1;
+CREATE INDEX conversation_of_window ON conversation (person, window_id) WHERE window_id <> '';
+CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE chapter IS NOT NULL;
+
+CREATE TABLE summary (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    text_id text NOT NULL,
+    session_id text NOT NULL,
+    timestamp text NOT NULL,
+    summary text NOT NULL,
+    upto_round bigint NOT NULL,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, text_id),
+    UNIQUE (person, session_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id)
+);
+
+CREATE TABLE in_flight (
+    person bigint NOT NULL DEFAULT own_person(),
+    session_id text NOT NULL,
+    timestamp text NOT NULL,
+    text text NOT NULL,
+    partial text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, session_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id)
+);
+
+CREATE TABLE undoable_save (
+    person bigint NOT NULL DEFAULT own_person(),
+    session_id text NOT NULL,
+    windows text NOT NULL,
+    personas text NOT NULL,
+    summary text NOT NULL,
+    context bigint,
+    last_turn bigint NOT NULL,
+    stored_at text NOT NULL,
+    instant double precision NOT NULL,
+    PRIMARY KEY (person, session_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
+);
+
+-- What is still to be done, and results of steps that are done before all of it is.
+
+CREATE TABLE job (
+    person bigint NOT NULL DEFAULT own_person(),
+    kind text NOT NULL,
+    key text NOT NULL,
+    payload text NOT NULL DEFAULT '',
+    generation bigint NOT NULL,
+    attempts bigint NOT NULL DEFAULT 0,
+    not_before double precision NOT NULL DEFAULT 0,
+    reason text NOT NULL DEFAULT '',
+    priority bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (person, kind, key)
+);
+
+CREATE TABLE step (
+    person bigint NOT NULL DEFAULT own_person(),
+    kind text NOT NULL,
+    key text NOT NULL,
+    step text NOT NULL,
+    base text NOT NULL DEFAULT '',
+    result text NOT NULL,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, kind, key, step)
+);
+
+-- The vector of every text, and the texts that still need one.
+
+CREATE TABLE embedding (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    text_id text NOT NULL,
+    model text NOT NULL,
+    dimension bigint NOT NULL,
+    digest text NOT NULL,
+    vector bytea NOT NULL CHECK (length(vector) = 2 * dimension),
+    PRIMARY KEY (person, number),
+    UNIQUE (person, text_id, model)
+);
+
+CREATE TABLE pending (
+    person bigint NOT NULL DEFAULT own_person(),
+    text_id text NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('conversation', 'summary')),
+    failures bigint NOT NULL DEFAULT 0,
+    reason text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, text_id)
+);
+
+-- Notes and facts, each with the messages it rests on, and what happened to each fact. The columns of a fact from
+-- `since` on follow from its events and from the other facts in its slot.
+
+CREATE TABLE note (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    text_id text NOT NULL,
+    session_id text NOT NULL,
+    window_id text NOT NULL,
+    timestamp text NOT NULL,
+    text text NOT NULL,
+    topic text NOT NULL,
+    importance bigint NOT NULL CHECK (importance BETWEEN 1 AND 10),
+    memory_type text NOT NULL CHECK (memory_type IN ('active', 'passive')),
+    private bigint NOT NULL CHECK (private IN (0, 1)),
+    stored_at text NOT NULL,
+    instant double precision NOT NULL,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, text_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id)
+);
+CREATE INDEX note_of_session ON note (person, session_id);
+CREATE INDEX note_of_window ON note (person, window_id);
+CREATE INDEX ix_user_system_created ON note (person, stored_at);
+
+CREATE TABLE note_turn (
+    person bigint NOT NULL DEFAULT own_person(),
+    note bigint NOT NULL,
+    turn bigint NOT NULL,
+    PRIMARY KEY (person, note, turn),
+    FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX note_of_turn ON note_turn (person, turn);
+
+CREATE TABLE fact (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    text_id text NOT NULL,
+    session_id text NOT NULL,
+    timestamp text NOT NULL,
+    text text NOT NULL,
+    note bigint,
+    window_id text NOT NULL DEFAULT '',
+    subject text NOT NULL DEFAULT '',
+    attribute text NOT NULL DEFAULT '',
+    value text NOT NULL DEFAULT '',
+    slot_subject text NOT NULL DEFAULT '',
+    slot_attribute text NOT NULL DEFAULT '',
+    single bigint NOT NULL DEFAULT 0 CHECK (single IN (0, 1)),
+    about text NOT NULL DEFAULT 'other' CHECK (about IN ('person', 'companion', 'other')),
+    stance text NOT NULL DEFAULT 'stated' CHECK (stance IN ('stated', 'planned', 'wished', 'supposed', 'joked')),
+    said text NOT NULL DEFAULT '',
+    keywords text NOT NULL DEFAULT '',
+    persons text NOT NULL DEFAULT '',
+    entities text NOT NULL DEFAULT '',
+    location text NOT NULL DEFAULT '',
+    start_day text NOT NULL DEFAULT '',
+    end_day text NOT NULL DEFAULT '',
+    by_hand bigint NOT NULL DEFAULT 0 CHECK (by_hand IN (0, 1)),
+    since text NOT NULL DEFAULT '',
+    until text NOT NULL DEFAULT '',
+    replaced_by text NOT NULL DEFAULT '',
+    corrected bigint NOT NULL DEFAULT 0 CHECK (corrected IN (0, 1)),
+    doubtful_since text NOT NULL DEFAULT '',
+    kept bigint NOT NULL DEFAULT 0 CHECK (kept IN (0, 1)),
+    decided text NOT NULL DEFAULT 'model' CHECK (decided IN ('model', 'hand')),
+    seen text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, text_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id),
+    FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE SET NULL (note)
+);
+CREATE INDEX fact_in_slot ON fact (person, slot_subject, slot_attribute) WHERE window_id <> '';
+CREATE INDEX fact_of_window ON fact (person, window_id) WHERE window_id <> '';
+CREATE INDEX fact_of_note ON fact (person, note) WHERE note IS NOT NULL;
+CREATE UNIQUE INDEX one_current_value ON fact (person, slot_subject, slot_attribute)
+    WHERE single = 1 AND stance = 'stated' AND until = '' AND corrected = 0;
+
+CREATE TABLE fact_turn (
+    person bigint NOT NULL DEFAULT own_person(),
+    fact bigint NOT NULL,
+    turn bigint NOT NULL,
+    PRIMARY KEY (person, fact, turn),
+    FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX fact_of_turn ON fact_turn (person, turn);
+
+CREATE TABLE relation (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    fact bigint NOT NULL,
+    source text NOT NULL,
+    relation text NOT NULL,
+    target text NOT NULL,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, fact, source, relation, target),
+    FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
+);
+
+CREATE TABLE fact_event (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    fact bigint NOT NULL,
+    what text NOT NULL CHECK (what IN ('confirmed', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+    moment text NOT NULL,
+    by_fact bigint,
+    window_id text NOT NULL,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, seq),
+    FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE,
+    FOREIGN KEY (person, by_fact) REFERENCES fact (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX event_of_fact ON fact_event (person, fact);
+CREATE INDEX event_by_fact ON fact_event (person, by_fact) WHERE by_fact IS NOT NULL;
+CREATE INDEX event_of_window ON fact_event (person, window_id) WHERE window_id <> '';
+
+CREATE TABLE read_window (
+    person bigint NOT NULL DEFAULT own_person(),
+    name text NOT NULL,
+    session_id text NOT NULL,
+    saving bigint NOT NULL CHECK (saving IN (0, 1)),
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, name),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
+);
+CREATE INDEX read_window_of_session ON read_window (person, session_id);
+
+-- The two personas: every version, what their lines rest on, and the lines that are pinned.
+
+CREATE TABLE persona (
+    person bigint NOT NULL DEFAULT own_person(),
+    version bigint NOT NULL,
+    persona text NOT NULL CHECK (persona IN ('self', 'user')),
+    timestamp text NOT NULL,
+    text text NOT NULL,
+    origin text NOT NULL CHECK (origin IN ('model', 'hand', 'setup', 'restore', 'erase')),
+    session_id text,
+    PRIMARY KEY (person, version)
+);
+CREATE INDEX persona_of_persona ON persona (person, persona, version);
+
+CREATE TABLE line_evidence (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    persona text NOT NULL CHECK (persona IN ('self', 'user')),
+    version bigint NOT NULL,
+    line text NOT NULL,
+    day text NOT NULL,
+    importance bigint NOT NULL,
+    PRIMARY KEY (person, seq),
+    UNIQUE (person, persona, line, version),
+    FOREIGN KEY (person, version) REFERENCES persona (person, version)
+);
+
+CREATE TABLE line_turn (
+    person bigint NOT NULL DEFAULT own_person(),
+    line bigint NOT NULL,
+    turn bigint NOT NULL,
+    PRIMARY KEY (person, line, turn),
+    FOREIGN KEY (person, line) REFERENCES line_evidence (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX line_of_turn ON line_turn (person, turn);
+
+CREATE TABLE pin (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    persona text NOT NULL CHECK (persona IN ('self', 'user')),
+    timestamp text NOT NULL,
+    text text NOT NULL,
+    added bigint NOT NULL DEFAULT 0 CHECK (added IN (0, 1)),
+    PRIMARY KEY (person, number)
+);
+
+-- What clients keep: which of their rounds are stored, what is to be read of them, and the memories they list. A chain
+-- outlives its message, so that what was erased does not come back with a history that is sent again.
+
+CREATE TABLE client_round (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    chain text NOT NULL,
+    session_id text NOT NULL,
+    text_id text NOT NULL,
+    message bigint NOT NULL,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, number)
+);
+CREATE INDEX client_round_of_chain ON client_round (person, chain);
+CREATE INDEX client_round_of_session ON client_round (person, session_id);
+CREATE INDEX client_round_of_turn ON client_round (person, text_id);
+
+CREATE TABLE cleaning (
+    person bigint NOT NULL DEFAULT own_person(),
+    chain text NOT NULL,
+    conversation_round bigint NOT NULL CHECK (conversation_round > 0),
+    client_key text NOT NULL,
+    chains text NOT NULL,
+    stored_at text NOT NULL,
+    done_at text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, chain, conversation_round)
+);
+CREATE INDEX client_extraction_left ON cleaning (person, stored_at) WHERE done_at = '';
+
+CREATE TABLE note_deletion (
+    person bigint NOT NULL DEFAULT own_person(),
+    note bigint NOT NULL,
+    deleted_at text NOT NULL,
+    PRIMARY KEY (person, note),
+    FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX ix_user_system_deleted ON note_deletion (person, deleted_at);
+
+CREATE TABLE note_vector (
+    person bigint NOT NULL DEFAULT own_person(),
+    note bigint NOT NULL,
+    model text NOT NULL,
+    vector bytea NOT NULL,
+    PRIMARY KEY (person, note, model),
+    FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
+);
+
+CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
+    n.seq AS id,
+    (SELECT value FROM meta WHERE key = 'person') AS user_id,
+    (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
+    coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+    n.text AS summary,
+    coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
+        AS key_points,
+    n.importance AS importance_score,
+    n.memory_type AS memory_type,
+    1 AS should_remember,
+    (SELECT v.vector FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
+    n.stored_at AS created_at,
+    coalesce(d.deleted_at, n.stored_at) AS updated_at,
+    (d.note IS NOT NULL)::int AS is_deleted,
+    d.deleted_at AS deleted_at
+FROM note n LEFT JOIN note_deletion d ON d.note = n.seq;
+
+-- Which memories were used when, and which are no longer searched. A session is named by its own id.
+
+CREATE TABLE visit (
+    person bigint NOT NULL DEFAULT own_person(),
+    text_id text NOT NULL,
+    visit_count bigint NOT NULL DEFAULT 0,
+    last_visit bigint NOT NULL DEFAULT 0,
+    never_delete bigint NOT NULL DEFAULT 0 CHECK (never_delete IN (0, 1)),
+    PRIMARY KEY (person, text_id)
+);
+
+CREATE TABLE archived_memory (
+    person bigint NOT NULL DEFAULT own_person(),
+    text_id text NOT NULL,
+    stored_at text NOT NULL,
+    instant double precision NOT NULL,
+    PRIMARY KEY (person, text_id)
+);
+
+-- What other programs exported. A message is known by the digests of its conversation and of itself, which outlive it;
+-- a row without a message is the title.
+
+CREATE TABLE import_source (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    sha256 text NOT NULL,
+    reader bigint NOT NULL,
+    state text NOT NULL CHECK (state IN ('begun', 'done')),
+    conversations bigint NOT NULL DEFAULT 0,
+    messages bigint NOT NULL DEFAULT 0,
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, number),
+    UNIQUE (person, kind, sha256)
+);
+
+CREATE TABLE imported_session (
+    person bigint NOT NULL DEFAULT own_person(),
+    session_id text NOT NULL,
+    source bigint NOT NULL,
+    role_play bigint NOT NULL CHECK (role_play IN (0, 1)),
+    turns bigint NOT NULL DEFAULT 0,
+    due bigint NOT NULL DEFAULT 1,
+    PRIMARY KEY (person, session_id),
+    FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
+);
+CREATE INDEX imported_session_due ON imported_session (person, due) WHERE due > 0;
+CREATE INDEX imported_session_of_source ON imported_session (person, source);
+
+CREATE TABLE imported_message (
+    person bigint NOT NULL DEFAULT own_person(),
+    conversation text NOT NULL,
+    message text NOT NULL,
+    turn bigint NOT NULL,
+    source bigint NOT NULL,
+    PRIMARY KEY (person, conversation, message)
+);
+CREATE INDEX imported_message_of_turn ON imported_message (person, turn);
+
+-- The digests of every message that was ever stored, by which an import knows it again. Rows have no digests of their own
+-- here: PostgreSQL has checksums of its pages.
+
+CREATE TABLE stored_message (
+    person bigint NOT NULL DEFAULT own_person(),
+    digest text NOT NULL,
+    turn bigint NOT NULL,
+    PRIMARY KEY (person, digest, turn)
+);
+CREATE INDEX stored_message_of_turn ON stored_message (person, turn);
+
+
+-- How long the texts in the index of words are. The postings themselves are the matter of that index.
+
+CREATE TABLE turn_length (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    length bigint NOT NULL,
+    marks bigint NOT NULL,
+    PRIMARY KEY (person, seq)
+);
+CREATE TABLE summary_length (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    length bigint NOT NULL,
+    marks bigint NOT NULL,
+    PRIMARY KEY (person, seq)
+);
+CREATE TABLE fact_length (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    length bigint NOT NULL,
+    marks bigint NOT NULL,
+    PRIMARY KEY (person, seq)
+);
+
+-- The tree: message (rank 0) -> group of messages (1, in a long session) -> session (1) -> chapters (2) -> life (2).
+
+CREATE VIEW node WITH (security_invoker = true) AS
+WITH RECURSIVE
+above_session (chapter, session_id) AS (
+    SELECT chapter, session_id FROM session WHERE chapter IS NOT NULL
+    UNION ALL
+    SELECT c.parent, a.session_id FROM above_session a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
+),
+above_turn (chapter, turn) AS (
+    SELECT chapter, seq FROM conversation WHERE chapter IS NOT NULL
+    UNION ALL
+    SELECT c.parent, a.turn FROM above_turn a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
+),
+began (session_id, moment, timestamp) AS (
+    SELECT DISTINCT ON (session_id) session_id, instant, timestamp FROM conversation ORDER BY session_id, instant, seq
+),
+ended (session_id, moment, timestamp) AS (
+    SELECT DISTINCT ON (session_id) session_id, instant, timestamp FROM conversation
+        ORDER BY session_id, instant DESC, seq
+),
+covered (chapter, place, first, start, last, "end") AS (
+    SELECT a.chapter, s.position, b.moment, b.timestamp, e.moment, e.timestamp FROM above_session a
+        JOIN session s USING (session_id) JOIN began b USING (session_id) JOIN ended e USING (session_id)
+    UNION ALL
+    SELECT a.chapter, t.position, t.instant, t.timestamp, t.instant, t.timestamp
+        FROM above_turn a JOIN conversation t ON t.seq = a.turn
+),
+first_of (chapter, moment, start, place) AS (
+    SELECT DISTINCT ON (chapter) chapter, first, start, min(place) OVER (PARTITION BY chapter)
+        FROM covered ORDER BY chapter, first
+),
+last_of (chapter, moment, "end") AS (
+    SELECT DISTINCT ON (chapter) chapter, last, "end" FROM covered ORDER BY chapter, last DESC
+),
+shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) AS (
+    SELECT t.text_id, t.text_id, 0, coalesce(g.text_id, m.text_id, t.session_id), t.position, s.client, t.timestamp,
+        t.timestamp, json_build_object('session_id', t.session_id, 'role', t.role, 'round', t.round)::text
+        FROM conversation t JOIN session s USING (session_id) LEFT JOIN summary m USING (session_id)
+        LEFT JOIN chapter g ON g.seq = t.chapter
+    UNION ALL
+    SELECT s.session_id, coalesce(m.text_id, s.session_id), 1, coalesce(c.text_id, 'life'), s.position, s.client,
+        b.timestamp, e.timestamp, json_build_object('session_id', s.session_id, 'status', s.status)::text
+        FROM session s JOIN began b USING (session_id) JOIN ended e USING (session_id)
+        LEFT JOIN summary m USING (session_id) LEFT JOIN chapter c ON c.seq = s.chapter
+    UNION ALL
+    SELECT c.text_id, c.text_id, CASE WHEN c.session_id IS NULL THEN 2 ELSE 1 END,
+        coalesce(p.text_id, m.text_id, c.session_id, 'life'), f.place, coalesce(s.client, ''), f.start, l."end",
+        json_build_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)::text
+        FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
+        LEFT JOIN session s ON s.session_id = c.session_id
+        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq
+    UNION ALL
+    SELECT 'life', 'life', 2, NULL, 0, '', (SELECT timestamp FROM began ORDER BY moment LIMIT 1),
+        (SELECT timestamp FROM ended ORDER BY moment DESC LIMIT 1), '{}'
+)
+SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metadata,
+    coalesce(v.visit_count, 0) AS visit_count, coalesce(v.last_visit, 0) AS last_visit,
+    coalesce(v.never_delete, 0) AS never_delete, n.name
+FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;
+
+-- A person's rows are seen and written only where the transaction says whose they are. FORCE: the owner of the tables, too.
+
+DO $$
+DECLARE name text;
+BEGIN
+    FOR name IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+        EXECUTE format('CREATE POLICY own_rows ON %I USING (person = own_person())', name);
+    END LOOP;
+END $$;

@@ -1,0 +1,237 @@
+"""Who is served: the persons known, the tokens that let programs in, and the system instructions there are.
+
+A database of its own beside the memories, since it belongs to none of them. Promises: a token is stored as its digest
+alone; what was revoked never lets anybody in again; an instruction that was deleted keeps its number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from domain.errors import UsageError
+from storage.backup import DATABASE
+from storage.owner import Owner
+from storage.sqlite.database import TwoConnections
+
+#: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
+PEOPLE, REGISTRY = "people", "registry.db"
+#: The person at the terminal.
+ME = "me"
+#: In place of a person: a token for a program that speaks for everybody.
+EVERYBODY = "*"
+
+_TOKEN = "SELECT name, person, created_at, revoked_at FROM token"
+_INSTRUCTION = "SELECT id, person, title, text, created_at, updated_at FROM instruction"
+#: In place of the number of an instruction: the person's own companion.
+_OWN = 0
+
+
+def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Path:
+    """Where a companion's memory lies."""
+    if person == ME and instruction is None:
+        return data_dir
+    own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return own / ("own" if instruction is None else f"instruction-{instruction}")
+
+
+def has_memory(folder: Path) -> bool:
+    """Whether a memory lies in a folder."""
+    return (folder / DATABASE).exists()
+
+
+def registry_in(data_dir: Path) -> Path:
+    """Where it is written who is served."""
+    return data_dir / REGISTRY
+
+
+def files_of_others(folder: Path) -> list[Path]:
+    """What lies in the folder of a memory and is no part of it."""
+    return [folder / PEOPLE, *(folder / f"{REGISTRY}{end}" for end in ("", "-journal", "-wal", "-shm"))]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token as it is known: never its secret. ``person`` is whom it speaks for, or EVERYBODY."""
+
+    name: str
+    person: str
+    created_at: str
+    revoked_at: str | None
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A system instruction of a person: with it the companion is one of its own."""
+
+    number: int
+    person: str
+    title: str
+    text: str
+    created_at: str
+    updated_at: str
+
+
+class Registry:
+    """The database of who is served. Raises StorageError.
+
+    >>> secret = registry.add_token("phone", "me")
+    >>> registry.token_of(secret).person
+    'me'
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self.path = path
+        #: Who waits to be written down.
+        self._to_meet: deque[str] = deque()
+        self._database = TwoConnections(path, "registry.sql")
+
+    def close(self) -> None:
+        """Close the connections; safe to call twice."""
+        self._database.close()
+
+    def served_alone(self) -> Owner:
+        """The lock of the one server of these people: a second one would find memories in use by the first.
+
+        Raises DataInUse where another has it.
+        """
+        return Owner(self.path.parent / PEOPLE, self._clock)
+
+    # -- persons -----------------------------------------------------------------------------------------------
+
+    def add_person(self, person: str) -> None:
+        """Know this person from now on. Many who come at once are written down in one commit."""
+        self._to_meet.append(person)
+        with self._database.turn_to_write():
+            # Whoever came before may have written down all who waited by then.
+            if unknown := [one for one in {person, *self._all_to_meet()} if not self.has_person(one)]:
+                with self._database.write() as run:
+                    for one in unknown:
+                        run("INSERT INTO person (person, created_at) VALUES (?, ?)", one, self._timestamp())
+
+    def _all_to_meet(self) -> Iterator[str]:
+        while self._to_meet:
+            yield self._to_meet.popleft()
+
+    def has_person(self, person: str) -> bool:
+        """Whether this person was ever served."""
+        return bool(self._database.run("SELECT 1 FROM person WHERE person = ?", person))
+
+    def persons(self) -> list[str]:
+        """Everybody who was ever served, the first first."""
+        return [row["person"] for row in self._database.run("SELECT person FROM person ORDER BY number")]
+
+    def first_served(self) -> dict[str, str]:
+        """When everybody was first served, the first first."""
+        rows = self._database.run("SELECT person, created_at FROM person ORDER BY number")
+        return {row["person"]: row["created_at"] for row in rows}
+
+    def remove_person(self, person: str) -> None:
+        """Know nothing of this person any more, nor let anybody in for them; that somebody was erased is recorded."""
+        with self._database.write() as run:
+            for table in ("owed", "listened", "instruction", "token", "person"):
+                run(f"DELETE FROM {table} WHERE person = ?", person)
+            run("INSERT INTO erased_person (erased_at) VALUES (?)", self._timestamp())
+
+    # -- sessions that end by themselves -------------------------------------------------------------------------
+
+    def mark_open(self, person: str) -> None:
+        """Note that this person has a session that will have to end."""
+        with self._database.write() as run:
+            run("INSERT INTO listened (person) VALUES (?) ON CONFLICT (person) DO NOTHING", person)
+
+    def unmark_open(self, person: str) -> None:
+        """Note that nothing of this person is left to be ended."""
+        with self._database.write() as run:
+            run("DELETE FROM listened WHERE person = ?", person)
+
+    def open_persons(self) -> list[str]:
+        """Everybody whose session will have to end, or ended and is not done with."""
+        return [row["person"] for row in self._database.run("SELECT person FROM listened ORDER BY number")]
+
+    # -- tokens ------------------------------------------------------------------------------------------------
+
+    def add_token(self, name: str, person: str) -> str:
+        """A new token; its secret is returned once. Raises UsageError where the name is taken."""
+        if self._database.run("SELECT 1 FROM token WHERE name = ?", name):
+            raise UsageError("token.taken", name=name)
+        secret = secrets.token_urlsafe(32)
+        with self._database.write() as run:
+            new = "INSERT INTO token (digest, name, person, created_at) VALUES (?, ?, ?, ?)"
+            run(new, _digest_of(secret), name, person, self._timestamp())
+        return secret
+
+    def tokens(self) -> list[Token]:
+        """All tokens, the oldest first."""
+        return [Token(*row) for row in self._database.run(f"{_TOKEN} ORDER BY created_at, name")]
+
+    def revoke(self, name: str) -> bool:
+        """Refuse this token from now on; False when there is no such token in force."""
+        with self._database.write() as run:
+            revoked = "UPDATE token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL RETURNING name"
+            return bool(run(revoked, self._timestamp(), name))
+
+    def token_of(self, secret: str) -> Token | None:
+        """The token in force that has this secret. It is looked up by its digest, so no comparison tells of it."""
+        found = self._database.run(f"{_TOKEN} WHERE digest = ? AND revoked_at IS NULL", _digest_of(secret))
+        return Token(*found[0]) if found else None
+
+    # -- system instructions -------------------------------------------------------------------------------------
+
+    def add_instruction(self, person: str, title: str, text: str) -> Instruction:
+        """A new system instruction of this person."""
+        now = self._timestamp()
+        with self._database.write() as run:
+            columns = "(person, title, text, created_at, updated_at) VALUES (?, ?, ?, ?, ?) RETURNING id"
+            ((number,),) = run(f"INSERT INTO instruction {columns}", person, title, text, now, now)
+        return Instruction(number, person, title, text, now, now)
+
+    def instructions(self, person: str) -> list[Instruction]:
+        """All of this person's, the oldest first."""
+        rows = self._database.run(f"{_INSTRUCTION} WHERE person = ? ORDER BY id", person)
+        return [Instruction(*row) for row in rows]
+
+    def instruction(self, person: str, number: int) -> Instruction | None:
+        """One of this person's."""
+        found = self._database.run(f"{_INSTRUCTION} WHERE person = ? AND id = ?", person, number)
+        return Instruction(*found[0]) if found else None
+
+    def change_instruction(self, person: str, number: int, title: str, text: str) -> Instruction | None:
+        """Put another title and text in its place; None when there is none of this number."""
+        with self._database.write() as run:
+            changed = "UPDATE instruction SET title = ?, text = ?, updated_at = ? WHERE person = ? AND id = ?"
+            run(changed, title, text, self._timestamp(), person, number)
+        return self.instruction(person, number)
+
+    # -- what is owed --------------------------------------------------------------------------------------------
+
+    def mark_due(self, person: str, instruction: int | None) -> None:
+        """Note that something durable is to be done in this companion's memory, which need not be open then."""
+        with self._database.write() as run:
+            again = "ON CONFLICT (person, instruction) DO NOTHING"
+            run(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
+
+    def due_companions(self) -> list[tuple[str, int | None]]:
+        """The companions in whose memories something is to be done."""
+        rows = self._database.run("SELECT person, instruction FROM owed ORDER BY number")
+        return [(row["person"], row["instruction"] or None) for row in rows]
+
+    def unmark_due(self, person: str, instruction: int | None) -> None:
+        """Nothing is owed to this companion any more."""
+        with self._database.write() as run:
+            run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _timestamp(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
+
+
+def _digest_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

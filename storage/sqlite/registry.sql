@@ -1,0 +1,41 @@
+-- Who is served, beside the memories. An instruction that was deleted keeps its number.
+
+CREATE TABLE IF NOT EXISTS person (
+    number INTEGER PRIMARY KEY,
+    person TEXT NOT NULL UNIQUE,
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS token (
+    digest TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    person TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    revoked_at TEXT
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS instruction (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    person TEXT NOT NULL,
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS owed (
+    number INTEGER PRIMARY KEY,
+    person TEXT NOT NULL,
+    instruction INTEGER NOT NULL,
+    UNIQUE (person, instruction)
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS listened (
+    number INTEGER PRIMARY KEY,
+    person TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS erased_person (
+    id INTEGER PRIMARY KEY,
+    erased_at TEXT NOT NULL
+) STRICT;

@@ -1,0 +1,110 @@
+"""A plugin of pytest that writes down what the tests of the contract do: statements, where they are sent, operations.
+
+python -m pytest -p tests.contract.recorded tests/contract        with RECORDED=FILE in the environment
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import storage
+from storage.engine import TwoForms
+from storage.sqlite.database import Database
+
+ROOT = Path(__file__).resolve().parents[2]
+
+statements: dict[str, str] = {}
+places: set[str] = set()
+statement_places: dict[str, str] = {}
+operations: set[str] = set()
+
+
+def repositories() -> list[type]:
+    """The classes that send statements."""
+    modules = [importlib.import_module(f"storage.{one.name}") for one in pkgutil.iter_modules(storage.__path__)]
+    own = [
+        one for module in modules for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__
+    ]
+    found = [one for one in own if inspect.isclass(one) and not one.__module__.endswith((".registry", ".engine"))]
+    return [
+        one for one in found if re.search(r"\b_?database\.(run|write)\(|\btx\.(do|many|run)\(", inspect.getsource(one))
+    ]
+
+
+def _named(one: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    yield from ((name, member) for name, member in vars(one).items() if inspect.isfunction(member) and name[0] != "_")
+
+
+def every_operation() -> set[str]:
+    """What each repository can be asked for, as ``Class.method``."""
+    return {f"{one.__name__}.{name}" for one in repositories() for name, _ in _named(one)}
+
+
+def _counted(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(operation)
+    def called(*args: Any, **more: Any) -> Any:
+        operations.add(name)
+        return operation(*args, **more)
+
+    return called
+
+
+def _place() -> str:
+    """The line of a repository that sends the statement."""
+    frame = sys._getframe(2)
+    while frame.f_back and Path(frame.f_code.co_filename).name in ("database.py", "recorded.py"):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let everything that is done be written down."""
+    run, execute, execute_many = Database.run, Database.execute, Database.execute_many
+
+    def run_and_note(self: Database, sql: str, *values: Any) -> Any:
+        note(sql)
+        return run(self, sql, *values)
+
+    def execute_and_note(self: Database, act: str, sql: str, values: Any) -> Any:
+        note(sql)
+        return execute(self, act, sql, values)
+
+    def execute_many_and_note(self: Database, sql: str, rows: Any) -> Any:
+        note(sql)
+        return execute_many(self, sql, rows)
+
+    def note(sql: str) -> None:
+        place = _place()
+        places.add(place)
+        statements[sql] = sql.postgres if isinstance(sql, TwoForms) else ""
+        statement_places.setdefault(sql, place)
+
+    Database.run = run_and_note  # type: ignore[method-assign]
+    Database.execute = execute_and_note  # type: ignore[method-assign]
+    Database.execute_many = execute_many_and_note  # type: ignore[method-assign]
+    for one in repositories():
+        for name, operation in list(_named(one)):
+            setattr(one, name, _counted(f"{one.__name__}.{name}", operation))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Write it all into the file."""
+    found = {
+        "statements": statements,
+        "at": statement_places,
+        "places": sorted(places),
+        "operations": sorted(operations),
+    }
+    Path(os.environ["RECORDED"]).write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,497 @@
+"""Of what a model notes, only what stands in the turns that it names is believed. Sentences of an English life."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from facts.checking import MOST_FACTS_A_TURN, check_notes
+from facts.slots import Names
+from tests.facts.talk import MARA, checked, fact_draft, note_draft, reason, talk
+
+FIRST = talk(
+    "2025-03-01",
+    "Hi! I'm Mara, Mara Lindqvist, 34 until the 12th of June. I live in Headingley, in Leeds, with my cat Pickle.",
+    "> Hi Mara. So: Headingley and Pickle. Does the flat have 300 windows?",
+    "I'm a claims analyst at Brightwater Insurance. It pays £38,500. The gym, The Foundry, is two streets away,"
+    " so I go Tuesdays and Thursdays.",
+    "> That's a good antidote. My favourite season is late autumn, November most of all.",
+    "Pickle is fifteen. Yesterday she weighed 3.4 kilos. My dentist appointment is next Tuesday.",
+    "> Fifteen is a proper age.",
+    'please never call me "sweetheart" and no pep talk, just be straight with me. Promise?',
+    '> I promise: no "sweetheart", no pep talk, just straight.',
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "turns"),
+    [
+        ("Mara Lindqvist lives in Headingley, Leeds, with the cat Pickle.", (1,)),
+        ("Mara is a claims analyst at Brightwater Insurance for £38,500.", (3,)),
+        ("Mara earns 38500 pounds at Brightwater Insurance.", (3,)),
+        ("Mara climbs at The Foundry on Tuesdays and Thursdays.", (3,)),
+        ("Pickle weighed 3.4 kilos on 28 February 2025.", (5,)),
+        ("Pickle is 15 years old.", (5,)),
+        ("Mara has a dentist appointment on Tuesday 4 March 2025.", (5,)),
+        ("Mara was born on 12 June 1990.", (1,)),
+        ('Mara does not want to be called "sweetheart".', (7,)),
+    ],
+)
+def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statement: str, turns: tuple[int, ...]) -> None:
+    assert reason(statement, FIRST, *turns) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "turns", "why"),
+    [
+        ("Mara works at Google.", (3,), "name"),
+        ("Beth Smith lives in Headingley.", (1,), "name"),
+        ("Mara earns £45,000 at Brightwater Insurance.", (3,), "number"),
+        ("Mara climbs at The Foundry on Mondays.", (3,), "date"),
+        ("Mara has a dentist appointment on 11 March 2025.", (5,), "date"),
+        ("Pickle weighed 3.4 kilos on 25 May 2023.", (5,), "date"),
+        ("Mara was born on 12 June 1985.", (1,), "date"),
+        ("Mara likes skiing and cooking.", (3,), "unsupported"),
+        ("I live in Headingley.", (1,), "pronoun"),
+        ("She lives in Headingley.", (1,), "pronoun"),
+        ("Her cat is called Pickle.", (1,), "pronoun"),
+        ("Pickle weighed 3.4 kilos yesterday.", (5,), "relative day"),
+        ("Mara has a dentist appointment next Tuesday.", (5,), "relative day"),
+        ("Mara's flat has 300 windows.", (2,), "companion's words"),
+        ("Mara's favourite season is late autumn.", (4,), "companion's words"),
+        ("Mara lives in Headingley.", (9,), "no turn"),
+        ("Mara lives in Headingley.", (0, -1, 99), "no turn"),
+        ("玛拉住在利兹的公寓里。", (1,), "language"),
+    ],
+)
+def test_what_is_invented_or_left_open_is_not_believed(statement: str, turns: tuple[int, ...], why: str) -> None:
+    assert reason(statement, FIRST, *turns) == why
+
+
+def test_a_pronoun_after_the_one_it_stands_for_is_left_where_it_is() -> None:
+    said = talk("2025-11-16", "Pickle died. She was asleep on the green jumper.")
+    assert reason("Pickle died while she was asleep on the green jumper.", said, 1) == ""
+    assert reason("Mara's cat Pickle died while she was asleep.", said, 1, persons=("Mara", "Pickle")) == "pronoun"
+
+
+def test_a_relative_day_with_its_date_behind_it_is_explained() -> None:
+    said = talk("2025-07-12", "Tom and I are over. He told me last Sunday.")
+    assert reason("Tom told Mara last Sunday (2025-07-06) that Tom and Mara are over.", said, 1) == ""
+    assert reason("Tom told Mara last Sunday (2025-07-05) that Tom and Mara are over.", said, 1) == "date"
+
+
+def test_a_value_may_be_written_otherwise_than_it_was_said() -> None:
+    said = talk("2026-03-07", "Rafe has a daughter, Ines, she's six.")
+    statement = "Ines, the daughter of Rafe, is six years old."
+    assert reason(statement, said, 1, subject="Ines", attribute="age", value="6", about="other") == ""
+    assert reason(statement, said, 1, subject="Ines", attribute="age", value="7", about="other") == "number"
+    assert reason(statement, said, 1, subject="Ines", attribute="school", value="ballet class") == "value"
+
+
+def test_several_who_were_named_may_be_they() -> None:
+    said = talk("2026-03-07", "Annika and I were in Iceland, we saw the lights.")
+    assert reason("Annika and Mara were in Iceland, where they saw the lights.", said, 1) == ""
+    assert reason("They were in Iceland.", said, 1) == "pronoun"
+
+
+def test_words_in_quotation_marks_are_nobodys_pronouns() -> None:
+    said = talk("2025-03-01", 'The song I love most is "Where did you sleep last night".')
+    assert reason('Mara loves the song "Where did you sleep last night" most.', said, 1) == ""
+
+
+def test_a_companion_is_believed_of_itself() -> None:
+    found = checked(
+        fact_draft("Juniper's favourite season is late autumn.", 4, about="companion", subject="Juniper"), FIRST
+    )
+    assert [fact.slot.subject for fact in found.facts] == ["companion"]
+    promise = 'Juniper promised no "sweetheart" and no pep talk.'
+    assert reason(promise, FIRST, 7, 8, about="companion", subject="Juniper") == ""
+
+
+def test_a_companion_is_believed_of_a_person_who_said_yes_and_both_turns_are_the_evidence() -> None:
+    said = talk("2025-10-25", "Tom carried the wardrobe.", "> You mean Tom Okafor?", "Yes, the one at work.", "> Good.")
+    for turns in ((2,), (3,), (1, 2)):
+        found = checked(fact_draft("Mara means Tom Okafor, the one at work.", *turns), said).facts
+        assert [set(fact.turns) >= {"2025-10-25/2", "2025-10-25/3"} for fact in found] == [True]
+    refused = talk("2025-10-25", "Tom carried it.", "> You mean Tom Okafor?", "No, the other one.", "> Sorry.")
+    assert reason("Mara means Tom Okafor.", refused, 2) == "companion's words"
+
+
+def test_a_name_that_stands_in_another_turn_of_the_person_makes_that_turn_evidence() -> None:
+    said = talk(
+        "2025-11-16", "Pickle died.", "> I'm sorry.", "Asleep on the green jumper when it happened.", "> Gentle."
+    )
+    (fact,) = checked(fact_draft("Pickle died asleep on the green jumper.", 3), said).facts
+    assert fact.turns == ("2025-11-16/1", "2025-11-16/3")
+    before = talk("2025-11-15", "Pickle is my cat.", "> Nice.")
+    (fact,) = checked(fact_draft("Pickle died asleep on the green jumper.", 1), said[2:], before=before).facts
+    assert fact.turns == ("2025-11-15/1", "2025-11-16/3")
+
+
+def test_a_name_that_only_the_companion_said_is_no_evidence_of_a_person() -> None:
+    said = talk("2025-11-16", "> Is your sister called Beth?", "My sister rang.", "> And?")
+    assert reason("Beth, the sister of Mara, rang.", said, 2) == "name"
+    known = Names(MARA.person, MARA.companion, frozenset({"Beth"}))
+    assert reason("Beth, the sister of Mara, rang.", said, 2, names=known) == ""
+
+
+IRONY = "My boss Gareth dumped his backlog on me. Oh brilliant, I'll just marry him and move to Monaco."
+VINEYARD = "If I won the lottery I'd buy a vineyard in the Douro. Imagine: Mara the winemaker, six dogs."
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        (IRONY, "Mara is going to marry Gareth and move to Monaco.", "joked"),
+        (IRONY, "Gareth is the boss of Mara.", "stated"),
+        (VINEYARD, "Mara has six dogs and is a winemaker.", "supposed"),
+        (VINEYARD, "Mara buys a vineyard in the Douro.", "supposed"),
+        ("I heard Annika suspects that Josef stole the ring.", "Josef stole the ring.", "supposed"),
+        ("I'm moving to Mars tomorrow, haha", "Mara moves to Mars.", "joked"),
+        ("I live on the moon. Just kidding!", "Mara lives on the moon.", "joked"),
+        ("Ha, my favourite season is spring.", "The favourite season of Mara is spring.", "stated"),
+        ("We are thinking of Portugal in September.", "Mara thinks of Portugal in September 2025.", "planned"),
+        ("I'd love to see the northern lights in Iceland.", "Mara sees the northern lights in Iceland.", "wished"),
+        ("Will you ask about Tom's birthday, the 3rd of November?  Hard.", "Tom's birthday is 3 November.", "supposed"),
+        ("Rafe has a daughter, did I say? Ines, she's six.", "Rafe has a daughter.", "stated"),
+    ],
+)  # fmt: skip
+def test_nothing_becomes_more_certain_than_it_was_said(said: str, statement: str, stance: str) -> None:
+    found = checked(fact_draft(statement, 1), talk("2025-03-29", said))
+    assert [fact.stance for fact in found.facts] == [stance]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        ("If only I could marry a pirate, haha.", "Nora Vance marries a pirate.", "joked"),
+        ("Maybe I'll learn the harp one day.", "Nora Vance learns the harp.", "supposed"),
+        ("I play the harp.", "Nora Vance plays the harp.", "stated"),
+    ],
+)
+def test_a_turn_that_only_lends_a_name_makes_nothing_more_certain(said: str, statement: str, stance: str) -> None:
+    evening = talk("2025-03-29", "I am Nora Vance and I live in York.", "> Hello Nora.", said)
+    found = checked(fact_draft(statement, 3, subject="Nora Vance"), evening, Names(("the user",)))
+    assert [(fact.stance, len(fact.turns)) for fact in found.facts] == [(stance, 2)]
+
+
+def test_a_stance_that_a_model_gave_is_never_made_more_certain() -> None:
+    found = checked(fact_draft("Gareth is the boss of Mara.", 1, stance="supposed"), talk("2025-03-29", IRONY))
+    assert found.facts[0].stance == "supposed"
+
+
+def test_a_turn_that_only_asks_is_no_evidence() -> None:
+    said = talk("2025-03-29", "Do I have a dog? Is Rex my dog?", "> No.")
+    assert reason("Mara has a dog called Rex.", said, 1) == "question"
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("I've stopped coffee altogether, since the 4th of August.", "Mara drinks coffee."),
+        ("I'm not going to Portugal, it's too far.", "Mara is going to Portugal."),
+        ("I live in York.", "Mara does not live in York."),
+        ("I quit the cello, no regrets.", "Mara plays the cello."),
+    ],
+)
+def test_a_statement_that_turns_its_evidence_round_is_not_believed(said: str, statement: str) -> None:
+    assert reason(statement, talk("2025-08-30", said), 1) == "polarity"
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("I've stopped coffee altogether, since the 4th of August.", "Mara has not drunk coffee since 4 August 2025."),
+        ("Tom and I are over. He told me last Sunday.", "Tom and Mara have not been together since 6 July 2025."),
+        ("Nobody at work knows, but I've got an interview at Osprey.", "Mara has an interview at Osprey."),
+        (
+            "I've got an interview at Osprey Energy on the 3rd of June. Nobody at work knows.",
+            "Mara has an interview at Osprey Energy on 3 June, which nobody at work knows about.",
+        ),
+    ],
+)
+def test_what_ended_may_be_told_as_not_being_so(said: str, statement: str) -> None:
+    assert reason(statement, talk("2025-07-12" if "Tom" in said else "2025-08-30", said), 1) == ""
+
+
+def test_what_a_person_asked_to_have_forgotten_leaves_nothing_nor_does_the_forget_request() -> None:
+    secret = "Josef borrowed two thousand pounds from me."
+    forget_request = "God, I shouldn't have said that. Please forget it, I mean it, wipe it and never bring it up."
+    at_once = talk(
+        "2025-07-12", "My sister is Annika.", "> Yes.", f"{secret} {forget_request}", "> Understood, it's wiped."
+    )
+    later = talk("2025-07-12", "My sister is Annika.", "> Yes.", secret, "> I see.", forget_request, "> Understood.")
+    for said, turns in (
+        (at_once, (3,)),
+        (at_once, (1, 3)),
+        (at_once, (4,)),
+        (later, (3,)),
+        (later, (4,)),
+        (later, (5,)),
+    ):
+        assert reason("Josef borrowed two thousand pounds from Mara.", said, *turns) == "forgotten"
+        assert reason("Mara asked Juniper to forget what Josef borrowed.", said, *turns) == "forgotten"
+    assert reason("Annika is the sister of Mara.", later, 1) == ""
+    assert reason("Annika is the sister of Josef.", later, 1) == "name"
+
+
+def test_a_forget_request_that_names_its_matter_bars_what_holds_it_and_not_the_round_before() -> None:
+    forget_request = "Please forget what I said about Josef."
+    said = talk(
+        "2025-07-12", "Josef has debts.", "> I see.", "Annika bakes bread.", "> Nice.", forget_request, "> Yes."
+    )
+    assert reason("Josef has debts.", said, 1) == "forgotten"
+    assert reason("Annika bakes bread.", said, 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "forget_request", "statement", "other"),
+    [
+        ("Guess who called me?", "> Josef, about his debts.", "Please forget what I said about Josef.",
+         "Mara was called.", ("Annika bakes bread.", "Annika bakes bread.")),
+        ("你猜谁给我打电话了？", "> 是约瑟夫吧，他欠了债。", "请把约瑟夫的事忘掉。",
+         "有人给陈默打电话了。", ("安妮会烤面包。", "安妮会烤面包。")),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_a_round_in_which_only_the_companion_names_the_matter_is_barred_too(
+    asked: str, answered: str, forget_request: str, statement: str, other: tuple[str, str]
+) -> None:
+    said = talk("2025-07-12", asked, answered, other[0], "> Nice.", forget_request, "> Yes.")
+    for turns in ((1,), (2,), (1, 2), (5,), (6,)):
+        assert reason(statement, said, *turns) == "forgotten", turns
+    assert reason(other[1], said, 3) == ""
+
+
+def test_what_is_hidden_leaves_nothing() -> None:
+    said = talk("2025-07-12", "Josef has debts.", "> I see.", "I bake bread.", "> Nice.")
+    said[0] = replace(said[0], hidden=True)
+    assert reason("Josef has debts.", said, 1) == "forgotten"
+    assert reason("Josef bakes bread.", said, 3) == "name"
+    assert reason("Mara bakes bread.", said, 3) == ""
+
+
+def test_a_note_of_what_was_to_be_forgotten_takes_its_facts_along() -> None:
+    said = talk(
+        "2025-07-12", "Josef has debts. Please forget it, I mean it, wipe it.", "> Understood.", "I bake.", "> Nice."
+    )
+    drafts = [note_draft("Josef has debts.", fact_draft("Mara bakes.", 3), turns=(1,))]
+    found = check_notes(drafts, said, (), MARA, lambda: "id")
+    assert (found.notes, found.facts) == ((), ())
+
+
+def test_an_old_memory_that_is_quoted_is_no_evidence() -> None:
+    quoted = talk("2026-03-07", "> As I wrote: <blockquote>I love the mountains and Gertrude.</blockquote> Here it is.")
+    assert reason("Juniper loves the mountains.", quoted, 1, about="companion", subject="Juniper") == "unsupported"
+
+
+def test_common_knowledge_goes_with_its_facts() -> None:
+    said = talk("2025-03-01", "Paris is the capital of France.")
+    draft = note_draft(
+        "Paris is the capital of France.", fact_draft("Paris is the capital of France.", 1), private=False
+    )
+    found = check_notes([draft], said, (), MARA, lambda: "id")
+    assert (found.notes, found.facts) == ((), ())
+    assert found.rejected["common knowledge"] == 2
+
+
+def test_a_note_that_does_not_hold_is_told_by_its_facts_that_do() -> None:
+    draft = note_draft(
+        "She lives with Zed.",
+        fact_draft("Mara lives in Headingley.", 1),
+        fact_draft("Mara lives in Paris.", 1),
+        fact_draft("Pickle is the cat of Mara.", 1),
+    )
+    found = check_notes([draft], FIRST, (), MARA, lambda: "id")
+    assert [note.text for note in found.notes] == ["Mara lives in Headingley. Pickle is the cat of Mara."]
+    assert found.notes[0].turns == ("2025-03-01/1",)
+    assert dict(found.rejected) == {"name": 1, "pronoun": 1}
+
+
+def test_details_that_do_not_hold_cost_only_themselves() -> None:
+    draft = fact_draft(
+        "Mara has a dentist appointment on 4 March 2025.", 5, subject="Mara", attribute="appointment", value="dentist",
+        start="2025-03-11", entities=("Harley Street",), persons=("Mara", "Dr Okonjo"), keywords=("dentist", "health", "Rex", "Dr Okonjo"),
+        location="London",
+    )  # fmt: skip
+    (fact,) = checked(draft, FIRST).facts
+    assert (fact.start, fact.persons, fact.entities, fact.location, fact.keywords) == (
+        "2025-03-04", ("Mara",), (), "", ("dentist", "health"),
+    )  # fmt: skip
+
+
+def test_a_relation_stands_only_between_names_of_its_turns() -> None:
+    from facts.drafts import RelationDraft
+
+    relations = (RelationDraft("Mara", "has", "Pickle"), RelationDraft("Mara", "knows", "Zed"))
+    found = checked(fact_draft("Mara lives with the cat Pickle.", 1, relations=relations), FIRST)
+    assert [(one.source, one.target, one.fact) for one in found.relations] == [
+        ("Mara", "Pickle", found.facts[0].text_id)
+    ]
+    assert found.rejected["relation"] == 1
+
+
+def test_so_many_facts_on_one_turn_are_made_up() -> None:
+    facts = [fact_draft("Mara lives in Headingley.", 1, attribute=f"matter {n}") for n in range(30)]
+    found = check_notes([note_draft("Mara lives in Headingley.", *facts)], FIRST, (), MARA, lambda: "id")
+    assert len(found.facts) == MOST_FACTS_A_TURN
+    assert found.rejected["too many"] == 30 - MOST_FACTS_A_TURN
+
+
+def test_the_work_of_a_window_does_not_grow_with_the_turns_that_nobody_names() -> None:
+    """A window of 40 turns with 30 notes of two facts: what a turn says is worked out once, where it is named."""
+    import sys
+
+    said = (FIRST * 5)[:40]
+    facts = [fact_draft("Mara climbs at The Foundry on Tuesdays and Thursdays.", 3 + 8 * (n % 5)) for n in range(2)]
+    drafts = [note_draft(f"Mara climbs at The Foundry, {n}.", *facts, turns=(3,)) for n in range(30)]
+    calls = 0
+
+    def seen(frame: object, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(seen)
+    try:
+        check_notes(drafts, said, (), MARA, lambda: "id")
+    finally:
+        sys.setprofile(None)
+    assert calls < 60_000
+
+
+def test_what_the_companion_says_that_it_will_do_is_stated_whatever_it_depends_on() -> None:
+    said = talk("2025-07-12", "Will you ask me around the 3rd?", "> I'll ask, if you turn up around then.")
+    found = checked(fact_draft("Old Friend will ask Mara.", 1, 2, subject="Old Friend", about="companion"), said)
+    assert [fact.stance for fact in found.facts] == ["stated"]
+    found = checked(
+        fact_draft("Old Friend would take the viola.", 1, subject="Old Friend", about="companion"),
+        talk("2025-07-12", "> If I could, I would take the viola."),
+    )
+    assert [fact.stance for fact in found.facts] == ["supposed"]
+
+
+SEA = (
+    "From my flat you can see the sea, I'd pick a place where you can watch the weather and nobody expects you to swim."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("From the flat of Mara you can see the sea.", ""),
+        ("Mara picks a place where you can watch the weather and nobody expects you to swim.", ""),
+        ("Mara hopes that you can see the sea.", "pronoun"),
+        ("Mara picks a place where you can watch the weather and you should swim.", "pronoun"),
+        ("You watch the weather.", "pronoun"),
+        ("From your flat you can see the sea.", "pronoun"),
+    ],
+)
+def test_you_may_stand_where_it_means_anybody_and_nowhere_else(statement: str, why: str) -> None:
+    assert reason(statement, talk("2026-03-07", SEA), 1) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        ("Rafe asked me to move in with him.", "Rafe asked Mara to move in with him.", ""),
+        ("Rafe rang. Tom asked me to move in with him.", "Rafe asked Mara to move in with him.", "pronoun"),
+        ("Rafe and Tom asked me to move in with him.", "Rafe asked Mara to move in with him.", "pronoun"),
+        ("Rafe asked me to move in. I live with him.", "Rafe asked Mara to live with him.", "pronoun"),
+        ("Rafe asked me to move in.", "Rafe asked Mara to move in with him.", "pronoun"),
+        ("Tom rang. Rafe asked me to move in with him.", "Tom and Rafe asked Mara to move in with him.", "pronoun"),
+    ],
+)
+def test_a_pronoun_may_stand_behind_the_one_name_that_it_meant_when_it_was_said(
+    said: str, statement: str, why: str
+) -> None:
+    assert reason(statement, talk("2026-05-02", said), 1, subject="Rafe", about="other") == why
+
+
+def test_one_person_under_two_names_is_one() -> None:
+    said = talk("2025-03-01", "I'm Mara Lindqvist, I live in Leeds with my sister Beth Okafor.")
+    assert reason("The user is Mara Lindqvist; she lives in Leeds.", said, 1) == ""
+    assert reason("Mara Lindqvist and Beth Okafor: she lives in Leeds.", said, 1) == "pronoun"
+
+
+KEPT = "It's Annika, not Annette, my phone kept changing my sister's name and I never noticed. She kept Lindqvist."
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "why"),
+    [
+        (KEPT, "Annika kept the name Lindqvist.", ""),
+        ("Annika didn't change her name, Lindqvist.", "Annika kept the name Lindqvist.", ""),
+        ("Annika kept her name, Lindqvist.", "Annika did not change the name Lindqvist.", ""),
+        ("Annika changed her name, it was Lindqvist.", "Annika did not change the name Lindqvist.", "polarity"),
+        ("Annika didn't keep the name Lindqvist.", "Annika keeps the name Lindqvist.", "polarity"),
+        ("I quit the cello. I kept the bow.", "Mara does not play the cello any more, she kept it.", ""),
+        ("I live in Leeds.", "Mara does not live in Leeds.", "polarity"),
+        ("I've quit the cello and I don't miss it.", "Mara plays the cello.", "polarity"),
+        ("I'd buy a vineyard in Douro and never see a sheet again.", "Mara buys a vineyard in Douro.", ""),
+    ],
+)
+def test_what_was_kept_was_not_changed_and_a_denial_is_of_its_own_clause(said: str, statement: str, why: str) -> None:
+    assert reason(statement, talk("2025-05-17", said), 1, subject="Annika", about="other") == why
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "statement", "why"),
+    [
+        ("> How did the speech go on 3 May?", "It went well!", "Mara's speech on 2025-05-03 went well.", ""),
+        ("> So the speech is on 3 May?", "Agreed!", "Mara's speech is on 2025-05-03.", ""),
+        ("> How did the speech go on 3 May?", "No, it went well before.", "Mara's speech on 2025-05-03 went well.", "date"),
+        ("> How did the speech go on 3 May?", "Which one went well?", "Mara's speech on 2025-05-03 went well.", "question"),
+        ("> I know the speech was on 3 May. How did it go?", "It went well!", "Mara's speech on 2025-05-03 went well.", "date"),
+        ("> How did the speech go on 3 May?", "It went well!", "Mara's speech on 2025-05-04 went well.", "date"),
+        ("> Did you ski with Beth on 3 May?", "It went well!", "Mara skied on 2025-05-03.", "unsupported"),
+    ],
+)  # fmt: skip
+def test_the_day_of_a_question_is_that_of_its_answer(asked: str, answer: str, statement: str, why: str) -> None:
+    assert reason(statement, talk("2025-05-17", asked, answer), 2) == why
+
+
+def test_a_question_that_gives_an_answer_its_day_is_evidence_too() -> None:
+    said = talk("2025-05-17", "> How did the speech go on 3 May?", "It went well!")
+    (fact,) = checked(fact_draft("Mara's speech on 2025-05-03 went well.", 2), said).facts
+    assert fact.turns == ("2025-05-17/1", "2025-05-17/2")
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "attribute", "stance"),
+    [
+        ("I'll be 36, my birthday is on 3 May.", "Mara's birthday is on 3 May.", "birthday", "stated"),
+        ("I'll have a party, my birthday is on 3 May.", "Mara is going to celebrate on 3 May.", "birthday", "planned"),
+        ("I'll have a party on 3 May.", "Mara has a party on 3 May.", "plan", "planned"),
+        ("If I were a king my birthday would be on 3 May.", "Mara's birthday is on 3 May.", "birthday", "planned"),
+    ],
+)
+def test_a_birthday_that_lies_ahead_is_no_plan(said: str, statement: str, attribute: str, stance: str) -> None:
+    draft = fact_draft(statement, 1, subject="Mara", attribute=attribute, stance="planned")
+    assert [fact.stance for fact in checked(draft, talk("2026-03-07", said)).facts] == [stance]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "attribute", "kept"),
+    [
+        ("Mum is Birgit, she's 71.", "Birgit is 71.", "age", "Birgit is 71 (on 2026-03-07; born 1954/1955)."),
+        ("Ines is six.", "Rafe's daughter Ines is six.", "daughter", "Rafe's daughter Ines is six (on 2026-03-07; born 2019/2020)."),
+        ("I'm 34 until 12 June.", "Mara is 34 until 12 June.", "age", "Mara is 34 until 12 June (on 2026-03-07; born 1991)."),
+        ("My sister is 20 minutes away.", "Mara's sister is 20 minutes away.", "sister", "Mara's sister is 20 minutes away."),
+        ("I was six when Beth came.", "Mara was six when Beth came.", "event", "Mara was six when Beth came."),
+        ("I live at Fishergate, 12.", "Mara lives at Fishergate, 12.", "home", "Mara lives at Fishergate, 12."),
+    ],
+)  # fmt: skip
+def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
+    said: str, statement: str, attribute: str, kept: str
+) -> None:
+    names = Names(MARA.person, MARA.companion, frozenset({"Rafe"}))
+    found = checked(fact_draft(statement, 1, attribute=attribute), talk("2026-03-07", said), names)
+    assert [fact.restatement for fact in found.facts] == [kept]
+
+
+def test_a_value_that_nobody_said_is_not_believed() -> None:
+    said = talk("2025-03-02", "My mum Ellen lives in Whitby and keeps bees.")
+    of_mother = {"subject": "Ellen", "about": "other"}
+    assert reason("Mara's mum Ellen keeps chickens.", said, 1, value="chickens", **of_mother) == "value"
+    assert reason("Mara's mum Ellen keeps bees.", said, 1, value="bees", **of_mother) == ""

@@ -1,0 +1,49 @@
+"""The table of operations: what its rows promise holds in every interface that is made of it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from domain import errors
+from interfaces.operations import OPERATIONS, Access, LocalMemories, MemoryOperation
+from interfaces.service.memory_service import MemoryService
+from tests.interfaces.service.opened import OpenedService, opened_service
+
+
+@pytest.fixture
+def opened(tmp_path, server, clock, new_id):
+    with opened_service(tmp_path, server, clock, new_id) as ready:
+        yield ready
+
+
+def of_method(name: str) -> dict[str, Any]:
+    """The parameters of a method of the service, each with its default."""
+    parameters = inspect.signature(getattr(MemoryService, name)).parameters.values()
+    return {one.name: one.default for one in parameters if one.name != "self"}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
+def test_an_operation_takes_what_its_method_takes_with_the_same_defaults(operation: MemoryOperation) -> None:
+    fields = operation.parameters.model_fields.items()
+    wanted = {name: inspect.Parameter.empty if field.is_required() else field.default for name, field in fields}
+    assert of_method(operation.name) == wanted
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=list(OPERATIONS))
+def test_an_operation_can_be_asked_by_some_program_and_one_of_administration_only_below_admin(
+    operation: MemoryOperation,
+) -> None:
+    assert operation.route or operation.tool or operation.resource
+    if operation.access is Access.ADMIN:
+        assert operation.route
+        assert operation.route.path.startswith("/admin/")
+        assert (operation.tool, operation.resource) == (None, None)
+
+
+@pytest.mark.parametrize("name", [one.name for one in OPERATIONS.values() if one.access is Access.ADMIN])
+def test_no_program_of_a_person_can_ask_for_administration(opened: OpenedService, name: str) -> None:
+    with pytest.raises(errors.UsageError, match=r"socket\.unknown_call"):
+        LocalMemories(opened.service).call(name, user_id="ann")

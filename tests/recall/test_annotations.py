@@ -1,0 +1,407 @@
+"""What is known beside what was said: facts that answer, and what became of what a recalled turn says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.facts import Change, Learned, NewFact, NewNote, Slot, Window
+from domain.recollection import Annotation
+from facts.slots import find_asked_slots
+from language.scripts import estimate
+from llm import Layers, assemble_prompt
+from memory import Memory
+from recall.embedding import HashedEmbedder
+from recall.retriever import Retriever
+from tests.recall.test_retriever import LIMITS, LOG, NOW, StoredLife
+
+JOB = Slot("person", "employer")
+WEATHER = [(f"The fog over the northern moor was grey on day {at}.", "It will lift.") for at in range(30)]
+
+
+class KnowingLife(StoredLife):
+    """A stored life in which facts are learned."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.finder = Retriever(self.store.of, self.vectors, LOG, slots_asked=find_asked_slots)
+
+    def learn(self, session_id, *facts, changes=()):
+        turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
+        notes = tuple(NewNote(one.note, one.restatement, "", 5, "active", one.turns) for one in facts)
+        window = Window(turns[-1], session_id, turns)
+        assert self.store.at(NOW.isoformat()).fact_log.learn(Learned(window, notes, facts, changes=tuple(changes)))
+
+
+def fact(name, turn, restatement, slot=JOB, **given):
+    usual = {
+        "text_id": name, "note": f"note of {name}", "restatement": restatement, "subject": "Ann",
+        "attribute": slot.attribute, "value": name, "slot": slot, "single": True, "about": "person",
+        "stance": "stated", "said": "", "turns": (turn,),
+    }  # fmt: skip
+    return NewFact(**usual | given)
+
+
+@pytest.fixture
+def life(tmp_path):
+    lived = KnowingLife(tmp_path)
+    lived.live("weather", WEATHER, NOW - timedelta(days=300))
+    yield lived
+    lived.store.close()
+
+
+def employed(life, session_id="job", days=200, where="Acme", **given):
+    """A session in which Ann says where she works, in words that no question has, and the fact drawn from it."""
+    life.live(session_id, [(f"They took me on at {where}!", "Congratulations.")], NOW - timedelta(days=days))
+    changes = given.pop("changes", ())
+    said = fact(f"of {where}", f"{session_id}-0u", f"Ann works at {where}.", **given)
+    life.learn(session_id, said, changes=changes)
+
+
+def told(recalled):
+    return [one.text for one in recalled.facts]
+
+
+def marks(recalled, text_id):
+    return [one.annotations for one in recalled.turns if one.text_id == text_id]
+
+
+@pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？", "我的公司叫什么？", "Who is my employer?"])
+def test_a_question_finds_the_fact_of_the_slot_it_asks_for_in_either_language(life, question):
+    employed(life)
+    recalled = life.recall(question, embed=None)
+    assert told(recalled) == ["Ann works at Acme."] or "job-0u" in recalled.ranked
+
+
+@pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
+def test_what_is_known_is_told_though_no_turn_is_like_the_question(life, question):
+    employed(life)
+    recalled = life.recall(question, embed=None, limits=replace(LIMITS, turns=0))
+    assert told(recalled) == ["Ann works at Acme."]
+    assert recalled
+
+
+def test_a_fact_is_found_by_its_own_words(life):
+    employed(life, slot=Slot("zoe", "matter"), single=False)
+    recalled = life.recall("Is Ann with Acme?", embed=None, limits=replace(LIMITS, turns=0))
+    assert told(recalled) == ["Ann works at Acme."]
+
+
+def test_what_a_turn_says_that_is_handed_over_is_not_said_twice(life):
+    employed(life)
+    recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
+    assert "job-0u" in recalled.ranked
+    assert not told(recalled)
+
+
+def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_it_changed(life):
+    employed(life)
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
+    assert told(recalled) == ["Ann works at Zenith."]
+    day = (NOW - timedelta(days=100)).isoformat()
+    assert marks(recalled, "job-0u") == [(Annotation("changed", day, "Ann works at Zenith."),)]
+    assert marks(recalled, "job2-0u") in ([()], [])
+
+
+@pytest.mark.parametrize(("start", "since"), [("2026-02-01", "2026-02-01"), ("", "")])
+def test_a_value_that_took_anothers_place_says_since_when_it_holds_where_it_was_said_on_another_day(life, start, since):
+    employed(life)
+    change = Change("of Acme", "changes", start or "2026-03-01", "of Bolt")
+    employed(life, "new job", days=100, where="Bolt", start=start, changes=[change])
+    (said,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert (said.text, said.since) == ("Ann works at Bolt.", since)
+
+
+def test_of_a_value_that_changed_twice_the_last_is_told(life):
+    for number, where in enumerate(("Acme", "Zenith", "Orbit")):
+        employed(life, f"job{number}", 200 - number, where)
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    ((mark,),) = marks(recalled, "job0-0u")
+    assert (mark.became, mark.text) == ("changed", "Ann works at Orbit.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "became"), [("ends", "until"), ("corrects", "untrue"), ("doubts", "doubtful_since")]
+)
+def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
+    employed(life)
+    life.live("news", [("Something happened to it.", "Oh.")], NOW - timedelta(days=50))
+    when = "2026-10-01"
+    life.learn("news", changes=[Change("of Acme", verdict, when)])
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    ((mark,),) = marks(recalled, "job-0u")
+    assert mark.became == became
+    assert mark.when == ("" if became == "untrue" else when)
+    asked = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0))
+    assert [one.doubtful_since for one in asked.facts] == ([when] if became == "doubtful_since" else [])
+
+
+@pytest.mark.parametrize("end", ["2026-04", ""])
+def test_a_turn_that_tells_of_something_over_is_not_marked_as_over(life, end):
+    day = NOW - timedelta(days=100)
+    life.live("left", [("Tom and I broke up in April.", "Oh.")], day)
+    of = {"value": "Tom", "end": end, "said": day.isoformat()}
+    over = fact("over", "left-0u", "Ann and Tom broke up.", Slot("person", "partner"), **of)
+    life.learn("left", over, changes=[Change("over", "ends", end or over.said)])
+    recalled = life.recall("When did Tom and I break up?", gated=False)
+    assert marks(recalled, "left-0u") == [()]
+
+
+CLIMBING = {
+    "en": (
+        "I climb at Klatreverket on Fridays.", "Klatreverket on Fridays, how nice. Are you on ropes?",
+        "Klatreverket on Fridays", "Ann climbs at Klatreverket on Fridays.", "Ann climbs at Redpoint.",
+        "Where do I climb, at Klatreverket?",
+    ),
+    "zh": (
+        "我每周五在岩之道攀岩。", "周五在岩之道，真好。用绳子吗？",
+        "周五，岩之道", "安周五在岩之道攀岩。", "安在红点攀岩。", "我在哪里攀岩，岩之道吗？",
+    ),
+}  # fmt: skip
+GYM = Slot("person", "gym")
+
+
+def climbed(life, language, *, summary="", reply=""):
+    """A session in which Ann says where she climbs, which the companion repeats, and a later one that changed it."""
+    said, repeated, value, known, later, asked = CLIMBING[language]
+    rounds = [(said, reply or repeated), ("I had soup, with bread and butter.", repeated)]
+    life.live("gym", rounds, NOW - timedelta(days=200), summary=summary)
+    life.learn("gym", fact("old", "gym-0u", known, GYM, value=value))
+    life.live("news", [("I go elsewhere now.", "Good.")], NOW - timedelta(days=50))
+    life.learn("news", fact("new", "news-0u", later, GYM, value="Redpoint"))
+    return life.recall(asked, gated=False, limits=replace(LIMITS, turns=30)), later
+
+
+def test_a_turn_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_became_of_it(life):
+    rounds = [("Hello, my name is Ann Acton.", "Hello!"), ("They took me on at Acme!", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("What is my name, Ann Acton, and did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [()]
+    ((mark,),) = marks(recalled, "job-1u")
+    assert mark.text == "Ann works at Zenith."
+
+
+def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_value(life):
+    rounds = [("They took me on, at last!", "At Ak Me?"), ("Yes, they took me on.", "Well done.")]
+    life.live("job", rounds, NOW - timedelta(days=200))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    employed(life, "job2", 100, "Zenith")
+    recalled = life.recall("Did they take me on at last?", gated=False)
+    assert all(found for text_id in ("job-0u", "job-1u") for found in marks(recalled, text_id))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
+    recalled, later = climbed(life, language)
+    mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later)
+    assert marks(recalled, "gym-0u") == [(mark,)]
+    assert marks(recalled, "gym-0a") == [(mark,)]
+    assert marks(recalled, "gym-1a") == [()], "it answers another turn"
+
+
+def test_a_reply_that_repeats_nothing_of_it_has_no_mark(life):
+    recalled, _ = climbed(life, "en", reply="Where do you climb best, on ropes?")
+    assert marks(recalled, "gym-0a") == [()]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_summary_that_repeats_what_has_changed_since_says_so(life, language):
+    known = CLIMBING[language][3]
+    recalled, later = climbed(life, language, summary=known)
+    (told,) = (one for one in recalled.summaries if one.session_id == "gym")
+    assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later),)
+
+
+def test_a_summary_that_repeats_nothing_of_it_has_no_mark(life):
+    recalled, _ = climbed(life, "en", summary="They spoke of where Ann climbs.")
+    (told,) = (one for one in recalled.summaries if one.session_id == "gym")
+    assert told.annotations == ()
+
+
+def test_the_marks_of_one_summary_take_no_other_summarys_place(life):
+    """Two summaries fill their share of the budget; what became of the first is long."""
+    for name, until in (("near", "2026-05-01"), ("far", "")):
+        said = f"The harbour of Oona is {name}."
+        life.live(name, [(said, "Is it?")], NOW - timedelta(days=100), summary=said)
+        about = "Oona called the harbour so. " * 8
+        life.learn(name, fact(name, f"{name}-0u", about, Slot(name, "harbour"), value=f"harbour {name}"))
+        if until:
+            life.learn("weather", changes=[Change(name, "doubts", until)])
+    recalled = life.recall("Which harbour of Oona?", limits=replace(LIMITS, tokens=1500), gated=False)
+    marked = {one.session_id: [mark.became for mark in one.annotations] for one in recalled.summaries}
+    assert marked == {"near": ["doubtful_since"], "far": []}
+
+
+def test_a_summary_whose_marks_take_too_much_is_left_out(life):
+    said, about = "The harbour of Oona is near.", "Oona called the harbour so. " * 100
+    life.live("near", [("Is it?", "Yes.")], NOW - timedelta(days=100), summary=said)
+    life.learn("near", fact("near", "near-0u", about, Slot("near", "harbour"), value="harbour near"))
+    life.learn("weather", changes=[Change("near", "doubts", "2026-05-01")])
+    for tokens, told in ((1500, []), (9000, ["near"])):
+        recalled = life.recall("The harbour of Oona?", limits=replace(LIMITS, tokens=tokens), gated=False)
+        assert [one.session_id for one in recalled.summaries] == told
+
+
+DAYS = [
+    ("2026-06-03", "", "2026-06-03"),
+    ("2026-06", "", "2026-06"),
+    ("2026-06-03", "2026-06-09", "2026-06-03"),
+    ("", "2026-06-03", "2026-06-03"),
+    ("2026-11-20", "", ""),
+    ("2026-11", "", ""),
+    ("2026", "", ""),
+    ("2026-06-03", "2026-12-01", ""),
+    ("2026-04-01", "", ""),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize("stance", ["planned", "wished", "stated"])
+@pytest.mark.parametrize(("start", "end", "past"), DAYS)
+def test_a_plan_whose_day_is_past_says_so_in_its_turn_and_in_what_is_known(life, start, end, past, stance):
+    """Today is 2026-11-20, and it was planned on 2026-05-04; what began before that is no plan for that day."""
+    past = past if stance != "stated" else ""
+    employed(life, start=start, end=end, said="2026-05-04", stance=stance)
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past),) if past else ()]
+    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert known.planned_for == past
+
+
+def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life):
+    employed(life, start="2026-06-03", said="2026-05-04", stance="planned")
+    life.learn("weather", changes=[Change("of Acme", "ends", "2026-05-20")])
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [(Annotation("until", "2026-05-20"),)]
+
+
+def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):
+    employed(life)
+    for again in (None, fact("again", "job-0u", "Ann works at Acme.")):
+        assert life.store.at(NOW.isoformat()).fact_log.correct_by_hand("of Acme", again)
+    assert marks(life.recall("Who took me on at Acme?", embed=None, gated=False), "job-0u") == [()]
+
+
+def test_what_was_not_stated_is_told_with_how_it_was_said(life):
+    employed(life, stance="planned")
+    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    assert known.stance == "planned"
+
+
+def test_what_is_known_from_a_hidden_turn_is_not_told(life):
+    employed(life)
+    life.store.rounds.hide(["job-0u"])
+    assert not life.recall("Where do I work?", embed=None).facts
+
+
+def test_what_stands_in_the_context_is_not_said_again(life):
+    employed(life)
+    seqs = [turn.seq for turn in life.store.messages.of_session("job")]
+    for hidden in ({"session_id": "job"}, {"session_id": "job", "hidden": seqs}):
+        assert not life.recall("Where do I work?", embed=None, **hidden).facts
+
+
+def employed_in_two_turns(life):
+    """A fact that rests on two turns, neither of which says all of it; their ids."""
+    life.live("job", [("They took me on!", "Where?"), ("At the mill in Acme.", "Oh.")], NOW - timedelta(days=9))
+    turns = ("job-0u", "job-1u")
+    life.learn("job", fact("of Acme", "", "Ann works at the mill in Acme.", turns=turns))
+    return turns
+
+
+@pytest.mark.parametrize("asked", ["Where do I work?", "我在哪里上班？"])
+def test_a_fact_is_left_out_only_where_all_of_its_turns_stand_in_the_context(life, asked):
+    seqs = life.store.messages.numbers_of(employed_in_two_turns(life))
+    few = {"embed": None, "limits": replace(LIMITS, turns=0), "session_id": "job"}
+    for shown in ([], ["job-0u"], ["job-1u"]):
+        recalled = life.recall(asked, hidden=[seqs[turn] for turn in shown], **few)
+        assert told(recalled) == ["Ann works at the mill in Acme."], shown
+    assert not told(life.recall(asked, hidden=list(seqs.values()), **few))
+    assert not told(life.recall(asked, **few))
+
+
+def test_a_fact_is_left_out_only_where_all_of_its_turns_are_handed_over_or_in_the_context(life):
+    first, second = employed_in_two_turns(life)
+    asked = "Did they take me on at the mill, where do I work?"
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False)
+    shown = {turn.text_id for turn in recalled.turns} & {first, second}
+    assert len(shown) == 1, "one of the two is handed over"
+    assert told(recalled) == ["Ann works at the mill in Acme."]
+    seqs = life.store.messages.numbers_of([*({first, second} - shown)])
+    hidden = {"session_id": "job", "hidden": list(seqs.values())}
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False, **hidden)
+    assert {turn.text_id for turn in recalled.turns} & {first, second} == shown
+    assert not told(recalled)
+
+
+@pytest.mark.parametrize("tokens", [400, 1000, 2000])
+def test_facts_and_marks_stay_inside_the_budget(life, tokens):
+    for number in range(30):
+        session_id = f"harbour{number}"
+        life.live(
+            session_id,
+            [(f"The harbour of town {number} is deep.", "Is it?")],
+            NOW - timedelta(days=200 - number),
+            summary=f"The harbour of town {number} is deep.",
+        )
+        about = f"The harbour of town {number} was called deep by Ann, who had been there. " + "Indeed. " * 9
+        one = fact(
+            f"f{number}", f"{session_id}-0u", about, Slot("ann", "harbour" if number % 2 else f"h{number}"),
+            value=f"town {number}, deep",
+        )  # fmt: skip
+        life.learn(session_id, one)
+    asked = "Which harbour did Ann call deep?"
+    recalled = life.recall(asked, limits=replace(LIMITS, turns=30, tokens=tokens), gated=False)
+    assert any(turn.annotations for turn in recalled.turns)
+    assert tokens < 2000 or any(one.annotations for one in recalled.summaries)
+    layers = Layers(asked, datetime(2026, 11, 20, tzinfo=UTC))
+    block, without = (
+        assemble_prompt(each, "=== 000000000000000000000000 ===")[-1].content
+        for each in (replace(layers, recalled=recalled), layers)
+    )
+    assert tokens * 0.3 < estimate(block) - estimate(without) <= tokens
+
+
+def test_a_fact_that_is_not_told_takes_no_room_from_what_was_said(life):
+    for number in range(20):
+        when = NOW - timedelta(days=200 - number)
+        life.live(f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when)
+    asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, turns=30, tokens=450)
+    before = life.recall(asked, limits=limits, gated=False)
+    turn = before.ranked[0]
+    life.learn(turn.split("-")[0], fact("the mill", turn, "Ann works at the mill."))
+    after = life.recall(asked, limits=limits, gated=False)
+    assert turn in after.ranked
+    assert not told(after)
+    assert len(after.turns) == len(before.turns) < 12
+
+
+def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
+    """Two rounds of the same words; a fact of one names Oona, whom neither names."""
+    rounds = [("She played her cello for us.", "How lovely."), ("She played her cello for us.", "How lovely.")]
+    life.live("music", rounds, NOW - timedelta(days=20))
+    about = fact("cello", "music-0u", "Oona played.", Slot("oona", "event"), single=False, persons=("Oona",))
+    life.learn("music", about)
+    recalled = life.recall("Who heard how Oona played her cello?", embed=None, gated=False)
+    assert recalled.ranked[0] == "music-0u"
+    (best,) = [turn for turn in recalled.turns if turn.text_id == "music-0u"]
+    assert dict(best.why.parts)["facts"] > 0
+
+
+@pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
+def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, question):
+    memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+    session, _ = memory.sessions.resume_or_start()
+    said = memory.rounds.store(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
+    known = fact("job", said.user.text_id, "Ann works at Acme.")
+    turns = tuple(turn.text_id for turn in said.turns)
+    memory.fact_log.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
+    present = memory.rounds.save(session.session_id, "", {}).session_id
+    found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
+    assert told(found) == ["Ann works at Acme."]
+    memory.close()

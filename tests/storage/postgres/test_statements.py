@@ -1,0 +1,148 @@
+"""Every statement of the repositories is one that PostgreSQL takes too, and the contract calls every operation."""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from storage.engine import EACH, TwoForms
+from storage.postgres.statements import for_postgres
+from storage.sqlite import schema
+from tests.contract.recorded import ROOT, every_operation
+from tests.storage.postgres.server import lay_down, postgres
+
+SCHEMA = ROOT / "storage" / "postgres" / "schema.sql"
+#: Tables that each engine has in its own way: the index of words, and digests of rows.
+OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the tests of the contract did, run once for all processes of this run."""
+    here = tmp_path_factory.getbasetemp()
+    file = (here.parent if os.environ.get("PYTEST_XDIST_WORKER") else here) / "recorded.json"
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.contract.recorded", "-p", "no:cacheprovider"]
+            kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+            done = subprocess.run(
+                [*command, "tests/contract", f"--basetemp={here / 'contract'}"],
+                cwd=ROOT, env=kept | {"RECORDED": str(file)}, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[psycopg.Connection[Any]]:
+    """A server with the schema, for somebody who sees one person alone."""
+    with postgres() as where, psycopg.connect(where, autocommit=True) as connection:
+        lay_down(connection, SCHEMA.read_text(encoding="utf-8"))
+        connection.execute("SET ROLE app")
+        connection.execute("SET friend.person = '7'")
+        yield connection
+
+
+def test_postgres_plans_every_statement_of_the_repositories(
+    server: psycopg.Connection[Any], recorded: dict[str, Any]
+) -> None:
+    refused = {}
+    server.execute("SET plan_cache_mode = force_generic_plan")
+    for sqlite, other in recorded["statements"].items():
+        if OWN.search(sqlite):
+            continue
+        sql = for_postgres(other or sqlite)
+        try:
+            server.execute(f"PREPARE planned AS {sql}".encode())
+            values = ", ".join(["NULL"] * len(set(re.findall(r"\$\d+", sql))))
+            server.execute(f"EXPLAIN EXECUTE planned{f'({values})' if values else ''}".encode())
+            server.execute("DEALLOCATE planned")
+        except psycopg.Error as fault:
+            refused[sqlite] = str(fault)
+    assert refused == {}
+    assert len(recorded["statements"]) > 250
+
+
+def test_what_only_sqlite_takes_is_refused(server: psycopg.Connection[Any]) -> None:
+    for sql in ("SELECT json_group_array(key) FROM meta", "SELECT rowid FROM meta", "SELECT key FROM meta WHERE 1"):
+        with pytest.raises(psycopg.Error):
+            server.execute(f"PREPARE planned AS {for_postgres(sql)}".encode())
+
+
+def test_each_line_that_sends_a_statement_is_reached_by_the_contract(recorded: dict[str, Any]) -> None:
+    assert [place for place, lines in statement_calls() if lines.isdisjoint(recorded["places"])] == []
+
+
+def test_each_operation_of_a_repository_is_called_by_the_contract(recorded: dict[str, Any]) -> None:
+    assert every_operation() - set(recorded["operations"]) == set()
+
+
+def test_both_engines_have_the_same_tables_and_columns(server: psycopg.Connection[Any]) -> None:
+    there: dict[str, set[str]] = {}
+    columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+    for table, column in server.execute(columns):
+        there.setdefault(table, set()).add(column)
+    for statement in schema.schema_statements():
+        found = re.match(r"CREATE (?:TABLE|VIEW) (\w+)", statement)
+        if not found or OWN.fullmatch(found[1]):
+            continue
+        if statement.startswith("CREATE TABLE"):
+            wanted = set(re.findall(r"^    (\w+) (?:TEXT|INTEGER|REAL|BLOB)", statement, re.MULTILINE))
+            wanted |= set(re.findall(r"[(,] ?(\w+) (?:TEXT|INTEGER|REAL|BLOB)", statement.split("\n")[0]))
+            assert there.pop(found[1], set()) == wanted | {"person"}, found[1]
+        else:
+            assert there.pop(found[1]), found[1]
+    assert there == {}
+
+
+def test_nobody_sees_or_writes_rows_of_another_person(server: psycopg.Connection[Any]) -> None:
+    server.execute("INSERT INTO meta (key, value) VALUES ('k', 'of seven')")
+    with server.transaction():
+        server.execute("SET LOCAL friend.person = '8'")
+        assert server.execute("SELECT value FROM meta").fetchall() == []
+        assert server.execute("UPDATE meta SET value = 'mine' WHERE person = 7").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), server.transaction():
+            server.execute("INSERT INTO meta (person, key, value) VALUES (7, 'other', 'mine')")
+    assert server.execute("SELECT value FROM meta").fetchall() == [("of seven",)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "other"),
+    [
+        ("DELETE FROM pin WHERE persona = ? AND text = ?", "DELETE FROM pin WHERE persona = $1 AND text = $2"),
+        (f"SELECT seq FROM fact WHERE seq IN {EACH}", "SELECT seq FROM fact WHERE seq = ANY($1)"),
+        (f"SELECT seq FROM fact WHERE seq NOT IN {EACH}", "SELECT seq FROM fact WHERE seq <> ALL($1)"),
+        ("… ON CONFLICT (key) DO NOTHING", "… ON CONFLICT (person, key) DO NOTHING"),
+        ("SELECT CAST(? AS BLOB)", "SELECT CAST($1 AS bytea)"),
+        (TwoForms("SELECT a IS ?", "SELECT a IS NOT DISTINCT FROM ?"), "SELECT a IS NOT DISTINCT FROM $1"),
+    ],
+)
+def test_a_statement_is_translated(sql: str, other: str) -> None:
+    assert for_postgres(sql) == other
+
+
+def statement_calls() -> Iterator[tuple[str, set[str]]]:
+    """Each call in a repository that sends a statement: where it begins, and all its lines."""
+    for file in sorted((ROOT / "storage").glob("*.py")):
+        if file.name == "registry.py":  # who is served is in a database of its own
+            continue
+        path = str(file.relative_to(ROOT))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of = node.func.value
+                name = of.id if isinstance(of, ast.Name) else of.attr if isinstance(of, ast.Attribute) else ""
+                if node.func.attr in ("run", "do", "many") and name in ("tx", "_database", "database"):
+                    lines = {f"{path}:{line}" for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+                    yield f"{path}:{node.lineno}", lines
