@@ -314,8 +314,9 @@ def test_taking_a_save_back_takes_back_what_faded_after_it(home: House, clock):
 
 def test_the_save_that_makes_it_too_much_lets_it_fade_in_the_background(tmp_path: Path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log, MAX_MEMORIES="6") as home:
-        tell(home, clock, *SAID)
-        home.talk.maintenance.wait(60)
+        for words in SAID:
+            tell(home, clock, words)
+            home.talk.maintenance.wait(60)
         home.settle()
         assert home.memory.archive.count_searched() <= 6
         assert home.memory.archive.all()
