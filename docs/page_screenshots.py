@@ -16,8 +16,8 @@ from memory import Memory
 from people import ME, People
 from tests.interfaces.http import browser as browsers
 from tests.interfaces.http.browser import Browser
-from tests.served import here
-from tests.server import ScriptedServer
+from tests.support.served import here
+from tests.support.server import ScriptedServer
 
 DOCS = Path(__file__).resolve().parent
 WIDE, PHONE = (1280, 800), (390, 844)

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from storage.sqlite.database import Database
-from tests.house import Mind
-from tests.server import ScriptedServer
+from tests.support.house import Mind
+from tests.support.server import ScriptedServer
 
 # A busy machine is no failure, the same examples come every time, and nothing is left behind.
 settings.register_profile(

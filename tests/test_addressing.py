@@ -13,9 +13,9 @@ from domain.records import SERVICE_CLIENT
 from domain.workers import CancelToken
 from language.scripts import language_of_address
 from tests.contract.test_knowing import new_fact, new_note, window_of
-from tests.house import House, house
-from tests.past import bring, talk, told
-from tests.server import ScriptedServer
+from tests.support.house import House, house
+from tests.support.past import bring, talk, told
+from tests.support.server import ScriptedServer
 
 WORDS = {"en": ("the user", "Old Friend"), "zh": ("用户", "老友")}
 

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from domain.workers import CancelToken
 from storage import proof
 from tests.conftest import Count, SetClock
-from tests.house import House, friend
-from tests.server import ScriptedServer
+from tests.support.house import House, friend
+from tests.support.server import ScriptedServer
 from tests.torture.kills import scratch
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel"]

@@ -14,8 +14,8 @@ from types import FrameType
 import pytest
 
 from domain.workers import CancelToken
-from tests.house import friend, house
-from tests.server import ScriptedServer, say
+from tests.support.house import friend, house
+from tests.support.server import ScriptedServer, say
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The floors, from the ground up: a room may import from a lower one, and from no other room of its own floor.

@@ -19,8 +19,8 @@ from jobs.asking import Asking
 from language.scripts import estimate
 from models.task_templates import SEARCH_TEMPLATES
 from recall.questions import wants_plan
-from tests.house import House, house
-from tests.server import Exchange, ScriptedServer, answer, hang, say, status
+from tests.support.house import House, house
+from tests.support.server import Exchange, ScriptedServer, answer, hang, say, status
 
 SEVERAL = "What did my cat break, and where did I move?"
 EMBEDDING = {"EMBEDDING_MODEL": "vectors"}

@@ -14,7 +14,7 @@ from Stemmer import Stemmer
 from bench import answers
 from bench.kept_replies import KeptReplies
 from bench.recall_sets import Set, SetQuestion, read
-from tests.server import Play, ScriptedServer, say, status
+from tests.support.server import Play, ScriptedServer, say, status
 
 SET = {
     "name": "small", "lang": "en", "licence": "ours",

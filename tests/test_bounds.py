@@ -23,11 +23,11 @@ from models.chat import MAX_PROMPT
 from models.demo_model import reply_to
 from models.provider_errors import read_failure
 from models.replies import MAX_REPLY, CollectedReply, Part, Repair, ThinkingSplitter, summary_of, without_stray_thinking
-from tests.growing import growth
-from tests.house import house
-from tests.program import connected, run, stored
-from tests.server import ScriptedServer, answer, encode, say, status
-from tests.talking import ASKED, models_at, played, said
+from tests.support.growing import growth
+from tests.support.house import house
+from tests.support.program import connected, run, stored
+from tests.support.server import ScriptedServer, answer, encode, say, status
+from tests.support.talking import ASKED, models_at, played, said
 
 #: Pieces of which text is made that is hard on scanners.
 _HARD = (

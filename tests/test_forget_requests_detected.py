@@ -11,9 +11,9 @@ import pytest
 from domain.events import Notice
 from domain.records import without_hidden
 from domain.workers import CancelToken
-from tests.house import House, friend, house
-from tests.past import bring, talk
-from tests.server import ScriptedServer, say, status, vectors
+from tests.support.house import House, friend, house
+from tests.support.past import bring, talk
+from tests.support.server import ScriptedServer, say, status, vectors
 
 SECRET = re.compile("two thousand|gambling", re.IGNORECASE)
 #: Said on one evening, as in life; the forget request stands in the middle.

@@ -17,9 +17,9 @@ from language.calendar import day_in
 from llm import Layers, assemble_prompt, names_in
 from models.tasks import Task
 from prompts import TEMPLATES as LANGUAGES
-from tests.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
-from tests.known import fact, new_fact, persona_task
-from tests.talking import spoken, turn
+from tests.support.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
+from tests.support.known import fact, new_fact, persona_task
+from tests.support.talking import spoken, turn
 
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
 BOUNDARY = "=== 5f0e8a7b6c5d4e3f2a1b0c9d ==="

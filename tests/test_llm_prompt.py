@@ -19,8 +19,8 @@ from models.chat import PromptMessage
 from models.tasks import Task, language_of_persona
 from prompts import TEMPLATES
 from recall.annotations import LEGEND
-from tests.known import fact, new_fact, persona_task
-from tests.talking import spoken, turn
+from tests.support.known import fact, new_fact, persona_task
+from tests.support.talking import spoken, turn
 
 MARK = "=== 0123456789abcdef ==="
 WHY = Why("q", 1.0)

@@ -23,8 +23,8 @@ from people import ME, Companion, People, Registry, folder_of, registry_in
 from storage.erasure import Scrub
 from storage.proof import Needles
 from tests.domain.test_workers import PATIENCE, threads_of, until
-from tests.house import friend
-from tests.server import ScriptedServer
+from tests.support.house import friend
+from tests.support.server import ScriptedServer
 
 
 @dataclass

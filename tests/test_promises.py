@@ -18,8 +18,8 @@ from domain.workers import CancelToken
 from jobs.saving import Stage
 from storage.owner import Owner
 from tests import torture
-from tests.house import House, Mind, friend, house
-from tests.server import Exchange, ScriptedServer, cut_body, delta, say, status, stream, vectors
+from tests.support.house import House, Mind, friend, house
+from tests.support.server import Exchange, ScriptedServer, cut_body, delta, say, status, stream, vectors
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]

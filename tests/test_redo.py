@@ -10,8 +10,8 @@ import pytest
 
 from domain.workers import CancelToken
 from tests.conftest import Count, SetClock
-from tests.house import House, friend, house
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture

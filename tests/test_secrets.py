@@ -13,11 +13,11 @@ import pytest
 
 from domain.masking import MASK, mask, mask_url
 from interfaces.debug_log import DebugLog
-from tests.growing import growth
 from tests.interfaces.terminal.pseudo import chatting
-from tests.program import connected, run
-from tests.served import program
-from tests.server import Exchange, closed_port, redirect, status
+from tests.support.growing import growth
+from tests.support.program import connected, run
+from tests.support.served import program
+from tests.support.server import Exchange, closed_port, redirect, status
 
 CANARY = "sk-canary-4f1c9a7e2b6d8035"
 OTHER = "emb-canary-77aa01bc93de"

@@ -20,10 +20,10 @@ from jobs.rebuild import rebuild
 from jobs.saving import Stage
 from storage.messages import NewMessage
 from tests.contract.stores import Store, sqlite
-from tests.house import House, Mind, friend, house
-from tests.program import connected, run, stored
-from tests.server import ScriptedServer, redirect, say, status
-from tests.talking import ASKED, models_at, played
+from tests.support.house import House, Mind, friend, house
+from tests.support.program import connected, run, stored
+from tests.support.server import ScriptedServer, redirect, say, status
+from tests.support.talking import ASKED, models_at, played
 
 ROOT = Path(__file__).parents[1]
 MARKER = "Zyxquint-7731"

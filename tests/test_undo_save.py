@@ -15,8 +15,8 @@ from domain.workers import CancelToken
 from jobs.undoing import SaveUndone
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
-from tests.house import House, friend, house
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house
+from tests.support.server import ScriptedServer
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import pytest
 from domain.records import PREFIX
 from domain.workers import CancelToken
 from jobs.saving import NothingToSave
-from tests.house import House, friend, house, marked
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house, marked
+from tests.support.server import ScriptedServer
 
 DAYS = [
     [

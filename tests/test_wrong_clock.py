@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from domain.recollection import RecallLimits
-from tests.house import friend, house
-from tests.past import bring, talk, told
-from tests.program import run
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.past import bring, talk, told
+from tests.support.program import run
+from tests.support.server import ScriptedServer
 
 #: The first and the last hour that a calendar has, in zones in which another one's clock has none.
 EAST, WEST = timezone(timedelta(hours=14)), timezone(-timedelta(hours=12))

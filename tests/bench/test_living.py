@@ -11,7 +11,7 @@ import pytest
 
 from bench.kept_replies import KeptReplies
 from bench.living import Life, lived
-from tests.server import Exchange, ScriptedServer, say, status
+from tests.support.server import Exchange, ScriptedServer, say, status
 
 _BEGAN = datetime(2025, 5, 1, 20, 0, tzinfo=UTC)
 

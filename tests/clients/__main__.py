@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from people import folder_of
-from tests.program import connected, run
-from tests.served import program
-from tests.server import Exchange, ScriptedServer, answer, delta, say, stream, whole
+from tests.support.program import connected, run
+from tests.support.served import program
+from tests.support.server import Exchange, ScriptedServer, answer, delta, say, stream, whole
 
 HERE = Path(__file__).parent
 ROUNDS = [

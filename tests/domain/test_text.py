@@ -11,7 +11,7 @@ from domain.quotations import check_quotations, find_quotations, outside_quotati
 from domain.recollection import RecalledExternal, RecalledMessage, RecalledSummary, Recollection, Why
 from domain.text import check_input, clean_text, is_blank, make_inert, one_line
 from language.scripts import language_of
-from tests.growing import growth
+from tests.support.growing import growth
 
 
 def test_what_no_store_can_take_is_cleaned_when_it_comes_in():

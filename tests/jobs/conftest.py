@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.house import house
+from tests.support.house import house
 
 
 @pytest.fixture

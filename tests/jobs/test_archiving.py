@@ -15,8 +15,8 @@ from domain.tree import ForgetLimit
 from domain.workers import CancelToken
 from jobs.archiving import Archiving
 from memory import back_up, restore
-from tests.house import House, friend, house
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house
+from tests.support.server import ScriptedServer
 
 LIMITS = RecallLimits(3, 30, 2000)
 EVERYTHING = ForgetLimit(1, 100)

@@ -17,10 +17,10 @@ from domain.workers import CancelToken
 from jobs.chapters import ChapterWriter, ChapterWritten, full_groups, shorten_members
 from jobs.extraction import names_of_both
 from language.scripts import estimate
-from tests.house import Mind, house
 from tests.jobs.writing_chapters import TITLE, life
-from tests.past import bring, talk
-from tests.server import ScriptedServer
+from tests.support.house import Mind, house
+from tests.support.past import bring, talk
+from tests.support.server import ScriptedServer
 
 
 def test_eight_sessions_become_a_chapter_and_eight_chapters_one_over_them(tmp_path: Path) -> None:

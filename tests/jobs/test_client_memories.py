@@ -13,8 +13,8 @@ from client_history import ClientHistory, ClientMessage
 from domain.workers import CancelToken
 from jobs.client_memories import ClientHistoryJob, find_due_extractions, months_before, recall_client_notes
 from tests.conftest import Count, SetClock
-from tests.house import House, Mind, house
-from tests.server import ScriptedServer, status, vectors
+from tests.support.house import House, Mind, house
+from tests.support.server import ScriptedServer, status, vectors
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
 from storage import proof
-from tests.house import House, friend, house
-from tests.server import ScriptedServer, say, status
+from tests.support.house import House, friend, house
+from tests.support.server import ScriptedServer, say, status
 
 MARKER = "Quintessenz-7731 的秘密"
 

@@ -13,8 +13,8 @@ from domain.events import Notice
 from domain.workers import CancelToken
 from jobs.extraction import Extraction, WindowExtracted
 from jobs.saving import Saved
-from tests.house import House, house, records
-from tests.server import Exchange, hang, say, status, stream
+from tests.support.house import House, house, records
+from tests.support.server import Exchange, hang, say, status, stream
 
 #: What of a conversation the tests talk about.
 CAT, MOVE = "I have a cat called Momo.", "I live in Lyon."

@@ -12,9 +12,9 @@ from domain.events import Notice
 from domain.workers import CancelToken
 from jobs.import_backlog import BacklogRead, ImportBacklog
 from jobs.rebuild import rebuild
-from tests.house import House, records
-from tests.past import bring, talk
-from tests.server import hang, say, status
+from tests.support.house import House, records
+from tests.support.past import bring, talk
+from tests.support.server import hang, say, status
 
 
 def read_up(at: House) -> list[Any]:

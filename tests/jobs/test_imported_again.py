@@ -13,10 +13,10 @@ import pytest
 from domain.workers import CancelToken
 from jobs.importing import ImportContext, Importing
 from memory import restore_portable, write_portable
-from tests.house import House, friend, house
 from tests.importers.exports import ZONE
-from tests.past import BEGAN, bring, talk, told
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house
+from tests.support.past import BEGAN, bring, talk, told
+from tests.support.server import ScriptedServer
 
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -14,11 +14,11 @@ from domain.facts import LineEvidence, PersonaDraft
 from domain.imports import Look, Unread
 from domain.workers import CancelToken
 from jobs.importing import ImportContext, Importing, preview_file
-from tests.house import house
 from tests.importers.exports import read, written
 from tests.importers.test_gemini import entry
-from tests.past import BEGAN, Handmade, bring, continued, talk, told
-from tests.server import ScriptedServer, say
+from tests.support.house import house
+from tests.support.past import BEGAN, Handmade, bring, continued, talk, told
+from tests.support.server import ScriptedServer, say
 
 WHO = ImportContext(frozenset(), BEGAN)
 NOW = "2026-03-01T10:00:00+00:00"

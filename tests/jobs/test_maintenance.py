@@ -8,8 +8,8 @@ import pytest
 
 from domain.records import Session
 from domain.workers import CancelToken
-from tests.house import House, friend, house, marked, records
-from tests.server import ScriptedServer, status
+from tests.support.house import House, friend, house, marked, records
+from tests.support.server import ScriptedServer, status
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from domain.events import Notice
 from domain.workers import CancelToken
 from jobs.saving import Saved
-from tests.house import House, records
-from tests.server import hang, say, status
+from tests.support.house import House, records
+from tests.support.server import hang, say, status
 
 
 def home_of_the_user(place: str, **more: Any) -> str:

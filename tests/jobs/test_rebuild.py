@@ -10,8 +10,8 @@ import pytest
 from domain.workers import CancelToken
 from jobs.erasing import Erased, Erasing, rebuild
 from jobs.rebuild import Rebuilt, rebuild_some
-from tests.house import House, Mind, friend, house, marked
-from tests.server import ScriptedServer, status
+from tests.support.house import House, Mind, friend, house, marked
+from tests.support.server import ScriptedServer, status
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.terminal.file_export import format_sessions
 from jobs.saving import NothingToSave
-from tests.house import House, friend, house
-from tests.server import ScriptedServer
+from tests.support.house import House, friend, house
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture

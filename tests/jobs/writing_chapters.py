@@ -19,7 +19,7 @@ from llm import Llm
 from memory import Memory
 from models.chat import Patience
 from recall.embedding import HashedEmbedder
-from tests.talking import models_at
+from tests.support.talking import models_at
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 TITLE = "A stretch of time"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from language.times import TimeRange, read_ranges
 from recall.questions import parse_range, read_range_request
-from tests.growing import growth
+from tests.support.growing import growth
 
 TODAY = date(2026, 11, 20)  # a Friday
 

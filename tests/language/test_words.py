@@ -17,7 +17,7 @@ from recall.retriever import Retriever
 from storage.messages import NewMessage
 from storage.sqlite import schema
 from tests.contract.stores import sqlite
-from tests.growing import growth
+from tests.support.growing import growth
 
 
 @pytest.mark.parametrize(

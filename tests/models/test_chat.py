@@ -13,9 +13,9 @@ from domain.workers import CancelToken
 from llm import Layers, PromptMessage
 from models.chat import Patience
 from models.client import Client
-from tests.known import persona_task
-from tests.server import ScriptedServer, delta, hang, say, status, stream
-from tests.talking import ASKED, KEY, NOW, models_at, played, turn
+from tests.support.known import persona_task
+from tests.support.server import ScriptedServer, delta, hang, say, status, stream
+from tests.support.talking import ASKED, KEY, NOW, models_at, played, turn
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_a_call_that_blocks_without_any_timeout_is_hung_up_at_once(server):
 
 
 def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
-    from tests.talking import answered, spoken
+    from tests.support.talking import answered, spoken
 
     answered(llm, Layers(text="Hello?", now=NOW))
     llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken())
@@ -268,14 +268,14 @@ def test_the_models_say_who_they_are(server, llm):
 
 
 def test_a_summary_is_asked_for_and_checked(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     server.script("```\nLi Wei has a cat. <blockquote>old</blockquote>\n```")
     assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
 
 
 def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     server.script(say("Li Wei has a cat. She is called Mi", "length"))
     assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
@@ -297,7 +297,7 @@ def test_an_answer_that_stands_in_the_thinking_alone_is_taken_where_it_holds_jso
 
 
 def test_a_summary_that_is_stopped_is_none(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     stop = CancelToken()
     server.script(stream(delta(content="Li "), end="open"))
@@ -308,7 +308,7 @@ def test_a_summary_that_is_stopped_is_none(server, llm):
 
 
 def test_rounds_too_long_for_the_model_are_folded_in_parts(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     rounds = [spoken(f"fact {number} " + "x" * 900, "ok", number) for number in range(1, 5)]
 
@@ -325,7 +325,7 @@ def test_rounds_too_long_for_the_model_are_folded_in_parts(server, llm):
 
 
 def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     def filtered(exchange):
         text = exchange.json["messages"][1]["content"]
@@ -348,7 +348,7 @@ def test_the_last_event_is_the_reply(server, llm):
 
 
 def test_what_follows_a_fold_is_done_without_where_the_model_refuses_it(server, llm):
-    from tests.talking import spoken
+    from tests.support.talking import spoken
 
     def filtered(exchange):
         refused = "poison" in exchange.json["messages"][1]["content"]

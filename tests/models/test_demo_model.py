@@ -13,8 +13,8 @@ from domain.recollection import RecalledMessage, Recollection, Why
 from domain.workers import CancelToken
 from llm import Layers, PromptMessage
 from models.demo_model import MODEL, DemoModel, reply_to
-from tests.known import fact, new_fact, persona_task
-from tests.talking import answered, models_at, played, settings, spoken
+from tests.support.known import fact, new_fact, persona_task
+from tests.support.talking import answered, models_at, played, settings, spoken
 
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
 CAT = "My cat Mimi was born in Chengdu."

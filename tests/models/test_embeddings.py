@@ -10,8 +10,8 @@ import pytest
 from domain import errors
 from models.client import Client
 from models.embeddings import RemoteEmbedder
-from tests.faults import MALFORMED, REFUSED, UNREACHED, Fault
-from tests.server import (
+from tests.support.faults import MALFORMED, REFUSED, UNREACHED, Fault
+from tests.support.server import (
     DIMENSION,
     ScriptedServer,
     answer,
@@ -24,7 +24,7 @@ from tests.server import (
     vector_of,
     vectors,
 )
-from tests.talking import KEY, NOW, models_at
+from tests.support.talking import KEY, NOW, models_at
 
 
 class Seconds:

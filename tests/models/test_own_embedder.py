@@ -8,9 +8,9 @@ import pytest
 
 from models.embeddings import SentenceEmbedder
 from recall.embedding import HashedEmbedder
-from tests.house import friend, house
-from tests.program import run
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.program import run
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture

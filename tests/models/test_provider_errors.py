@@ -10,9 +10,9 @@ import pytest
 
 from domain.workers import CancelToken
 from models.chat import Patience
-from tests.faults import FAULTS, Fault
-from tests.server import ScriptedServer, answer, delta, redirect, status, stream, whole
-from tests.talking import ASKED, KEY, models_at, played
+from tests.support.faults import FAULTS, Fault
+from tests.support.server import ScriptedServer, answer, delta, redirect, status, stream, whole
+from tests.support.talking import ASKED, KEY, models_at, played
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_server_that_refuses_to_count_tokens_is_asked_without(server):
 
 def test_a_prompt_that_was_silently_cut_is_noticed(server):
     from llm import PromptMessage
-    from tests.server import say
+    from tests.support.server import say
 
     long = (PromptMessage("user", "All happy families are alike. " * 2_000),)
     server.script(say("Hm.", prompt_tokens=2_048), say("Hm.", prompt_tokens=13_000), say("Hm.", prompt_tokens=0))

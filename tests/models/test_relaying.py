@@ -13,7 +13,7 @@ from domain import errors
 from domain.workers import CancelToken
 from models.client import Client
 from models.relaying import Answer, Relay, RelayedReply
-from tests.server import ScriptedServer, answer, delta, hang, say, stream, whole
+from tests.support.server import ScriptedServer, answer, delta, hang, say, stream, whole
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from domain.text import make_harmless
 from language.scripts import estimate, estimate_all, is_truncated
 from models.client import split_lines
 from models.replies import CollectedReply, Part, Repair, ThinkingSplitter, without_stray_thinking
-from tests.growing import growth
-from tests.talking import said
+from tests.support.growing import growth
+from tests.support.talking import said
 
 
 def cut(whole, places):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.embedding import DIMENSION, HashedEmbedder
-from tests.growing import growth
+from tests.support.growing import growth
 
 
 def _vector(text):

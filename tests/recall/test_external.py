@@ -25,8 +25,8 @@ from recall.external import LEGEND, ExternalMatches, ExternalMemories, cost_of, 
 from storage.engine import Stamp
 from storage.external.sources import read_notes
 from storage.repositories import open_repositories
-from tests.house import House, Mind, friend, house
-from tests.server import ScriptedServer
+from tests.support.house import House, Mind, friend, house
+from tests.support.server import ScriptedServer
 
 LIMITS = RecallLimits(3, 30, 2000)
 GREEN = "The lighthouse is painted green."

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.questions import resolve_references
-from tests.growing import growth
+from tests.support.growing import growth
 
 
 @pytest.mark.parametrize(

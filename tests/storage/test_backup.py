@@ -10,8 +10,8 @@ import pytest
 from domain import errors
 from storage.backup import back_up, restore
 from storage.owner import Owner
-from tests.house import friend, house
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture

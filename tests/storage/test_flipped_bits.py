@@ -16,10 +16,10 @@ from domain import errors
 from storage.sqlite import digests, schema
 from storage.sqlite.database import Database
 from tests.conftest import Count, SetClock
-from tests.house import friend, house
-from tests.past import bring, talk
-from tests.program import run
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.past import bring, talk
+from tests.support.program import run
+from tests.support.server import ScriptedServer
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 #: Word for word in messages, summaries, notes, facts and personas.

@@ -14,9 +14,9 @@ import pytest
 from domain import errors
 from storage.backup import restore_portable, write_portable
 from storage.sqlite import schema
-from tests.house import friend, house
-from tests.past import bring, talk
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.past import bring, talk
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture

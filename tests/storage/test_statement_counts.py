@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from domain.workers import CancelToken
-from tests.house import friend, house
-from tests.server import ScriptedServer, say
+from tests.support.house import friend, house
+from tests.support.server import ScriptedServer, say
 
 #: In the thread that talks; the index has its own.
 MOST_OF_A_TURN, MOST_OF_A_SAVE = 65, 200

@@ -17,8 +17,8 @@ from interfaces.messages import LANGUAGES, Words
 from storage.backup import restore
 from storage.sqlite import digests, schema
 from storage.sqlite.database import Database
-from tests.house import friend, house
-from tests.server import ScriptedServer
+from tests.support.house import friend, house
+from tests.support.server import ScriptedServer
 from tests.test_promises import run_program
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)

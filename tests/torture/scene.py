@@ -24,8 +24,8 @@ from jobs.erasing import Erasing
 from llm import Llm
 from memory import Memory
 from tests.jobs.writing_chapters import Writer
-from tests.past import bring, talk
-from tests.talking import models_at
+from tests.support.past import bring, talk
+from tests.support.talking import models_at
 
 #: Stands in the turns that the scene ``erase`` takes out, and nowhere else.
 MARKER = "Quintessenz-7731"

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.program import run
-from tests.served import program
+from tests.support.program import run
+from tests.support.served import program
 
 _EXAMPLES = 60
 #: Not asked: whether all that a schema allows is taken. A text of nothing but spaces is allowed, and says nothing.

@@ -19,7 +19,7 @@ from domain.workers import CancelToken
 from interfaces.http.app import make_app
 from llm import Llm
 from people import People, Registry
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 
 @dataclass

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from interfaces.http.accounts import TABLES, Address, account_of, can_be_known, listed_account
-from tests.program import run
-from tests.served import PATIENCE, ended, here, program, started
+from tests.support.program import run
+from tests.support.served import PATIENCE, ended, here, program, started
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
 #: What a row has behind its state and before its account.

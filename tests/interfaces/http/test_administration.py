@@ -16,9 +16,9 @@ import pytest
 
 from domain.errors import UsageError
 from people import folder_of
-from tests.program import connected, run
-from tests.served import Server, here
-from tests.server import ScriptedServer, say
+from tests.support.program import connected, run
+from tests.support.served import Server, here
+from tests.support.server import ScriptedServer, say
 
 WORDS = "My locker code is 4711-zeppelin."
 OTHERS = "I keep bees in Oslo."

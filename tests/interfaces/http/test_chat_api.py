@@ -26,9 +26,9 @@ from llm import Llm
 from models.chat import Patience
 from people import People, Registry, folder_of
 from tests.conftest import Count, SetClock
-from tests.house import Mind, friend, marked, records
-from tests.known import SAID, new_fact
-from tests.server import Exchange, ScriptedServer, hang, say, status
+from tests.support.house import Mind, friend, marked, records
+from tests.support.known import SAID, new_fact
+from tests.support.server import Exchange, ScriptedServer, hang, say, status
 
 PromptMessage = dict[str, str]
 ROOT = Path(__file__).resolve().parents[3]

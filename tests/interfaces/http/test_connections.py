@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.served import PATIENCE, Server, here, trying
+from tests.support.served import PATIENCE, Server, here, trying
 
 HALF = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: appl"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import UsageError
-from tests.served import VERSION, Server, here
+from tests.support.served import VERSION, Server, here
 
 
 @pytest.fixture(scope="module")

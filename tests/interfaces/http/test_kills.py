@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.house import friend, marked
 from tests.interfaces.service.known import LYON
-from tests.program import _read as rows
-from tests.program import connected
-from tests.served import Server, ended, program, until
-from tests.server import Exchange, ScriptedServer, hang, say
+from tests.support.house import friend, marked
+from tests.support.program import _read as rows
+from tests.support.program import connected
+from tests.support.served import Server, ended, program, until
+from tests.support.server import Exchange, ScriptedServer, hang, say
 from tests.torture import http_clients
 
 BUILT_IN = {"EMBEDDING_MODEL": "built-in"}

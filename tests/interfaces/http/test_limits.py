@@ -13,9 +13,9 @@ from typing import Any
 
 from interfaces.http.error_responses import Problem
 from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
-from tests.program import connected
-from tests.served import Server, here, trying, until
-from tests.server import ScriptedServer, answer, delta, say, stream, whole
+from tests.support.program import connected
+from tests.support.served import Server, here, trying, until
+from tests.support.server import ScriptedServer, answer, delta, say, stream, whole
 
 
 def test_a_caller_that_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:

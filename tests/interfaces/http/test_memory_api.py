@@ -16,10 +16,10 @@ from interfaces.http.app import make_app
 from interfaces.service.memory_service import MemoryService
 from people import EVERYBODY, People
 from tests.conftest import Count, SetClock
-from tests.house import Mind
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import PATIENCE, opened_people
-from tests.server import ScriptedServer
+from tests.support.house import Mind
+from tests.support.server import ScriptedServer
 
 
 class Api:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from people import ME, folder_of
-from tests.program import connected
-from tests.served import PATIENCE, Answer, Server, here, until
-from tests.server import ScriptedServer
+from tests.support.program import connected
+from tests.support.served import PATIENCE, Answer, Server, here, until
+from tests.support.server import ScriptedServer
 
 ZHANG = "张三"
 SAID = {"messages": [{"role": "user", "content": "My cat is called Douban."}], "model": "m"}

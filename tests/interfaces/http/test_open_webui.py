@@ -14,8 +14,8 @@ import httpx2
 import pytest
 
 from tests.interfaces.http.running import Running, running
-from tests.served import PATIENCE
-from tests.server import ScriptedServer, answer, say, whole
+from tests.support.served import PATIENCE
+from tests.support.server import ScriptedServer, answer, say, whole
 
 PERSON = {
     "X-OpenWebUI-User-Name": "Ann",

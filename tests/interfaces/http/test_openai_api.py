@@ -22,8 +22,8 @@ from interfaces.http.openai_api import _add_keepalives
 from people import folder_of
 from storage.owner import Owner
 from tests.interfaces.http.running import Running, now, running
-from tests.served import PATIENCE, until
-from tests.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
+from tests.support.served import PATIENCE, until
+from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
 
 
 @pytest.fixture

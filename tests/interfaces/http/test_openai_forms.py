@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from tests.interfaces.http.running import Running, running
-from tests.server import ScriptedServer, answer, delta, say, status, stream, usage_chunk
+from tests.support.server import ScriptedServer, answer, delta, say, status, stream, usage_chunk
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
 CALL = {"id": "call_7", "type": "function", "function": {"name": "look", "arguments": '{"where": "home"}'}}

@@ -18,8 +18,8 @@ from interfaces.http.page import assets
 from interfaces.http.page.assets import preferred_language
 from language.scripts import Language
 from tests.interfaces.http.remembered import remember
-from tests.served import Server, here, until
-from tests.server import ScriptedServer, delta, hang, say, status, stream
+from tests.support.served import Server, here, until
+from tests.support.server import ScriptedServer, delta, hang, say, status, stream
 
 PAGE = Path(assets.__file__).parent
 

@@ -12,8 +12,8 @@ from domain.records import Quoted
 from tests.interfaces.http import browser as browsers
 from tests.interfaces.http.browser import Browser, Page
 from tests.interfaces.http.remembered import HOSTILE, remember
-from tests.served import Server, here, until
-from tests.server import ScriptedServer, delta, hang, say, status, stream
+from tests.support.served import Server, here, until
+from tests.support.server import ScriptedServer, delta, hang, say, status, stream
 
 pytestmark = pytest.mark.skipif(browsers.found() is None, reason="there is no Chromium here: apt install chromium")
 #: Whatever is pressed is large enough for a finger.

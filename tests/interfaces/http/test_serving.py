@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.program import connected, run, stored
-from tests.served import Server, ended, here, program, started, trying, until
-from tests.server import Exchange, Play, ScriptedServer, say
+from tests.support.program import connected, run, stored
+from tests.support.served import Server, ended, here, program, started, trying, until
+from tests.support.server import Exchange, Play, ScriptedServer, say
 
 #: The program with a route that has a turn.
 TURNS = ROOT / "tests" / "interfaces" / "http" / "turn_program.py"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import run
-from tests.served import program
+from tests.support.program import run
+from tests.support.served import program
 
 
 def secret_of(out: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import main
 from interfaces.http.app import add_api, make_app
 from people import People
-from tests.served import trying
+from tests.support.served import trying
 
 
 def app(people: People, only_here: bool) -> object:

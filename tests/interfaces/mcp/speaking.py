@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.program import started
+from tests.support.program import started
 
 #: The revision that most hosts speak today.
 REVISION = "2025-11-25"

@@ -14,7 +14,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.interfaces.mcp.speaking import REVISION, host
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.program import run, stored
+from tests.support.program import run, stored
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

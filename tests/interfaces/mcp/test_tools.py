@@ -22,11 +22,11 @@ from interfaces.messages import Words
 from interfaces.operations import LocalMemories, Memories
 from people import EVERYBODY
 from tests.conftest import Count, SetClock
-from tests.house import Mind
 from tests.interfaces.http.running import Running, running
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import OpenedService, opened_service
-from tests.server import ScriptedServer
+from tests.support.house import Mind
+from tests.support.server import ScriptedServer
 
 FIVE = ["process_memory", "end_session", "get_session_status", "debug_process_memory", "get_user_graph"]
 FULL = [*FIVE, "recall", "remember", "forget", "profile"]

@@ -12,7 +12,7 @@ import pytest
 
 from domain import errors
 from interfaces.python import Friend
-from tests.server import ScriptedServer, say, status
+from tests.support.server import ScriptedServer, say, status
 
 ROOT = Path(__file__).resolve().parents[3]
 

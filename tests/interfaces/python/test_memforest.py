@@ -13,8 +13,8 @@ import pytest
 
 from domain import errors
 from interfaces.python.memforest import EmbeddingHandler, MemorySystem, MemoryUnit
-from tests.house import friend
-from tests.server import ScriptedServer
+from tests.support.house import friend
+from tests.support.server import ScriptedServer
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGAN = datetime(2025, 5, 1, 10, tzinfo=UTC)

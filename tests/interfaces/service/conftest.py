@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Count, SetClock
-from tests.house import Mind
 from tests.interfaces.service.opened import OpenedService, opened_service
-from tests.server import ScriptedServer
+from tests.support.house import Mind
+from tests.support.server import ScriptedServer
 
 
 class StillClock(SetClock):

@@ -16,7 +16,7 @@ from interfaces.service.memory_service import MemoryService
 from llm import Llm
 from models.chat import Patience
 from people import ME, People, Registry, folder_of
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 #: Seconds that a test waits for what is drawn in the background: long, since a slow machine is no failure.
 PATIENCE = 120.0

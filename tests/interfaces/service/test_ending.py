@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from people import folder_of
-from tests.house import Mind, house, marked
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import PATIENCE, OpenedService, opened_service
-from tests.server import Exchange, ScriptedServer, hang, say, status
+from tests.support.house import Mind, house, marked
+from tests.support.server import Exchange, ScriptedServer, hang, say, status
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,10 +12,10 @@ from interfaces.service.memory_texts import LONGEST_TEXT, safe_text, within_budg
 from interfaces.service.schemas import ProcessResponse
 from jobs.maintenance import session_to_open
 from people import folder_of
-from tests.house import Mind, records
 from tests.interfaces.service.known import LYON, lives_in, notes
 from tests.interfaces.service.opened import OpenedService, opened_service
-from tests.server import ScriptedServer, hang
+from tests.support.house import Mind, records
+from tests.support.server import ScriptedServer, hang
 
 
 def contents(body: ProcessResponse) -> list[str]:

@@ -11,7 +11,7 @@ from interfaces.http.page.views import PageMessage, PageRecalled, PageRelation
 from interfaces.messages import Words
 from interfaces.service.memory_texts import distinct_relations, fact_text, recalled_memories
 from tests.interfaces.service.opened import opened_service
-from tests.known import fact as stored_fact
+from tests.support.known import fact as stored_fact
 
 WHEN = "2025-05-01T10:00:00+00:00"
 WHY = Why("owls", 1.0)

@@ -19,9 +19,9 @@ from interfaces.service.schemas import (
     ProcessResponse,
     SessionStatusResponse,
 )
-from tests.house import Mind
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import OpenedService
+from tests.support.house import Mind
 
 TIME = r"2026-03-01T09:00:00Z"
 

@@ -18,7 +18,7 @@ from domain import errors
 from interfaces.messages import Words
 from interfaces.socket import memory_server, protocol
 from interfaces.socket.memory_server import MemoryServer
-from tests.served import until
+from tests.support.served import until
 
 
 class Unlucky:

@@ -14,11 +14,11 @@ import pytest
 from interfaces.socket.protocol import SOCKET_NAME
 from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
-from tests.program import _read as rows
-from tests.program import connected, ended, run, started, stored
-from tests.served import ended as served_ended
-from tests.served import program, until
-from tests.server import ScriptedServer, hang, say
+from tests.support.program import _read as rows
+from tests.support.program import connected, ended, run, started, stored
+from tests.support.served import ended as served_ended
+from tests.support.served import program, until
+from tests.support.server import ScriptedServer, hang, say
 
 __all__ = ["chat"]
 BUILT_IN = {"EMBEDDING_MODEL": "built-in"}
@@ -236,7 +236,7 @@ def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_not
 def test_what_a_model_refuses_beside_a_chat_has_the_same_words_and_exit_code(
     tmp_path: Path, server: ScriptedServer, chat: Chat
 ) -> None:
-    from tests.server import status
+    from tests.support.server import status
 
     settings = connected(server.base, **BUILT_IN)
     terminal = chat(**settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.interfaces.terminal.pseudo import Terminal, chatting
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 Chat = Callable[..., Terminal]
 

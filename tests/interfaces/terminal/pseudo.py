@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
-from tests.warm import InTerminal
+from tests.support.warm import InTerminal
 
 Row = dict[int, pyte.screens.Char]
 ROOT = Path(__file__).resolve().parents[3]

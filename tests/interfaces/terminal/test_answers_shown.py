@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.program import Ran, connected, interrupted, run, started, stored
-from tests.server import ScriptedServer, closed_port, hang, say, status
+from tests.support.house import friend
+from tests.support.program import Ran, connected, interrupted, run, started, stored
+from tests.support.server import ScriptedServer, closed_port, hang, say, status
 
 PLAN = json.dumps({"needs": ["the parrot's name"], "queries": ["my parrot is called", "parrot Kiwi name"]})
 MORE = json.dumps({"enough": False, "missing": ["its colour"], "queries": ["the parrot is green"]})

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from domain import errors
 from interfaces.terminal.parsing import MOST, begun_path, paths_for, with_files
 from tests.interfaces.terminal.conftest import Chat
-from tests.program import connected, run
-from tests.server import ScriptedServer
+from tests.support.program import connected, run
+from tests.support.server import ScriptedServer
 
 
 @pytest.fixture(autouse=True)

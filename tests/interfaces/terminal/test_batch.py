@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import Mind, marked
 from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
-from tests.program import connected, ended, interrupted, run, started, stored
-from tests.served import until
-from tests.server import ScriptedServer, closed_port, hang, say, status
+from tests.support.house import Mind, marked
+from tests.support.program import connected, ended, interrupted, run, started, stored
+from tests.support.served import until
+from tests.support.server import ScriptedServer, closed_port, hang, say, status
 
 
 @pytest.fixture(autouse=True)

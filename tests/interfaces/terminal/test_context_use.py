@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.interfaces.terminal.conftest import Chat
-from tests.server import ScriptedServer, delta, say, stream
+from tests.support.server import ScriptedServer, delta, say, stream
 
 
 def counting(tokens: int) -> Any:

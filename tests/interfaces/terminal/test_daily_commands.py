@@ -16,8 +16,8 @@ from language.scripts import Language
 from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.served import here
-from tests.server import ScriptedServer
+from tests.support.served import here
+from tests.support.server import ScriptedServer
 
 
 def spoke(terminal: Terminal, server: ScriptedServer, text: str, reply: str = "I see.") -> None:

@@ -12,7 +12,7 @@ from domain.quotations import COMMAND_NAMES
 from interfaces.terminal.commands.command_table import TABLE
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 #: What each command shows when it is typed in a session with one round, after one session was archived.
 SHOWN = {

@@ -21,11 +21,11 @@ from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.conftest import SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
-from tests.hostile import CANARY, STEERING
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.test_hostile_screen import foreign
-from tests.program import run
-from tests.server import ScriptedServer
+from tests.support.hostile import CANARY, STEERING
+from tests.support.program import run
+from tests.support.server import ScriptedServer
 
 #: What is said in each language, and what is known from it: home, gym, new home, companion, sister.
 SAID = {

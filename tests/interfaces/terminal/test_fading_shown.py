@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import run
+from tests.support.program import run
 
 TALK = "We saw a zeppelin over the lake.\n/save\nMy cat Momo broke the blue vase.\n/save\n"
 

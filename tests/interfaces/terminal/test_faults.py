@@ -21,10 +21,10 @@ import pytest
 
 from domain import errors
 from interfaces.messages.en import MESSAGES
-from tests.faults import FAULTS, HELLO, Fault
 from tests.interfaces.terminal.pseudo import Terminal, chatting
-from tests.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
-from tests.server import (
+from tests.support.faults import FAULTS, HELLO, Fault
+from tests.support.program import KEY, Ran, asked, connected, in_flight, interrupted, run, started, stored
+from tests.support.server import (
     DIMENSION,
     Exchange,
     ScriptedServer,

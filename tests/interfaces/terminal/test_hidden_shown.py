@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import friend
-from tests.program import Ran, connected, run
-from tests.server import ScriptedServer
+from tests.support.house import friend
+from tests.support.program import Ran, connected, run
+from tests.support.server import ScriptedServer
 
 SECRET, SECRET_HAN = "Josef has gambling debts.", "约瑟夫欠了赌债。"
 FORGET_REQUEST, FORGET_REQUEST_HAN = "Please forget that, I mean it.", "请把这件事忘掉、别再提"

@@ -13,8 +13,8 @@ import pytest
 from tests.importers.exports import claude_message, claude_talk
 from tests.importers.making import chatgpt_export
 from tests.interfaces.terminal.conftest import Chat
-from tests.program import ended, interrupted, run, started
-from tests.server import ScriptedServer
+from tests.support.program import ended, interrupted, run, started
+from tests.support.server import ScriptedServer
 
 ENGLISH = {"LANGUAGE": "en"}
 DONE = "ChatGPT: 40 messages imported from 2 conversations, in 2 sessions."

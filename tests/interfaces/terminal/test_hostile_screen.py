@@ -15,11 +15,11 @@ import pytest
 from domain.recollection import Recollection
 from interfaces.terminal.reply import QuotedStream, stream_for
 from interfaces.terminal.screen import Screen
-from tests.hostile import CANARY, HOSTILE, STEERING
 from tests.interfaces.terminal.pseudo import Terminal, chatting
-from tests.program import connected, run
-from tests.server import Play, ScriptedServer, answer, delta, encode, status, stream
-from tests.talking import Answering
+from tests.support.hostile import CANARY, HOSTILE, STEERING
+from tests.support.program import connected, run
+from tests.support.server import Play, ScriptedServer, answer, delta, encode, status, stream
+from tests.support.talking import Answering
 
 #: Styles in use: sixteen colours, bold, dim, italic, underline, reverse, and their ends. No blinking, nothing hidden.
 _STYLES = {0, 1, 2, 3, 4, 7, 22, 23, 24, 27, *range(30, 38), 39, *range(40, 48), 49, *range(90, 98), *range(100, 108)}

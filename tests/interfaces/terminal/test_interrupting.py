@@ -18,7 +18,7 @@ from interfaces.terminal.keys import PromptHistory
 from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
 from interfaces.terminal.typeahead import TypeAhead
 from tests.interfaces.terminal.conftest import Chat
-from tests.server import ScriptedServer, hang, say, status, vectors
+from tests.support.server import ScriptedServer, hang, say, status, vectors
 
 
 def stored(folder: Path, query: str) -> list[tuple[object, ...]]:

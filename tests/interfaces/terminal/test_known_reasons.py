@@ -16,7 +16,7 @@ from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.test_facts import KNOWN, SAID, learned, lived, opened
 from tests.interfaces.terminal.test_facts import told as said_and_stored
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 WHY = Why("where", 1.0)
 FACT = RecalledFact(4, "bergen", "Ann lives in Bergen.", "2026-05-02T19:00:00+00:00", ("t1",), WHY)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.jobs.writing_chapters import Life
-from tests.program import run
+from tests.support.program import run
 
 MONTHS = ("January", "February", "March", "April")
 

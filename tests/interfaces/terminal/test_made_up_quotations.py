@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.house import friend, marked
-from tests.program import connected, run, stored
-from tests.server import ScriptedServer
+from tests.support.house import friend, marked
+from tests.support.program import connected, run, stored
+from tests.support.server import ScriptedServer
 
 TALK = {
     "en": [f"I planted {what} in the garden. Do you know that old memory of mine?" for what in (

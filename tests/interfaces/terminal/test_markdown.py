@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream, settle_spans
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.styled_text import cells_of
-from tests.growing import growth
+from tests.support.growing import growth
 
 SAMPLE = """
 # A *title*

@@ -11,10 +11,10 @@ import pytest
 
 from interfaces.messages import Words
 from interfaces.terminal.session_view import format_local, spoken_when
-from tests.house import friend
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.server import ScriptedServer
+from tests.support.house import friend
+from tests.support.server import ScriptedServer
 
 #: A Wednesday.
 NOW = datetime(2026, 3, 4, 9, 0).astimezone()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import run
+from tests.support.program import run
 
 KEY = "The spare key of the boathouse lies under the third flowerpot."
 

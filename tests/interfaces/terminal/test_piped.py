@@ -16,7 +16,7 @@ from domain import errors
 from interfaces.interrupting import Wishes
 from interfaces.terminal.batch import inputs_of, lines_of
 from interfaces.terminal.parsing import Typed
-from tests.growing import steps
+from tests.support.growing import steps
 
 
 @contextmanager

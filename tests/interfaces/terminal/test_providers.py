@@ -14,7 +14,7 @@ from domain.settings import Settings
 from interfaces.terminal.setup_wizard import KNOWN, Provider, embedding_of, found_here, local_addresses, probe_server
 from llm import Llm
 from models.chat import Patience
-from tests.server import ScriptedServer, closed_port
+from tests.support.server import ScriptedServer, closed_port
 
 
 @pytest.fixture

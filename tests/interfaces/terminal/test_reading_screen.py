@@ -12,7 +12,7 @@ import pytest
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.server import ScriptedServer, delta, say, stream
+from tests.support.server import ScriptedServer, delta, say, stream
 
 LONG = "\n\n".join(
     f"## Heading {at}\n\nA paragraph number {at} with **bold** words and enough text to be wrapped once or twice, "

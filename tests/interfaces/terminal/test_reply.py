@@ -21,7 +21,7 @@ from interfaces.terminal.reply import Piece, QuotationSplitter, ReplyView, show_
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.work_runner import Tick
 from language.scripts import Language
-from tests.growing import growth
+from tests.support.growing import growth
 
 MEMORY = RecalledMessage(
     "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)

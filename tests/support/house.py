@@ -19,7 +19,7 @@ from jobs.saving import Saved, SaveEvent
 from llm import Llm
 from memory import Memory
 from models.chat import Patience
-from tests.server import Exchange, Play, ScriptedServer, say
+from tests.support.server import Exchange, Play, ScriptedServer, say
 
 #: How the first line of each task begins, in either language.
 _BEGINS = {

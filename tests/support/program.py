@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.server import ScriptedServer
-from tests.warm import Piped
+from tests.support.server import ScriptedServer
+from tests.support.warm import Piped
 
 #: Seconds after which a run is given up: long, since a slow machine is no failure.
 _PATIENCE = 120.0

@@ -41,7 +41,7 @@ from jobs.maintenance import session_to_open
 from llm import Llm
 from people import People, Registry, registry_in
 from tests.interfaces.terminal.pseudo import ROOT, environment
-from tests.warm import Piped
+from tests.support.warm import Piped
 
 PATIENCE = 120.0
 VERSION = "9.9.9"

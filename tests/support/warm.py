@@ -5,7 +5,7 @@ is a fork of it that plays ``main.py`` from its first line, with arguments, envi
 own, and that is a child of whoever asked for it. A run begins with Python itself where its environment says something
 to Python, or holds ``COLD_START``, or this one does; and on every system but Linux, where no process can adopt.
 
-python -m tests.warm SOCKET    waits for orders on this descriptor, until its other end is closed
+python -m tests.support.warm SOCKET    waits for orders on this descriptor, until its other end is closed
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any
 import pexpect
 from ptyprocess import PtyProcess
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / "main.py")
 _LIBRARIES = (
     "lancedb", "main", "numpy.typing", "numpy.ma", "openai.resources.chat.completions.messages", "pyarrow.dataset",
@@ -105,7 +105,7 @@ class _Loaded:
             "PATH": os.environ["PATH"], "LANG": "en_US.UTF-8", "TZ": "UTC", **_OF_PYTHON,
         }  # fmt: skip
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm", str(theirs.fileno())],
+            [sys.executable, "-m", "tests.support.warm", str(theirs.fileno())],
             cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         theirs.close()

@@ -1,0 +1,1 @@
+"""What several tests share: servers, houses, programs, conversations and faults."""
