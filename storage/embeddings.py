@@ -32,8 +32,6 @@ _BATCH = 1024
 _SLICE = 10_000
 #: In ``meta``, before the name of a model.
 _DIMENSION = "dimension:"
-#: In ``meta``, before the path of a file of the index.
-_CHECKSUM = "index:"
 #: What is archived is in no index.
 _SEARCHED = " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _TEXTS = (
@@ -71,7 +69,7 @@ class SetAside:
 
 
 class Embeddings:
-    """The tables ``embedding`` and ``pending``. ``tidy`` runs in the commits for which no one waits."""
+    """The tables ``embedding``, ``pending`` and ``index_file``. ``tidy`` runs in the commits for which no one waits."""
 
     def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
         self._database = database
@@ -222,20 +220,18 @@ class Embeddings:
 
     def checksums(self) -> dict[str, str]:
         """The checksums of the index by the paths of its files."""
-        rows = self._database.run("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
-        return {row["key"].removeprefix(_CHECKSUM): row["value"] for row in rows}
+        return {row["path"]: row["checksum"] for row in self._database.run("SELECT path, checksum FROM index_file")}
 
     def store_checksums(self, written: Mapping[str, str], deleted: Iterable[str]) -> None:
         """Store the checksums of files that were written, and remove those of files that are deleted."""
         with self._database.write() as tx:
-            tx.many("DELETE FROM meta WHERE key = ?", [(_CHECKSUM + path,) for path in (*deleted, *written)])
-            rows = [(_CHECKSUM + path, checksum) for path, checksum in written.items()]
-            tx.many("INSERT INTO meta (key, value) VALUES (?, ?)", rows)
+            tx.many("DELETE FROM index_file WHERE path = ?", [(path,) for path in (*deleted, *written)])
+            tx.many("INSERT INTO index_file (path, checksum) VALUES (?, ?)", written.items())
 
     def remove_checksums(self) -> None:
         """Remove all of them."""
         with self._database.write() as tx:
-            tx.do("DELETE FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
+            tx.do("DELETE FROM index_file")
 
     def _column_ids(self, query: str, *more: str) -> Ids:
         """All of a column of ids, read from its index a slice at a time."""

@@ -39,7 +39,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "step": ("kind", "key", "step"),
     "undoable_save": ("session_id",),
     "read_window": ("name",),
-    "cleaning": ("chain", "conversation_round"),
+    "client_extraction": ("chain", "conversation_round"),
     "meta": ("key",),
 }
 #: Before the name of a trigger.
