@@ -17,7 +17,7 @@ from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.engine import Stamp, instant
 from storage.messages import Messages, Summaries
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import TextIndex
+from storage.text_index import ANY_ARCHIVED, TextIndex
 
 _SLICE = 5_000
 _IS_FADED = "EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
@@ -95,7 +95,7 @@ class Archive:
 
     def has_any(self) -> bool:
         """Whether anything is archived."""
-        return bool(self._database.run("SELECT 1 FROM archived_memory LIMIT 1"))
+        return bool(self._database.run(ANY_ARCHIVED))
 
     def texts(self) -> Iterator[list[FadedText]]:
         """The texts of all archived messages, in batches."""

@@ -62,21 +62,23 @@ _WITH_THOSE_ABOVE = (
     f"WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN {EACH} UNION"
     " SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL) SELECT seq FROM up"
 )
-#: The names of messages, of sessions by a message or the summary, and of chapters, and of all above them.
-_NODES_WITH_THOSE_ABOVE = (
-    f"WITH RECURSIVE hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
+#: Visits messages, sessions by a message or the summary, and chapters, and all above them.
+_VISIT = (
+    "INSERT INTO visit (text_id, visit_count, last_visit) WITH RECURSIVE"
+    f" hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
     " hit_session AS (SELECT session_id FROM hit"
     f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
     " up (seq) AS (SELECT chapter FROM hit WHERE chapter IS NOT NULL"
     " UNION SELECT s.chapter FROM session s JOIN hit_session h ON h.session_id = s.session_id"
     " WHERE s.chapter IS NOT NULL"
     f" UNION SELECT seq FROM chapter WHERE text_id IN {EACH}"
-    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL)"
-    " SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
-    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq"
+    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL),"
+    " named (name) AS (SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
+    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq)"
+    f" SELECT name, 1, CAST(? AS INTEGER) FROM (SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
+    " WHERE name <> '' ON CONFLICT (text_id)"
+    " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit"
 )
-#: In ``meta``: how many rounds this memory ever had.
-_ROUNDS = "rounds"
 
 
 class _Child(NamedTuple):
@@ -113,7 +115,7 @@ class Chapters:
         """All chapters, or these, the earliest first."""
         rows = self._database.run(_CHAPTER)
         below: dict[str, list[_Child]] = {}
-        for child in self._read_children():
+        for child in self._read_children() if rows else ():
             below.setdefault(child.parent, []).append(child)
         made = [_read_chapter(row, below) for row in rows if text_ids is None or row["text_id"] in text_ids]
         return [one for _, one in sorted(made, key=lambda pair: (pair[0], pair[1].height, pair[1].text_id))]
@@ -283,18 +285,14 @@ class Chapters:
 
     def rounds_counted(self) -> int:
         """How many rounds this memory ever had, by which visits are dated; also those that are gone."""
-        return int(self._database.meta(_ROUNDS) or 0)
+        rows = self._database.run("SELECT value FROM counter WHERE name = 'round'")
+        return int(rows[0][0]) if rows else 0
 
     def count_round(self, tx: Transaction, served: Sequence[str]) -> None:
         """One more round, in which these messages, summaries and chapters were recalled."""
-        number = self.rounds_counted() + 1
-        self._database.set_meta(_ROUNDS, str(number))
-        visited = [(name, number) for name in self._with_nodes_above(served)]
-        tx.many(
-            "INSERT INTO visit (text_id, visit_count, last_visit) VALUES (?, 1, ?) ON CONFLICT (text_id)"
-            " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit",
-            visited,
-        )
+        number, ids = tx.next("round"), list(dict.fromkeys(served))
+        if ids:
+            tx.do(_VISIT, ids, ids, ids, number)
 
     def set_never_delete(self, names: Sequence[str], never: bool) -> None:
         """Note whether these nodes may never be archived out of the search or deleted."""
@@ -309,14 +307,6 @@ class Chapters:
         """Forget when these were used, and that they were archived."""
         tx.many("DELETE FROM visit WHERE text_id = ?", [(name,) for name in names])
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
-
-    def _with_nodes_above(self, served: Sequence[str]) -> list[str]:
-        """The names of nodes and of all above them, each once."""
-        ids = list(dict.fromkeys(served))
-        if not ids:
-            return []
-        found = [str(row[0]) for row in self._database.run(_NODES_WITH_THOSE_ABOVE, ids, ids, ids)]
-        return [*found, LIFE] if found else []
 
     # -- inside --------------------------------------------------------------------------------------------------
 

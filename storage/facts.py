@@ -161,6 +161,8 @@ _CORRECTED = (
     " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
     " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
 )
+#: Slots that are asked for in one statement.
+_SLOTS_AT_ONCE = 200
 _CURRENT = "f.until = '' AND f.corrected = 0"
 _WHICH = {None: "", True: f" AND {_CURRENT}", False: f" AND NOT ({_CURRENT})"}
 _RELATION = "SELECT fact, source, relation, target FROM relation"
@@ -207,9 +209,14 @@ class Facts:
         """Every fact in these slots, also what is past, in the order in which they were learned."""
         names = self.corrected_names()
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
-        query = f"{_FACT} AND f.slot_subject = ? AND f.slot_attribute = ?"
-        rows = [row for slot in wanted for row in self.database.run(query, slot.subject, slot.attribute)]
-        return sorted(self._facts_of_rows(rows, names), key=lambda fact: fact.number)
+        found: list[Fact] = []
+        for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
+            # Each says again what the index is limited to, so that it is used.
+            asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
+            query = f"{_FACT} AND ({asked})"
+            rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
+            found += self._facts_of_rows(rows, names)
+        return sorted(found, key=lambda fact: fact.number)
 
     def turns_of(self, facts: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of (fact, message), by number: which messages these facts rest on."""

@@ -143,6 +143,10 @@ class Messages:
         query = f"{TURN} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
         return self._read_messages(query, sorted(seqs)) if len(seqs) else []
 
+    def words_of(self, text_ids: Sequence[str]) -> dict[str, str]:
+        """The words of messages by id; one that is gone, hidden or the demo model's is left out."""
+        return {one.text_id: one.words for one in self.with_ids(text_ids) if not (one.hidden or one.demo)}
+
     def numbers_of(self, text_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of messages by id; one that is gone is left out."""
         query = f"SELECT c.text_id, c.seq FROM conversation c WHERE c.text_id IN {EACH} AND {_VISIBLE}"
@@ -352,14 +356,14 @@ class Summaries:
     def add(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
         """A summary of a session that has none."""
         added = Summary(tx.next("summary"), new.text_id, session_id, new.timestamp, new.text, upto, new.timestamp)
-        self.put_back(tx, added)
+        self.put_back(tx, added, new=True)
 
-    def put_back(self, tx: Transaction, summary: Summary) -> None:
+    def put_back(self, tx: Transaction, summary: Summary, *, new: bool = False) -> None:
         """A summary as it was."""
         columns = "seq, text_id, session_id, timestamp, summary, upto_round, stored_at"
         values = [getattr(summary, name) for name in columns.split(", ")]
         tx.do(f"INSERT INTO summary ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
-        self._index.add_summary(tx, summary)
+        self._index.add_summary(tx, summary, new=new)
 
     def remove(self, tx: Transaction, summary: Summary | None) -> None:
         """A summary goes, and the text of every chapter above it."""

@@ -42,8 +42,7 @@ class PersonaVersions:
 
     def newest(self, persona: Persona) -> PersonaVersion | None:
         """The version in force; None while there has never been one."""
-        rows = self._database.run(f"{_VERSION} WHERE persona = ? ORDER BY version DESC LIMIT 1", persona)
-        return PersonaVersion(*rows[0]) if rows else None
+        return self.newest_and_laid(persona)[0]
 
     def newest_and_laid(self, persona: Persona) -> tuple[PersonaVersion | None, int | None]:
         """Both in one look: the version in force, and the number of the one that is in the file."""
@@ -104,7 +103,7 @@ class PersonaVersions:
         if draft.text != (base.text if base else ""):
             self.add_draft(tx, persona, draft, now, None)
         elif base:
-            self._add_evidence(tx, base, draft.lines)
+            self._add_evidence(tx, base, draft.lines, known_version=True)
 
     def bring_back(self, tx: Transaction, persona: Persona, save: int, now: str) -> None:
         """Make a persona what it was before the version ``save``, what its lines rested on too."""
@@ -113,10 +112,9 @@ class PersonaVersions:
         restored = self.add(tx, persona, text, "restore", now)
         lines = list(dict.fromkeys(lines_of(text)))
         before, after = self._newest_evidence(persona, lines, save), self._newest_evidence(persona, lines)
-        for line in lines:
-            was = before.get(line, LineEvidence(line, ()))
-            if line in after and not _adds_nothing(after[line], was):
-                self._write_evidence(tx, restored, was)
+        was = {line: before.get(line, LineEvidence(line, ())) for line in lines if line in after}
+        changed = {line: one for line, one in was.items() if not _adds_nothing(after[line], one)}
+        self._write_evidence(tx, restored, changed)
 
     # -- what lines rest on --------------------------------------------------------------------------------------
 
@@ -195,31 +193,32 @@ class PersonaVersions:
         made = (LineEvidence(row["line"], tuple(turns[row["seq"]]), row["day"], row["importance"]) for row in rows)
         return list(zip(rows, made, strict=True))
 
-    def _add_evidence(self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence]) -> None:
+    def _add_evidence(
+        self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence], *, known_version: bool = False
+    ) -> None:
         """Store what is new about lines of a version."""
         there = list(dict.fromkeys(lines_of(version.text)))
         known = self._newest_evidence(version.persona, there)
-        for one in lines:
-            line = one.line.strip()
-            if line in there and one.turns and not _adds_nothing(known.get(line), one):
-                self._write_evidence(tx, version, one)
+        named = [(one.line.strip(), one) for one in lines if one.turns]
+        new = {line: one for line, one in named if line in there and not _adds_nothing(known.get(line), one)}
+        if known_version and new:
+            again = f"DELETE FROM line_evidence WHERE persona = ? AND version = ? AND line IN {EACH}"
+            tx.do(again, version.persona, version.version, list(new))
+        self._write_evidence(tx, version, new)
 
-    def _write_evidence(self, tx: Transaction, version: PersonaVersion, one: LineEvidence) -> None:
-        number, line = tx.next("line_evidence"), one.line.strip()
-        again = "DELETE FROM line_evidence WHERE persona = ? AND line = ? AND version = ?"
-        tx.do(again, version.persona, line, version.version)
+    def _write_evidence(self, tx: Transaction, version: PersonaVersion, new: Mapping[str, LineEvidence]) -> None:
+        if not new:
+            return
+        first, persona, number = tx.next("line_evidence", len(new)), version.persona, version.version
         columns = "(seq, persona, version, line, day, importance) VALUES (?, ?, ?, ?, ?, ?)"
-        tx.do(
-            f"INSERT INTO line_evidence {columns}",
-            number,
-            version.persona,
-            version.version,
-            line,
-            one.date,
-            one.importance,
-        )
-        rested = f"SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id IN {EACH}"
-        tx.do(f"INSERT INTO line_turn (line, turn) {rested}", number, list(one.turns))
+        rows = [
+            (seq, persona, number, line, one.date, one.importance)
+            for seq, (line, one) in enumerate(new.items(), start=first)
+        ]
+        tx.many(f"INSERT INTO line_evidence {columns}", rows)
+        rested = "SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id = ?"
+        turns = [(seq, turn) for seq, one in enumerate(new.values(), start=first) for turn in dict.fromkeys(one.turns)]
+        tx.many(f"INSERT INTO line_turn (line, turn) {rested}", turns)
 
     # -- pins ----------------------------------------------------------------------------------------------------
 

@@ -205,10 +205,9 @@ class Personas:
 
     def settle_all(self) -> None:
         """Bring both files and their versions together."""
-        for persona in _FILE:
-            self.settle(persona)
+        self.settle(*PERSONAS)
 
-    def settle(self, persona: Persona) -> None:
+    def settle(self, *personas: Persona) -> None:
         """Bring file and versions together: note a hand edit, or write the newest version to the file.
 
         The file is judged in one transaction: a version that was committed in between would make what was written
@@ -217,7 +216,8 @@ class Personas:
         if not self._folder.is_dir():
             make_private_folder(self._folder)
         with self._database.write():
-            self._reconcile_file(persona)
+            for persona in personas:
+                self._reconcile_file(persona)
 
     def replaced_files(self) -> list[Path]:
         """What was found in the place of a persona and is kept under another name."""
@@ -233,7 +233,7 @@ class Personas:
             said = self._read_file(persona)
         except OSError as fault:
             raise storage_error(fault, self.path(persona)) from fault
-        latest, laid = self.versions.newest(persona), self.versions.written_number(persona)
+        latest, laid = self.versions.newest_and_laid(persona)
         if said is None or laid == _ERASED:
             self._write_file(persona, latest)
         elif latest is not None and said == latest.text:

@@ -34,6 +34,7 @@ from domain.records import (
 from storage.messages import NewMessage, NewSummary
 from storage.personas import persona_draft
 from storage.repositories import Repositories
+from storage.sessions import SAVING_WINDOWS
 from storage.sqlite.database import Transaction
 
 
@@ -415,7 +416,8 @@ class Rounds:
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""
         self._of.steps.drop(tx, "save", session_id)
-        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
+        if self._database.run(SAVING_WINDOWS, session_id):
+            tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)

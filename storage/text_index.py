@@ -15,6 +15,8 @@ from storage.engine import EACH
 from storage.sqlite.database import Database, Transaction
 from storage.sqlite.words import WordIndex
 
+ANY_ARCHIVED = "SELECT 1 FROM archived_memory LIMIT 1"
+
 
 @dataclass(frozen=True)
 class TextIndex:
@@ -43,21 +45,23 @@ class TextIndex:
         self.words.remove(tx, "turn", [turn.seq for turn in turns])
         self.embeddings.remove(turn.text_id for turn in turns)
 
-    def add_summary(self, tx: Transaction, summary: Summary) -> None:
+    def add_summary(self, tx: Transaction, summary: Summary, *, new: bool = False) -> None:
         """A summary can be found from this commit on, but one of a session that is archived out of the search."""
         if not self.archived_among([summary.session_id]):
-            self.words.remove(tx, "summary", [summary.seq])
+            if not new:
+                self.words.remove(tx, "summary", [summary.seq])
             self.words.add(tx, "summary", [(summary.seq, self.tokens(summary.summary))])
-            self.embeddings.enqueue(tx, [(summary.text_id, "summary")])
+            self.embeddings.enqueue(tx, [(summary.text_id, "summary")], new=new)
 
     def remove_summary(self, tx: Transaction, summary: Summary) -> None:
         """A summary cannot be found from this commit on."""
         self.words.remove(tx, "summary", [summary.seq])
         self.embeddings.remove([summary.text_id])
 
-    def set_facts(self, tx: Transaction, facts: Sequence[tuple[int, str]]) -> None:
+    def set_facts(self, tx: Transaction, facts: Sequence[tuple[int, str]], *, new: bool = False) -> None:
         """Facts are found by these words from this commit on, and by none where there are none."""
-        self.words.remove(tx, "fact", [number for number, _ in facts])
+        if not new:
+            self.words.remove(tx, "fact", [number for number, _ in facts])
         self.words.add(tx, "fact", [(number, self.tokens(text)) for number, text in facts if text])
 
     def embed_again(self, tx: Transaction, text_ids: Iterable[str], kind: Kind = "conversation") -> None:
@@ -68,8 +72,10 @@ class TextIndex:
 
     def archived_among(self, names: Sequence[str]) -> set[str]:
         """Which of these messages or sessions are archived out of the search."""
+        if not names or not self.database.run(ANY_ARCHIVED):
+            return set()
         query = f"SELECT text_id FROM archived_memory WHERE text_id IN {EACH}"
-        return {row[0] for row in self.database.run(query, list(names))} if names else set()
+        return {row[0] for row in self.database.run(query, list(names))}
 
 
 def words_found_by(turn: Message) -> str:

@@ -29,21 +29,11 @@ _HEADER = 100
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write.
-_NEVER_KEPT = pattern_of(r"\b(?:node|conversation_memories|stored_message|row_digest|changed_row)\b")
+_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row"}
+_NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
-#: Tables with whose rows no others go.
-_ALONE = (
-    "in_flight",
-    "step",
-    "undoable_save",
-    "pending",
-    "embedding",
-    "meta",
-    "visit",
-    "archived_memory",
-    "job",
-    "pin",
-)
+#: Tables with whose rows those of others go.
+CASCADING = {"session", "chapter", "note", "fact", "line_evidence"}
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,
@@ -122,8 +112,9 @@ class Database:
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
-        #: What was read from tables that were not written since: most of a turn asks the same again.
-        self._read: dict[tuple[str, tuple[object, ...]], list[Row]] = {}
+        #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
+        #: same again.
+        self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
         if path is None:
             self._connection = self._open_connection(self.path)
             self._prepare_file()
@@ -153,22 +144,22 @@ class Database:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock:
-            if (found := self._read.get((sql, passed))) is not None:
-                return list(found)
+            if found := self._read.get((sql, passed)):
+                return list(found[0])
             rows = self._execute_retrying("read", sql, passed)
-            if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not _NEVER_KEPT.search(sql):
-                self._read[sql, passed] = rows
+            names = set(_NAME.findall(sql))
+            if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not names & _NEVER_KEPT:
+                self._read[sql, passed] = rows, names
             return list(rows)
 
     def _drop_cached(self, sql: str) -> None:
         """Let go of what was read from the table that a statement writes; where others follow it, of everything."""
         written = _WRITTEN.match(sql)
-        if written is None or (sql.startswith("DELETE") and written[1] not in _ALONE):
+        if written is None or (sql.startswith("DELETE") and written[1] in CASCADING):
             self._read.clear()
             return
-        stem = written[1].removesuffix("_words")
-        for one in [one for one in self._read if stem in one[0]]:
-            del self._read[one]
+        tables = {written[1], written[1].replace("_words", "_postings")}
+        self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:

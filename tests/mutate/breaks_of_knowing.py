@@ -129,8 +129,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "a save that is taken back leaves what its lines rested on",
         "P5",
         "storage/persona_versions.py",
-        "                self._write_evidence(tx, restored, was)\n",
-        "                pass\n",
+        "        self._write_evidence(tx, restored, changed)\n",
+        "",
         (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),
     ),
     Break(
@@ -145,8 +145,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "what a save that was given up had read goes with the next one",
         "P5",
         "storage/rounds.py",
-        '        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)\n',
-        "",
+        '            tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)\n',
+        "            pass\n",
         (LINES + "test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_taken_back",),
     ),
     Break(
