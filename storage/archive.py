@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from domain.records import Message, Summary
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
+from storage.embeddings import ANY_ARCHIVED, TextIndex
 from storage.engine import Stamp, instant
 from storage.messages import Messages, Summaries
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import ANY_ARCHIVED, TextIndex
 
 _SLICE = 5_000
 _IS_FADED = "EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"

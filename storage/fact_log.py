@@ -21,13 +21,13 @@ from typing import Literal
 from domain.fact_states import EVENT_OF_VERDICT, Event, EventKind, FactState, LearnedFact, settle_slot, state_of
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Message
+from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
 from storage.messages import Messages
 from storage.sessions import UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import TextIndex
 
 
 @dataclass(frozen=True)

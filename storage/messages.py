@@ -13,9 +13,9 @@ from typing import Any
 
 from domain.records import PREFIX, Finish, Message, Quoted, Role, Round, Summary, pair_messages
 from storage.chapters import Chapters
+from storage.embeddings import TextIndex
 from storage.engine import EACH, instant
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import TextIndex
 
 #: Between the positions of two messages of a session.
 TURN_SPACE = 512

@@ -10,7 +10,7 @@ from pathlib import Path
 from storage.archive import Archive
 from storage.backup import DATABASE
 from storage.chapters import Chapters
-from storage.embeddings import Embeddings
+from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -21,7 +21,6 @@ from storage.sessions import Sessions, UndoableSaves
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
-from storage.text_index import TextIndex
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
