@@ -245,7 +245,9 @@ class Facts:
         said, stored_at, until, replaced_by = rows[0]
         happened = [FactEvent(fact, *row) for row in self.database.run(query, fact)]
         if until and replaced_by and not any(one.by == replaced_by for one in happened):
-            happened += self._gave_way(fact, until, replaced_by)
+            # A value of its slot that was said later took its place, which follows without an event of its own.
+            later = self.database.run("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
+            happened += [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in later]
         return [FactEvent(fact, "learned", said, stored_at), *happened]
 
     def session_changes(self, session_id: str) -> SessionChanges:
@@ -254,7 +256,12 @@ class Facts:
         learned = {fact.text_id: fact for facts in resting.values() for fact in facts}
         past = self.all(current=False) if learned else []
         replaced = [one for one in past if one.replaced_by in learned and one.text_id not in learned]
-        ended = [fact for fact in replaced if self._was_ended(fact)]
+        # Nothing took the place of what ended.
+        ended = [
+            fact
+            for fact in replaced
+            if any(one.kind == "ended" and one.by == fact.replaced_by for one in self.events_of(fact.text_id))
+        ]
         instead = {fact.replaced_by for fact in replaced}
         new = [name for name, fact in learned.items() if fact.current and name not in instead]
         return SessionChanges(len(new), len(replaced) - len(ended), len(ended))
@@ -264,15 +271,6 @@ class Facts:
         found = [CorrectedValue(Slot(row[0], row[1]), *row[2:]) for row in self.database.run(_CORRECTED)]
         names = ((one, renaming_of(one)) for one in found)
         return [name for one, name in names if name and not self._is_shared(one)]
-
-    def _was_ended(self, fact: Fact) -> bool:
-        """Whether what put an end to a fact put nothing in its place."""
-        return any(one.kind == "ended" and one.by == fact.replaced_by for one in self.events_of(fact.text_id))
-
-    def _gave_way(self, fact: str, until: str, replaced_by: str) -> list[FactEvent]:
-        """That a value of its slot that was said later took its place, which follows without an event of its own."""
-        rows = self.database.run("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
-        return [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in rows]
 
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on the messages with these values, by value."""
@@ -327,22 +325,18 @@ class Relations:
 
     def about(self, facts: Sequence[str], text: str) -> list[Relation]:
         """The relations that hold now: of these facts, and those of which a text names one end."""
-        found = [*self.of_facts(facts), *self._relations_naming(text)]
-        return list(dict.fromkeys(one for one in found if one.fact.current))
-
-    def _relations_naming(self, text: str) -> list[Relation]:
-        """The relations of which a text names one end, by whole characters and in any case."""
         query = (
             "SELECT DISTINCT f.text_id, r.source, r.target FROM relation r JOIN fact f ON f.seq = r.fact"
             f" WHERE {_CURRENT}"
         )
         lower = text.lower()
-        named = [
+        named = dict.fromkeys(
             row[0]
             for row in self.facts.database.run(query)
             if any(len(end) > 1 and end.lower() in lower for end in (row[1], row[2]))
-        ]
-        return self.of_facts(list(dict.fromkeys(named)))
+        )
+        found = [*self.of_facts(facts), *self.of_facts(list(named))]
+        return list(dict.fromkeys(one for one in found if one.fact.current))
 
     def _read_relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
         """The relations of these facts, under the names that turned out to be right."""
@@ -397,41 +391,13 @@ def messages_under(
     return found
 
 
-def _split_list(column: str | None) -> tuple[str, ...]:
-    return tuple(column.split(BETWEEN)) if column else ()
-
-
 def _fact_of_row(row: Row, turns: Sequence[str]) -> Fact:
-    """A fact out of a row that begins with ``_FACT_COLUMNS``."""
-    return Fact(
-        number=row[0],
-        text_id=row[1],
-        note=row[2],
-        session_id=row[3],
-        restatement=row[4],
-        subject=row[5],
-        attribute=row[6],
-        value=row[7],
-        slot=Slot(row[8], row[9]),
-        single=bool(row[10]),
-        about=row[11],
-        stance=row[12],
-        said=row[13],
-        seen=row[14],
-        turns=tuple(turns),
-        keywords=_split_list(row[15]),
-        persons=_split_list(row[16]),
-        entities=_split_list(row[17]),
-        location=row[18],
-        start=row[19],
-        end=row[20],
-        since=row[21],
-        until=row[22],
-        replaced_by=row[23],
-        corrected=bool(row[24]),
-        doubtful_since=row[25],
-        kept=bool(row[26]),
-        decided=row[27],
-        importance=row[28],
-        topic=row[29],
-    )
+    """A fact out of a row of ``_FACT``: its columns are the fields of a fact, but for the slot and the messages."""
+    values = list(row)
+    values[8:10] = [Slot(row[8], row[9])]
+    values.insert(14, tuple(turns))
+    for at in (9, 24, 26):
+        values[at] = bool(values[at])
+    for at in (15, 16, 17):
+        values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
+    return Fact(*values)
