@@ -17,7 +17,7 @@ from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.embeddings import ANY_ARCHIVED, TextIndex
 from storage.engine import Stamp, instant
 from storage.messages import Messages, Summaries
-from storage.sqlite.database import Database, Row, Transaction
+from storage.sqlite.database import Database, Transaction
 
 _SLICE = 5_000
 _IS_FADED = "EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
@@ -86,7 +86,8 @@ class Archive:
 
     def oldest_visited(self, most: int) -> list[Leaf]:
         """What would be archived first: visited longest ago, then least often, then the oldest."""
-        return [_read_leaf(row) for row in self._database.run(_LEAVES, most)]
+        rows = self._database.run(_LEAVES, most)
+        return [Leaf(*one) for one in ((*row[:-1], bool(row[-1])) for row in rows)]
 
     def all(self) -> Mapping[str, str]:
         """What is archived, and since when, by name."""
@@ -144,8 +145,3 @@ class Archive:
         """The messages, and the summaries of the sessions, with these names."""
         summaries = (self._summaries.of(name) for name in names)
         return self._messages.with_ids(names), [one for one in summaries if one and one.summary]
-
-
-def _read_leaf(row: Row) -> Leaf:
-    name, session_id, timestamp, text, visit_count, last_visit, is_session = row
-    return Leaf(name, session_id, timestamp, text, visit_count, last_visit, bool(is_session))

@@ -206,13 +206,20 @@ class Chapters:
         new = NewChapter(self._stamp.new_id(), height, members, text, session_id)
         with self._database.write() as tx:
             free = {one.name: one for one in self.ungrouped(height, session_id)}
-            if len(members) < _LEAST or not all(_as_read(one, free) for one in members):
+            as_read = all(one.name in free and free[one.name].text_id == one.text_id for one in members)
+            if len(members) < _LEAST or not as_read:
                 return False
             number, now = tx.next("chapter"), self._stamp.now()
             columns = "(seq, text_id, session_id, height, text, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
             tx.do(f"INSERT INTO chapter {columns}", number, new.text_id, session_id or None, height, text, now)
             self._put_into(tx, number, new)
-            self._begin_visits(tx, new)
+            # A chapter begins with the visits of what is under it.
+            tx.do(
+                "INSERT INTO visit (text_id, visit_count, last_visit)"
+                " SELECT CAST(? AS TEXT), sum(visit_count), max(last_visit)"
+                f" FROM visit WHERE text_id IN {EACH} HAVING max(last_visit) > 0",
+                new.text_id, [one.name for one in new.members],
+            )  # fmt: skip
         return True
 
     @staticmethod
@@ -224,16 +231,6 @@ class Chapters:
             table, key = "conversation", "text_id"
         members = [(number, one.name) for one in new.members]
         tx.many(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", members)
-
-    @staticmethod
-    def _begin_visits(tx: Transaction, new: NewChapter) -> None:
-        """A chapter begins with the visits of what is under it."""
-        tx.do(
-            "INSERT INTO visit (text_id, visit_count, last_visit)"
-            " SELECT CAST(? AS TEXT), sum(visit_count), max(last_visit)"
-            f" FROM visit WHERE text_id IN {EACH} HAVING max(last_visit) > 0",
-            new.text_id, [one.name for one in new.members],
-        )  # fmt: skip
 
     def rebuild(self, text_id: str, members: Sequence[Member], text: str) -> bool:
         """Give a chapter its text again. False, and nothing, when what it is made from is not as it was read."""
@@ -335,8 +332,7 @@ def _read_node(row: Row) -> Node:
 
 
 def _read_member(row: Row) -> Member:
-    member = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
-    return replace(member, speaker=row["speaker"])
+    return Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"], speaker=row["speaker"])
 
 
 def _member_of(chapter: Chapter) -> Member:
@@ -362,10 +358,6 @@ def _free_chapters(chapters: Iterable[Chapter]) -> list[Member]:
         if not one.parent and one.text:
             found.append(replace(_member_of(one), grouped_before=grouped, unready_before=unready))
     return found
-
-
-def _as_read(member: Member, free: Mapping[str, Member]) -> bool:
-    return member.name in free and free[member.name].text_id == member.text_id
 
 
 def _member_ids(members: Iterable[Member]) -> list[tuple[str, str]]:

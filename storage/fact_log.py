@@ -351,7 +351,18 @@ class FactLog:
             query = f"{_LEARNED} WHERE slot_subject = ? AND slot_attribute = ? AND window_id <> ''"
             groups[slot] = [row for row in self.facts.database.run(query, *slot) if _is_alone(row)]
             rows |= {row["seq"]: row for row in groups[slot]}
-        learned = {number: _learned_fact(row) for number, row in rows.items()}
+        learned = {
+            number: LearnedFact(
+                number=number,
+                text_id=row["text_id"],
+                alone=_is_alone(row),
+                by_hand=bool(row["by_hand"]),
+                said=row["said"],
+                start=row["start_day"],
+                end=row["end_day"],
+            )
+            for number, row in rows.items()
+        }
         happened = self._events_of(list(rows))
         states = {number: state_of(one, happened[number]) for number, one in learned.items()}
         for group in groups.values():
@@ -364,7 +375,8 @@ class FactLog:
             if tuple(rows[number][name] for name in _STATE) != _state_columns(state)
         ]
         tx.many(f"UPDATE fact SET {', '.join(f'{name} = ?' for name in _STATE)} WHERE seq = ?", changed)
-        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != _is_wrong(rows[one])])
+        was_wrong = {one: bool(row["corrected"]) and row["decided"] == "hand" for one, row in rows.items()}
+        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != was_wrong[one]])
 
     def _events_of(self, facts: Sequence[int]) -> dict[int, list[Event]]:
         """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
@@ -467,21 +479,5 @@ def _is_alone(row: Row) -> bool:
     return bool(row["single"] == 1 and row["stance"] == "stated")
 
 
-def _is_wrong(row: Row) -> bool:
-    return bool(row["corrected"]) and row["decided"] == "hand"
-
-
 def _slot_of(row: Row) -> _SLOT:
     return row["slot_subject"], row["slot_attribute"]
-
-
-def _learned_fact(row: Row) -> LearnedFact:
-    return LearnedFact(
-        number=row["seq"],
-        text_id=row["text_id"],
-        alone=_is_alone(row),
-        by_hand=bool(row["by_hand"]),
-        said=row["said"],
-        start=row["start_day"],
-        end=row["end_day"],
-    )

@@ -123,7 +123,11 @@ class Imports:
         Cut short, it goes on with the next call. The same file may be imported again afterwards.
         """
         gone = 0
-        while turns := self._turns_of_import(number):
+        some = (
+            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
+            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
+        )
+        while turns := [str(row[0]) for row in self._database.run(some, number, _AT_ONCE)]:
             with self._of.personas.losing_all_lines(turns), self._database.write() as tx:
                 self._remove_messages(tx, turns)
             gone += len(turns)
@@ -134,14 +138,6 @@ class Imports:
             tx.do(f"DELETE FROM stored_message WHERE turn IN ({brought})", number)
             tx.do("DELETE FROM imported_message WHERE source = ?", number)
             tx.do("DELETE FROM import_source WHERE number = ?", number)
-
-    def _turns_of_import(self, number: int) -> list[str]:
-        """Some of the messages that an import brought and that are still there."""
-        query = (
-            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
-            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
-        )
-        return [str(row[0]) for row in self._database.run(query, number, _AT_ONCE)]
 
     def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
         """Remove messages, and the sessions of an import that are empty."""
@@ -328,13 +324,10 @@ class Imports:
         tx.do(f"INSERT INTO session {columns}", *values)
         belongs = (session_id, how.source, int(how.piece.role_play))
         tx.do("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", *belongs)
-        if how.piece.title and not self._is_untitled(how.conversation):
+        untitled = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
+        if how.piece.title and not self._database.run(untitled, how.conversation):
             self._of.summaries.add(tx, session_id, NewSummary(how.new_id(), began, how.piece.title), 0)
         return session_id
-
-    def _is_untitled(self, conversation: str) -> bool:
-        query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
-        return bool(self._database.run(query, conversation))
 
     # -- reading the backlog -------------------------------------------------------------------------------------
 
@@ -445,17 +438,15 @@ def _find_runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str
             continue
         if not (begun and runs[-1].stretch == turn.stretch):
             after = standing[near.key] if near and near.stretch == turn.stretch else 0
-            before = 0 if after else _standing_later(piece.turns[at:], turn.stretch, standing)
+            # Else before the first message of the stretch that is in a session.
+            later = (
+                standing[one.key] for one in piece.turns[at:] if one.stretch == turn.stretch and one.key in standing
+            )
+            before = 0 if after else next(later, 0)
             runs.append(_Run(turn.stretch, after, before))
             begun = True
         runs[-1].turns.append(turn)
     return runs
-
-
-def _standing_later(turns: Sequence[ImportedMessage], stretch: int, standing: Mapping[str, int]) -> int:
-    """The first of these messages of a stretch that is in a session; 0 for none."""
-    found = (standing[turn.key] for turn in turns if turn.stretch == stretch and turn.key in standing)
-    return next(found, 0)
 
 
 def _digest_of(name: str) -> str:

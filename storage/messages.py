@@ -115,11 +115,8 @@ class Messages:
     def with_prefix(self, prefix: str) -> list[Message]:
         """The messages whose ids begin so, in their order of time: one, where a short id is long enough."""
         query = "SELECT text_id FROM conversation WHERE text_id >= ? AND text_id < ?"
-        return (
-            self.with_ids([row[0] for row in self._database.run(query, prefix, prefix + "\U0010ffff")])
-            if prefix
-            else []
-        )
+        rows = self._database.run(query, prefix, prefix + "\U0010ffff") if prefix else []
+        return self.with_ids([row[0] for row in rows])
 
     def with_ids(self, text_ids: Sequence[str]) -> list[Message]:
         """The messages with these ids that are still there, in their order of time."""
@@ -192,7 +189,10 @@ class Messages:
         )
         last_round, position = self._database.run(query, session_id, session_id)[0]
         if before:
-            position = self._room_before(tx, before)
+            # What follows moves, so that the round has room before this one.
+            at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
+            self.move(tx, session_id, at, 2 * TURN_SPACE)
+            position = at - TURN_SPACE
         seq = tx.next("conversation", len(turns))
         added = [
             Message(
@@ -253,12 +253,6 @@ class Messages:
             " DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)",
             _GENERATION,
         )
-
-    def _room_before(self, tx: Transaction, later: Round) -> int:
-        """Move what follows, so that a round has room before this one. Returns the position that is taken."""
-        at = self._database.run("SELECT position FROM conversation WHERE seq = ?", later.user.seq)[0][0]
-        self.move(tx, later.user.session_id, at, 2 * TURN_SPACE)
-        return int(at) - TURN_SPACE
 
     def _read_messages(self, query: str, *values: object) -> list[Message]:
         return [turn_of(row) for row in self._database.run(query, *values)]

@@ -301,13 +301,14 @@ class LineFilter:
         return Filtered(
             tuple(version for version, _ in changed),
             tuple(left for _, left in changed),
-            tuple(
-                sorted(gone | {line for version in versions for line in _split_lines(version.text) if line in whole})
-            ),
+            tuple(sorted(gone | {line for version in versions for line in lines_of(version.text) if line in whole})),
         )
 
     def _erased_lines(self, versions: Sequence[PersonaVersion]) -> Iterator[str]:
-        first = _first_written(versions)
+        first: dict[str, int] = {}  # which version wrote each piece
+        for at, version in enumerate(versions):
+            for piece in split_sentences(version.text):
+                first.setdefault(piece, at)
         since = next((at for at, version in enumerate(versions) if version.session_id in self.sessions), len(versions))
         frame = _common_words(self._significant_words(piece) for piece in first)
         known: list[Words] = []
@@ -316,13 +317,11 @@ class LineFilter:
             writer, words = versions[at], self._significant_words(piece)
             spared = piece in self._pinned_lines or piece in accounted
             suspect = at >= since and writer.origin == "model" and not spared
-            if self._is_erased(piece) or (suspect and self._rests_on_erased(words - frame, writer.session_id, known)):
+            erased = bool(self.words) and normalise(self.words) in normalise(piece)
+            if erased or (suspect and self._rests_on_erased(words - frame, writer.session_id, known)):
                 yield piece
             elif not suspect:
                 known.append(words)
-
-    def _is_erased(self, piece: str) -> bool:
-        return bool(self.words) and normalise(self.words) in normalise(piece)
 
     def _rests_on_erased(self, words: Words, session_id: str | None, known: Iterable[Words]) -> bool:
         """Whether a line was drawn from what is erased rather than from anything that stays."""
@@ -346,10 +345,7 @@ class LineFilter:
     @cached_property
     def _resting_on_what_goes(self) -> frozenset[str]:
         """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
-        gone, pinned = (
-            {turn.text_id for turn in self.turns},
-            {line for pin in self.pins for line in _split_lines(pin)},
-        )
+        gone, pinned = ({turn.text_id for turn in self.turns}, {line for pin in self.pins for line in lines_of(pin)})
         return frozenset(
             line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)
         )
@@ -387,10 +383,6 @@ def remove_pieces(text: str, gone: set[str], whole: Collection[str] = ()) -> str
     return "\n".join(kept).strip()
 
 
-def _split_lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
 def normalise(text: str) -> str:
     """A text as it is compared: the same in every case, width and spacing."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -404,15 +396,6 @@ def _join_sentences(sentences: Sequence[str]) -> str:
             continue
         joined += sentence if not joined or joined[-1] in "。！？；" else f" {sentence}"
     return joined.rstrip(f" {_BETWEEN}")
-
-
-def _first_written(versions: Sequence[PersonaVersion]) -> Mapping[str, int]:
-    """Every piece that ever stood in the persona, and which version wrote it first."""
-    first: dict[str, int] = {}
-    for at, version in enumerate(versions):
-        for piece in split_sentences(version.text):
-            first.setdefault(piece, at)
-    return first
 
 
 def _common_words(lines: Iterable[Words]) -> Words:

@@ -34,7 +34,7 @@ from storage.engine import Commit, Stamp
 from storage.jobs import Rebuilds
 from storage.persona_versions import PersonaVersions
 from storage.sessions import UndoableSaves
-from storage.sqlite.database import Database, Transaction
+from storage.sqlite.database import Database
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -181,7 +181,9 @@ class Personas:
             lines = {persona: set(self.versions.lines_resting_on(persona, turns)) for persona in PERSONAS}
             yield
             for persona, gone in lines.items():
-                self._remove_lines(tx, persona, gone)
+                if gone and (latest := self.versions.newest(persona)):
+                    left = [line for line in latest.text.split("\n") if line.strip() not in gone]
+                    self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     @contextmanager
     def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
@@ -194,12 +196,6 @@ class Personas:
             for persona, lines in lost.items():
                 if lines:
                     self.versions.remove_lines(tx, persona, lines)
-
-    def _remove_lines(self, tx: Transaction, persona: Persona, gone: set[str]) -> None:
-        latest = self.versions.newest(persona) if gone else None
-        if latest:
-            left = [line for line in latest.text.split("\n") if line.strip() not in gone]
-            self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -239,7 +235,7 @@ class Personas:
         elif latest is not None and said == latest.text:
             if laid != latest.version:
                 self.versions.set_laid(persona, latest.version)
-        elif laid is not None and said == self._text_of(laid):
+        elif laid is not None and (written := self.versions.find(laid)) and said == written.text:
             self._write_file(persona, latest)
         elif said or laid is not None:
             self._take_edit(persona, said)
@@ -293,10 +289,6 @@ class Personas:
         while (aside := path.with_name(f"{path.name}.aside-{number}")).exists():
             number += 1
         return aside
-
-    def _text_of(self, number: int) -> str | None:
-        version = self.versions.find(number)
-        return version.text if version else None
 
 
 def _is_text_file(found: os.stat_result) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import replace
 from domain.facts import PersonaDraft
 from domain.quotations import with_references
 from domain.records import (
+    PERSONAS,
     PREFIX,
     Finish,
     Message,
@@ -136,7 +137,7 @@ class Rounds:
             self._of.summaries.replace(tx, session_id, self._new_summary(summary), upto)
             self._of.chapters.void_above(tx, sessions=[session_id])
             self._forget_steps(tx, session_id)
-            self._of.rebuilds.drop_summary(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, "summary")
 
     def rebuild_summary(self, request: RebuildRequest, text: str, upto: int) -> bool:
         """Store a summary that was to be rebuilt, dated as the one before; with "" there is none.
@@ -217,7 +218,7 @@ class Rounds:
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             if was.summary:
                 self._of.summaries.put_back(tx, was.summary)
-            self._of.rebuilds.drop_personas(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, *PERSONAS)
             self._of.messages.enter_context(tx, session_id, was.context)
             self._of.sessions.count(tx, session_id)
             self._reopen_session(tx, session_id, present, now)
@@ -291,7 +292,7 @@ class Rounds:
             self._of.summaries.remove(tx, removed.summary)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
-            self._of.rebuilds.drop_summary(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, "summary")
         return removed
 
     def put_back(self, removed: Removed) -> None:
@@ -373,7 +374,7 @@ class Rounds:
     def remove_session(self, tx: Transaction, session_id: str) -> None:
         """A session of which no message and no summary is left."""
         self._of.chapters.forget_session(tx, session_id)
-        self._of.rebuilds.drop_session(tx, session_id)
+        self._of.rebuilds.drop(tx, session_id, "summary", *PERSONAS)
         self._of.steps.drop(tx, "save", session_id)
         tx.do("DELETE FROM session WHERE session_id = ?", session_id)
         self._of.chapters.drop_small(tx)

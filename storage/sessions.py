@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from domain.records import InFlight, Persona, Session, Summary
 from storage.engine import Stamp, instant
 from storage.messages import Messages
-from storage.sqlite.database import Database, Row, Transaction
+from storage.sqlite.database import Database, Transaction
 
 #: Between the positions of two sessions as they are stored one after another.
 SESSION_SPACE = 1 << 20
@@ -55,9 +55,7 @@ class Sessions:
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""
-        session = self.find(session_id)
-        assert session is not None
-        return session
+        return self._find_all("WHERE session_id = ?", session_id)[0]
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session came from an export of another program."""
@@ -231,14 +229,10 @@ class Sessions:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _find_all(self, which: str, *values: object) -> list[Session]:
-        return [_session_of(row) for row in self._database.run(f"{_SESSION} {which}", *values)]
+        return [Session(*row) for row in self._database.run(f"{_SESSION} {which}", *values)]
 
     def _find_first(self, which: str, *values: object) -> Session | None:
         return next(iter(self._find_all(which, *values)), None)
-
-
-def _session_of(row: Row) -> Session:
-    return Session(*row)
 
 
 @dataclass(frozen=True, slots=True)

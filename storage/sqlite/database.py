@@ -132,7 +132,10 @@ class Database:
                 self._prepare_file()
                 if not born:
                     schema.repair_schema(self._connection)
-                    self._digest_what_waits()
+                    # Rows that another program wrote, or a write that was cut short, have no digest yet.
+                    if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
+                        with self.write():
+                            pass
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -308,12 +311,6 @@ class Database:
         # Else a row that another takes the place of goes without a trigger, and its digest stays.
         run("PRAGMA recursive_triggers=ON")
 
-    def _digest_what_waits(self) -> None:
-        """Rows that another program wrote, or a write that was cut short, have no digest yet."""
-        if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
-            with self.write():
-                pass
-
     def _create_file(self) -> None:
         """A new database gets its name only when it is whole, so that an empty file is never one of ours.
 
@@ -332,15 +329,12 @@ class Database:
         header = read_start(self.path, _HEADER)
         pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
         whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
-        if self._has_journal():
+        # From a journal of an interrupted write SQLite repairs the file at the first read.
+        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
+        if any(path.exists() and path.stat().st_size for path in beside):
             return
         if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
             raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
-
-    def _has_journal(self) -> bool:
-        """Whether a journal of an interrupted write lies beside: SQLite repairs the file from it at the first read."""
-        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
-        return any(path.exists() and path.stat().st_size for path in beside)
 
 
 def _as_passed(values: Sequence[object]) -> tuple[object, ...]:

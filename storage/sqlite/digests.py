@@ -181,10 +181,6 @@ def id_digest(salt: str, role: str, text_id: str, words: str) -> str:
     return _new_salt(salt, role, text_id, _normalise_words(words))
 
 
-def _row_digest_of(key: object, *texts: bytes | None) -> str:
-    return _digest_row(key, [_read_text(one) for one in texts])
-
-
 def _said_digest_of(salt: str, role: str, speaker: bytes, timestamp: str, text: bytes) -> str:
     return said_digest(salt, role, str(_read_text(speaker)), timestamp, _message_words(role, text))
 
