@@ -1,8 +1,7 @@
 """The statements of the repositories as PostgreSQL takes them.
 
 Repositories write SQL in the subset that SQLite and PostgreSQL share. What differs in every statement alike is
-translated here: marks of values, lists that are passed as one value, and ``person`` in front of each key. A statement
-that cannot be translated is a ``TwoForms``, both side by side where it is used.
+translated here: marks of values, lists that are passed as one value, and ``person`` in front of each key.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 
 from domain.patterns import pattern_of
-from storage.engine import EACH, TwoForms
+from storage.engine import EACH
 
 _EACH = re.escape(EACH)
 _NOT_IN_LIST, _IN_LIST = pattern_of(rf"NOT IN {_EACH}"), pattern_of(rf"IN {_EACH}")
@@ -26,8 +25,6 @@ def for_postgres(sql: str) -> str:
     >>> for_postgres(f"SELECT text FROM conversation WHERE text_id IN {EACH} LIMIT ?")
     'SELECT text FROM conversation WHERE text_id = ANY($1) LIMIT $2'
     """
-    if isinstance(sql, TwoForms):
-        sql = sql.postgres
     sql = _IN_LIST.sub("= ANY(?)", _NOT_IN_LIST.sub("<> ALL(?)", sql))
     sql = _CONFLICT.sub("ON CONFLICT (person, ", sql)
     sql = _NAMED.sub(lambda found: _NAMES[found[0]], sql)

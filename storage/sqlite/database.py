@@ -67,7 +67,7 @@ class Transaction:
 
     def do(self, sql: str, *values: object) -> None:
         """Run one statement whose rows no one needs."""
-        self._database.execute("write", sql, values)
+        self._database.execute(sql, values)
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -75,7 +75,7 @@ class Transaction:
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute("write", sql, values)
+        return self._database.execute(sql, values)
 
     def next(self, name: str, count: int = 1) -> int:
         """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
@@ -149,7 +149,7 @@ class Database:
         with self._lock:
             if found := self._read.get((sql, passed)):
                 return list(found[0])
-            rows = self._execute_retrying("read", sql, passed)
+            rows = self._fetch_rows("read", sql, passed)
             names = set(_NAME.findall(sql))
             if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not names & _NEVER_KEPT:
                 self._read[sql, passed] = rows, names
@@ -214,18 +214,11 @@ class Database:
             again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
-    def execute(self, act: str, sql: str, values: Sequence[object]) -> list[Row]:
-        """Run one statement with its values; a list fills ``EACH``."""
+    def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Run one statement that writes with its values; a list fills ``EACH``."""
         with self._lock:
-            if act == "write":
-                self._drop_cached(sql)
-            return self._execute_retrying(act, sql, _as_passed(values))
-
-    def _execute_retrying(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
-        with self._lock, as_ours(self.path):
-            rows = self._fetch_rows(sql, passed)
-            self._log_statement(act, sql, passed, rows)
-            return rows
+            self._drop_cached(sql)
+            return self._fetch_rows("write", sql, _as_passed(values))
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -238,16 +231,24 @@ class Database:
             for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
                 self._log_statement("write", sql, values, [])
 
-    def _fetch_rows(self, sql: str, values: Sequence[object]) -> list[Row]:
+    def _fetch_rows(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
         """Rows as they are; only where a text is no UTF-8, U+FFFD replaces what cannot be read."""
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.OperationalError as fault:
-            if "decode to UTF-8" not in str(fault):
-                raise
+        with self._lock, as_ours(self.path):
+            try:
+                rows = self._connection.execute(sql, passed).fetchall()
+            except sqlite3.OperationalError as fault:
+                if "decode to UTF-8" not in str(fault):
+                    raise
+                with self._decoding_leniently():
+                    rows = self._connection.execute(sql, passed).fetchall()
+            self._log_statement(act, sql, passed, rows)
+            return rows
+
+    @contextmanager
+    def _decoding_leniently(self) -> Iterator[None]:
         self._connection.text_factory = _decode_leniently
         try:
-            return self._connection.execute(sql, values).fetchall()
+            yield
         finally:
             self._connection.text_factory = str
 
@@ -280,12 +281,8 @@ class Database:
 
     def altered_rows(self) -> list[str]:
         """The rows whose texts are not those that were stored, as TABLE KEY."""
-        with self._lock, as_ours(self.path):
-            self._connection.text_factory = _decode_leniently
-            try:
-                return list(digests.find_altered_rows(self._connection, schema.text_columns()))
-            finally:
-                self._connection.text_factory = str
+        with self._lock, as_ours(self.path), self._decoding_leniently():
+            return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
@@ -294,18 +291,13 @@ class Database:
 
     def _open_connection(self, path: Path) -> sqlite3.Connection:
         with as_ours(self.path):
-            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-            connection.row_factory = sqlite3.Row
+            connection = _connect(path)
             digests.register_functions(connection)
             return connection
 
     def _prepare_file(self) -> None:
+        _make_durable(self._connection)
         run = self._connection.execute
-        # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
-        # searches files after an erasure. Another program that looks into it then takes the log away under us.
-        run("PRAGMA journal_mode=TRUNCATE")
-        run("PRAGMA synchronous=FULL")
-        run("PRAGMA secure_delete=ON")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA foreign_keys=ON")
         # Else a row that another takes the place of goes without a trigger, and its digest stays.
@@ -365,6 +357,8 @@ class TwoConnections:
         make_private(path)
         with as_ours(path):
             self._writer, self._reader = _connect(path), _connect(path)
+            for connection in (self._writer, self._reader):
+                _make_durable(connection)
             self._writer.executescript(Path(__file__).with_name(script).read_text(encoding="utf-8"))
 
     def run(self, sql: str, *values: object) -> list[Row]:
@@ -401,7 +395,13 @@ class TwoConnections:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA journal_mode=TRUNCATE")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA secure_delete=ON")
     return connection
+
+
+def _make_durable(connection: sqlite3.Connection) -> None:
+    # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
+    # searches files after an erasure. Another program that looks into it then takes the log away under us.
+    run = connection.execute
+    run("PRAGMA journal_mode=TRUNCATE")
+    run("PRAGMA synchronous=FULL")
+    run("PRAGMA secure_delete=ON")

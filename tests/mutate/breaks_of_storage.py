@@ -144,8 +144,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "what was stored goes into a log that others can take away",
         "P1",
         "storage/sqlite/database.py",
-        '        run("PRAGMA journal_mode=TRUNCATE")',
-        '        run("PRAGMA journal_mode=WAL")',
+        '    run("PRAGMA journal_mode=TRUNCATE")',
+        '    run("PRAGMA journal_mode=WAL")',
         (DATABASE + "test_another_program_that_looks_into_the_database_sees_all_and_takes_nothing_away",),
     ),
     Break(
