@@ -99,8 +99,6 @@ class Chapters:
         self._database = database
         self._stamp = stamp
 
-    # -- reading -------------------------------------------------------------------------------------------------
-
     def node(self, text_id: str) -> Node | None:
         """One node, by the id of its text."""
         return next(map(_read_node, self._database.run(f"{_NODE} WHERE text_id = ?", text_id)), None)
@@ -121,7 +119,6 @@ class Chapters:
         return [one for _, one in sorted(made, key=lambda pair: (pair[0], pair[1].height, pair[1].text_id))]
 
     def _read_children(self) -> list[_Child]:
-        """The members of all chapters."""
         sessions = (
             f"SELECT c.text_id AS parent, s.session_id AS name, s.position AS place, s.number, {_EDGE.format('')} AS"
             f" start, {_EDGE.format('DESC')} AS ending FROM session s JOIN chapter c ON c.seq = s.chapter"
@@ -198,8 +195,6 @@ class Chapters:
         numbers = self._numbers_with_ancestors(self._numbers_of(turns, sessions))
         rows = self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", numbers) if numbers else []
         return self.all([row["text_id"] for row in rows]) if rows else []
-
-    # -- writing chapters ----------------------------------------------------------------------------------------
 
     def add(self, height: int, members: Sequence[Member], text: str, session_id: str = "") -> bool:
         """Store a chapter over these. False, and nothing, when one of them is not as it was read, or is in another."""
@@ -305,8 +300,6 @@ class Chapters:
         tx.many("DELETE FROM visit WHERE text_id = ?", [(name,) for name in names])
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
 
-    # -- inside --------------------------------------------------------------------------------------------------
-
     def _numbers_of(self, turns: Sequence[str], sessions: Sequence[str]) -> list[int]:
         """The chapters right above these."""
         query = f"SELECT DISTINCT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH}"
@@ -351,7 +344,6 @@ def _ungrouped_members(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
 
 
 def _free_chapters(chapters: Iterable[Chapter]) -> list[Member]:
-    """The same of chapters."""
     found, grouped, unready = [], 0, 0
     for one in chapters:
         grouped, unready = grouped + bool(one.parent), unready + (not one.parent and not one.text)

@@ -86,8 +86,6 @@ class Embeddings:
         with self._database.write():
             yield
 
-    # -- the queue -----------------------------------------------------------------------------------------------
-
     def enqueue(self, tx: Transaction, texts: Sequence[tuple[str, Kind]], *, new: bool = False) -> None:
         """Ask for vectors, of ``new`` texts or of texts whose key has changed: an old vector is let go."""
         if not new:

@@ -159,7 +159,6 @@ class Eraser:
         return [one for one in (chosen, *whole) if one and not self._takes_pinned(one)]
 
     def _takes_pinned(self, chosen: ErasureScope) -> bool:
-        """Whether a line goes that holds a pin."""
         pinned = [normalise(pin).strip() for persona in PERSONAS for pin in self.of.personas.pins(persona)]
         return any(pin in normalise(line) for line in (*chosen.lines, *chosen.pins) for pin in pinned)
 
@@ -272,7 +271,6 @@ class Eraser:
         )
 
     def _chapters_over(self, turns: Sequence[Message], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
-        """The chapters above these, as far as they have a text."""
         above = self.of.chapters.chapters_above(
             [turn.text_id for turn in turns], [summary.session_id for summary in summaries]
         )
@@ -281,7 +279,6 @@ class Eraser:
     def _derived_from(
         self, turns: Sequence[Message], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()
     ) -> _Derived:
-        """Everything derived from these messages, and these notes and facts, with the relations of the facts."""
         ids = [turn.text_id for turn in turns]
         resting = [fact for found in self.of.facts.of_turns(ids).values() for fact in found]
         by_id = {fact.text_id: fact for fact in (*resting, *facts)}
@@ -292,7 +289,6 @@ class Eraser:
         )
 
     def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
-        """The notes and the facts that hold these words."""
         related = {one.fact.text_id for one in self.of.relations.all(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.of.notes.all() if wanted in normalise(f"{note.text}\n{note.topic}")]
         facts = [fact for fact in self.of.facts.all() if fact.text_id in related or wanted in normalise(fact.all_words)]
@@ -375,8 +371,6 @@ class Eraser:
         files = sum(1 for _ in files_below(self.folders, self.besides))
         return Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), tuple(found))
 
-    # -- the database --------------------------------------------------------------------------------------------
-
     def commit(self, chosen: ErasureScope) -> None:
         """Remove all that was chosen; note that files are to be cleaned, and what is to be rebuilt."""
         texts: list[Message | Summary] = [*chosen.turns, *chosen.summaries]
@@ -409,7 +403,6 @@ class Eraser:
             self._add_note(chosen.texts, vectors)
 
     def _read_note(self) -> ErasureNote | None:
-        """What was removed while files have still to be cleaned of it."""
         written = self.of.database.meta(_ERASING)
         if written is None:
             return None
@@ -417,7 +410,6 @@ class Eraser:
         return ErasureNote(tuple(note["texts"]), tuple(map(bytes.fromhex, note["vectors"])))
 
     def _add_note(self, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
-        """Files are to be cleaned of these too."""
         before = self._read_note() or ErasureNote((), ())
         found = [vector.hex() for vector in (*before.vectors, *vectors)]
         note = json.dumps({"texts": [*before.texts, *texts], "vectors": found})
@@ -437,8 +429,6 @@ class Eraser:
             self.of.index.words.optimize(tx)
             self.of.database.set_meta(_ERASING, None)
         self.of.database.vacuum()
-
-    # -- files ---------------------------------------------------------------------------------------------------
 
     def _remove_copies(self, needles: Needles) -> None:
         """Copies that the program itself made: before a step of the schema, and personas laid aside."""

@@ -77,8 +77,6 @@ class Windows:
         left = "SELECT 1 FROM conversation c WHERE c.window_id = read_window.name"
         tx.do(f"DELETE FROM read_window WHERE name IN {EACH} AND NOT EXISTS ({left})", list(windows))
 
-    # -- replies -------------------------------------------------------------------------------------------------
-
     def store_reply(self, window: str, stage: str, base: str, reply: str) -> None:
         """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of its sources."""
         self.steps.store("window", window, stage, reply, self.stamp.now(), base)
@@ -179,7 +177,6 @@ class FactLog:
     def _add_facts(
         self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], notes: Mapping[str, int], now: str
     ) -> dict[str, int]:
-        """Store facts. Returns their numbers by id."""
         place = {"session_id": learned.window.session_id, "window_id": learned.window.name, "timestamp": now}
         resting = ((fact, _named_messages(fact.turns, turns)) for fact in learned.facts)
         rows = [(_fact_columns(fact, on, place | {"note": notes.get(fact.note)}), on) for fact, on in resting if on]
@@ -188,7 +185,6 @@ class FactLog:
         return numbers
 
     def _add_changes(self, tx: Transaction, learned: Learned, facts: Mapping[str, int], now: str) -> list[int]:
-        """Note what becomes of known facts. Returns their numbers."""
         changed = []
         for change in learned.changes:
             known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
@@ -394,7 +390,6 @@ class FactLog:
         return found
 
     def _read_numbers(self, query: str, values: Sequence[object]) -> list[int]:
-        """A column of numbers, each once."""
         return list(dict.fromkeys(int(row[0]) for row in self.facts.database.run(query, values))) if values else []
 
 
@@ -426,7 +421,6 @@ def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _
 def _insert_resting(
     tx: Transaction, what: Literal["note", "fact"], rows: Sequence[tuple[_Columns, Sequence[Message]]]
 ) -> dict[str, int]:
-    """Insert rows with the same columns, and the messages that each rests on. Returns their numbers by id."""
     if not rows:
         return {}
     first, columns = tx.next(what, len(rows)), ("seq", *rows[0][0])

@@ -273,7 +273,6 @@ class Facts:
         return [name for one, name in names if name and not self._is_shared(one)]
 
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
-        """The facts that rest on the messages with these values, by value."""
         query = (
             f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
             f" WHERE c.{column} IN {EACH}"
@@ -291,7 +290,6 @@ class Facts:
         return self._facts_of_rows(rows, self.corrected_names()) if rows else []
 
     def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        """The facts of these rows, under the names that turned out to be right."""
         turns = messages_under(self.database, "fact", [row[0] for row in rows])
         facts = [_fact_of_row(row, turns[row[0]]) for row in rows]
         return [with_right_names(fact, names) for fact in facts] if names else facts

@@ -140,7 +140,6 @@ class Imports:
             tx.do("DELETE FROM import_source WHERE number = ?", number)
 
     def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
-        """Remove messages, and the sessions of an import that are empty."""
         turns = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, turns)
         for session_id in dict.fromkeys(turn.session_id for turn in turns):
@@ -153,8 +152,6 @@ class Imports:
                     self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
             elif (session := self._of.sessions.find(session_id)) and session.client == IMPORT_CLIENT:
                 self._rounds.remove_session(tx, session_id)
-
-    # -- storing -------------------------------------------------------------------------------------------------
 
     def add(self, number: int, pieces: Sequence[PastPiece]) -> Added:
         """Store what is new of these pieces, in one commit, each message where it belongs: in the session of the
@@ -225,7 +222,6 @@ class Imports:
         return {int(row[0]) for row in self._database.run(query, list(turns))} if turns else set()
 
     def _find_place(self, turn: int) -> _Place:
-        """Where a message is."""
         query = (
             "SELECT c.session_id, c.position, c.round, c.role,"
             " (SELECT max(l.position) FROM conversation l WHERE l.session_id = c.session_id) AS last,"
@@ -398,7 +394,6 @@ class Imports:
 
 
 def _message_digests(salt: str, turn: ImportedMessage) -> tuple[tuple[str, ...], str]:
-    """The digests of a message under the ids that it has, and of what it says."""
     ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
     by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
     return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)

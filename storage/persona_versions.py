@@ -33,8 +33,6 @@ class PersonaVersions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # -- versions ------------------------------------------------------------------------------------------------
-
     def all(self, persona: Persona) -> list[PersonaVersion]:
         """Every version of a persona, oldest first."""
         rows = self._database.run(f"{_VERSION} WHERE persona = ? ORDER BY version", persona)
@@ -196,7 +194,6 @@ class PersonaVersions:
     def _add_evidence(
         self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence], *, known_version: bool = False
     ) -> None:
-        """Store what is new about lines of a version."""
         there = list(dict.fromkeys(lines_of(version.text)))
         known = self._newest_evidence(version.persona, there)
         named = [(one.line.strip(), one) for one in lines if one.turns]
@@ -220,8 +217,6 @@ class PersonaVersions:
         turns = [(seq, turn) for seq, one in enumerate(new.values(), start=first) for turn in dict.fromkeys(one.turns)]
         tx.many(f"INSERT INTO line_turn (line, turn) {rested}", turns)
 
-    # -- pins ----------------------------------------------------------------------------------------------------
-
     def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
         rows = self._database.run("SELECT text FROM pin WHERE persona = ? ORDER BY number", persona)
@@ -244,7 +239,6 @@ def lines_of(text: str) -> list[str]:
 
 
 def _adds_nothing(known: LineEvidence | None, other: LineEvidence) -> bool:
-    """Whether nothing new is said of a line."""
     return known is not None and (set(known.turns), known.date, known.importance) == (
         set(other.turns),
         other.date,
@@ -355,7 +349,6 @@ class LineFilter:
         return frozenset(piece for pin in self.pins for piece in split_sentences(pin))
 
     def _significant_words(self, text: str) -> Words:
-        """The words of a text that tell something."""
         found = (token for token in self.tokens(text) if not token.startswith("@"))
         return frozenset(token for token in found if len(token) > 1 or not is_unspaced(token))
 

@@ -68,8 +68,6 @@ class Personas:
         self._log = log
         database.on_commit(self._write_changed)
 
-    # -- reading -------------------------------------------------------------------------------------------------
-
     def path(self, persona: Persona) -> Path:
         """Where the person finds the file."""
         return self._folder / _FILE[persona]
@@ -113,8 +111,6 @@ class Personas:
     def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
         return self.versions.pins(persona)
-
-    # -- writing -------------------------------------------------------------------------------------------------
 
     def write(
         self, persona: Persona, text: str, origin: Origin, session_id: str | None = None
@@ -197,8 +193,6 @@ class Personas:
                 if lines:
                     self.versions.remove_lines(tx, persona, lines)
 
-    # -- files ---------------------------------------------------------------------------------------------------
-
     def settle_all(self) -> None:
         """Bring both files and their versions together."""
         self.settle(*PERSONAS)
@@ -220,7 +214,6 @@ class Personas:
         return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
 
     def _write_changed(self, done: Commit) -> None:
-        """The files follow each commit that changed a persona."""
         if "personas" in done.follows:
             self.settle_all()
 

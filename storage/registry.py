@@ -122,7 +122,7 @@ class Registry:
 
     def persons(self) -> list[str]:
         """Everybody who was ever served, the first first."""
-        return [row["person"] for row in self._database.run("SELECT person FROM person ORDER BY number")]
+        return list(self.first_served())
 
     def first_served(self) -> dict[str, str]:
         """When everybody was first served, the first first."""
@@ -223,8 +223,6 @@ class Registry:
         """Nothing is owed to this companion any more."""
         with self._database.write() as run:
             run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
-
-    # -- inside --------------------------------------------------------------------------------------------------
 
     def _timestamp(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.archive import Archive
 from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
@@ -15,7 +14,7 @@ from storage.engine import Stamp
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Jobs, Rebuilds, Steps
-from storage.messages import Messages, Summaries
+from storage.messages import Archive, Messages, Summaries
 from storage.personas import Personas
 from storage.sessions import Sessions, UndoableSaves
 from storage.sqlite.copies import UNINDEXED

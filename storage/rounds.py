@@ -50,8 +50,6 @@ class Rounds:
         self._database = of.database
         self._stamp = of.stamp
 
-    # -- storing -------------------------------------------------------------------------------------------------
-
     def store(
         self,
         session_id: str,
@@ -357,8 +355,6 @@ class Rounds:
         self._of.rebuilds.request(tx, "summary", turn.session_id, summary.timestamp if summary else turn.timestamp)
         if summary and summary.upto_round and self._of.sessions.was_imported(turn.session_id):
             self._of.summaries.remove(tx, summary)
-
-    # -- removing ------------------------------------------------------------------------------------------------
 
     def remove(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages go with their words, their vectors, and all that was extracted from them."""

@@ -42,8 +42,6 @@ class Sessions:
         self._database = database
         self._stamp = stamp
 
-    # -- reading -------------------------------------------------------------------------------------------------
-
     def find(self, session_id: str) -> Session | None:
         """One session by its id."""
         return self._find_first("WHERE session_id = ?", session_id)
@@ -225,8 +223,6 @@ class Sessions:
         """Remove what is in flight in a session."""
         with self._database.write() as tx:
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
-
-    # -- inside ------------------------------------------------------------------------------------------------
 
     def _find_all(self, which: str, *values: object) -> list[Session]:
         return [Session(*row) for row in self._database.run(f"{_SESSION} {which}", *values)]

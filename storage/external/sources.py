@@ -117,7 +117,6 @@ def _date_note(path: Path, text: str) -> str:
 
 
 def _split_sections(body: str) -> Iterator[tuple[str, str]]:
-    """The text under each heading, with its heading."""
     starts = [(found.start(), found[1][:_LONGEST_HEADING].rstrip(" \t#") or "#") for found in _HEADING.finditer(body)]
     before = body[: starts[0][0]] if starts else body
     if before.strip():
@@ -213,7 +212,6 @@ def _of_collections(client: Any, collection: str) -> SourceTexts:
 
 
 def _rows_of(client: Any, name: str, most: int) -> list[Mapping[str, Any]]:
-    """Rows without their vectors."""
     if most <= 0:
         return []
     rows = client.query(name, filter="", limit=min(most, 16_384), output_fields=["*"])
@@ -245,7 +243,6 @@ def read_lance(path: Path, table: str) -> SourceTexts:
 
 
 def _read_rows(table: Any) -> Iterator[Mapping[str, Any]]:
-    """The first rows without their vectors."""
     import pyarrow as pa
 
     lists = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)

@@ -152,7 +152,6 @@ def _key_expression(table: str, row: str) -> str:
 
 
 def _key_condition(table: str, key: str) -> str:
-    """The condition that holds for the row ``t`` of a table that has this key."""
     names = KEYS[table]
     if len(names) == 1:
         return f"t.{names[0]} = {key}"

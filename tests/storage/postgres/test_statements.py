@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from storage.engine import EACH
-from storage.postgres.statements import for_postgres
+from storage.postgres import for_postgres
 from storage.sqlite import schema
 from tests.contract.recorded import ROOT, every_operation
 from tests.storage.postgres.server import lay_down, postgres
