@@ -138,13 +138,12 @@ class Chapters:
         """What is in no chapter of this height yet and may be, in order."""
         if session_id and height == 1:
             query = f"{_TURNS} WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
-            return _ungrouped_members(
-                (row, row["chapter"] is not None, False) for row in self._database.run(query, session_id)
-            )
+            rows = self._database.run(query, session_id)
+            return _ungrouped_members((_read_member(row), row["chapter"] is not None, False) for row in rows)
         if height == 1:
             return self._ungrouped_sessions()
         chapters = [one for one in self.all() if (one.height, one.session_id) == (height - 1, session_id)]
-        return _free_chapters(chapters)
+        return _ungrouped_members((_member_of(one), bool(one.parent), not one.text) for one in chapters)
 
     def _ungrouped_sessions(self) -> list[Member]:
         asked = (
@@ -157,7 +156,9 @@ class Chapters:
         )
         unready = {row["name"] for row in rows if row["name"] in waiting and not row["ready"]}
         shown = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
-        return _ungrouped_members((row, row["chapter"] is not None, row["name"] in unready) for row in shown)
+        return _ungrouped_members(
+            (_read_member(row), row["chapter"] is not None, row["name"] in unready) for row in shown
+        )
 
     def members(self, text_id: str) -> list[Member] | None:
         """What a chapter is made from now; None while some of that is not ready."""
@@ -333,22 +334,13 @@ def _member_of(chapter: Chapter) -> Member:
     return Member(chapter.text_id, chapter.text, chapter.text, chapter.start, chapter.end)
 
 
-def _ungrouped_members(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
-    """Those of these rows, in order, that are neither grouped nor still to be made."""
+def _ungrouped_members(members: Iterable[tuple[Member, bool, bool]]) -> list[Member]:
+    """Those of these, in order, that are neither grouped nor still to be made."""
     found, grouped, unready = [], 0, 0
-    for row, is_grouped, is_unready in rows:
+    for member, is_grouped, is_unready in members:
         grouped, unready = grouped + is_grouped, unready + (is_unready and not is_grouped)
         if not is_grouped and not is_unready:
-            found.append(replace(_read_member(row), grouped_before=grouped, unready_before=unready))
-    return found
-
-
-def _free_chapters(chapters: Iterable[Chapter]) -> list[Member]:
-    found, grouped, unready = [], 0, 0
-    for one in chapters:
-        grouped, unready = grouped + bool(one.parent), unready + (not one.parent and not one.text)
-        if not one.parent and one.text:
-            found.append(replace(_member_of(one), grouped_before=grouped, unready_before=unready))
+            found.append(replace(member, grouped_before=grouped, unready_before=unready))
     return found
 
 

@@ -207,15 +207,11 @@ def _of_collections(client: Any, collection: str) -> SourceTexts:
     for name in names:
         client.load_collection(name)
         total += int(client.get_collection_stats(name)["row_count"])
-        rows += _rows_of(client, name, MOST_TEXTS - len(rows))
+        if (most := min(MOST_TEXTS - len(rows), 16_384)) > 0:
+            found = client.query(name, filter="", limit=most, output_fields=["*"])
+            # Rows without their vectors.
+            rows += [{key: value for key, value in row.items() if not isinstance(value, list)} for row in found]
     return texts_of_rows(rows, total)
-
-
-def _rows_of(client: Any, name: str, most: int) -> list[Mapping[str, Any]]:
-    if most <= 0:
-        return []
-    rows = client.query(name, filter="", limit=min(most, 16_384), output_fields=["*"])
-    return [{key: value for key, value in row.items() if not isinstance(value, list)} for row in rows]
 
 
 _ENDING = ".lance"
