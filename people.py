@@ -39,9 +39,8 @@ from jobs.maintenance import Maintenance
 from jobs.scheduler import Scheduler
 from llm import Llm
 from memory import Memory
-from storage.erasure import Proof, Scrub
+from storage.erasure import Needles, Proof, Scrub
 from storage.jobs import JobKind
-from storage.proof import Needles
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
 __all__ = [

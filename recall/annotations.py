@@ -123,12 +123,7 @@ class KnownFacts:
             for fact in resting.get(one.text_id, ())
             if len(fact.turns) > 1 and not mentions_value(one.words, fact)
         }
-        seqs = (
-            self._archive.messages.numbers_of(sorted({turn for _, fact in named for turn in fact.turns}))
-            if named
-            else {}
-        )
-        said = {one.text_id: one.words for one in self._archive.messages.by_number(list(seqs.values()))} if seqs else {}
+        said = self._archive.messages.words_of(sorted({turn for _, fact in named for turn in fact.turns}))
         left = {
             (one, fact) for one, fact in named if any(mentions_value(said.get(turn, ""), fact) for turn in fact.turns)
         }

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from domain.indexes import Postings, WordTable
+    from storage.embeddings import TextIndex
     from storage.repositories import Repositories
-    from storage.text_index import TextIndex
 
 #: The share of the words, by rarity, that a memory must contain.
 _MOST_BY_RARITY = 0.6

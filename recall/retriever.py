@@ -145,6 +145,8 @@ class Retriever:
             table = self._table = self._table or MessageTable()
             while new := self._archive.messages.rows_after(table.last_seq, _AT_ONCE):
                 table.extend(new)
+                if len(new) < _AT_ONCE:
+                    break
             return table.snapshot()
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:

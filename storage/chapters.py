@@ -62,21 +62,23 @@ _WITH_THOSE_ABOVE = (
     f"WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN {EACH} UNION"
     " SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL) SELECT seq FROM up"
 )
-#: The names of messages, of sessions by a message or the summary, and of chapters, and of all above them.
-_NODES_WITH_THOSE_ABOVE = (
-    f"WITH RECURSIVE hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
+#: Visits messages, sessions by a message or the summary, and chapters, and all above them.
+_VISIT = (
+    "INSERT INTO visit (text_id, visit_count, last_visit) WITH RECURSIVE"
+    f" hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
     " hit_session AS (SELECT session_id FROM hit"
     f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
     " up (seq) AS (SELECT chapter FROM hit WHERE chapter IS NOT NULL"
     " UNION SELECT s.chapter FROM session s JOIN hit_session h ON h.session_id = s.session_id"
     " WHERE s.chapter IS NOT NULL"
     f" UNION SELECT seq FROM chapter WHERE text_id IN {EACH}"
-    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL)"
-    " SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
-    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq"
+    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL),"
+    " named (name) AS (SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
+    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq)"
+    f" SELECT name, 1, CAST(? AS INTEGER) FROM (SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
+    " WHERE name <> '' ON CONFLICT (text_id)"
+    " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit"
 )
-#: In ``meta``: how many rounds this memory ever had.
-_ROUNDS = "rounds"
 
 
 class _Child(NamedTuple):
@@ -97,8 +99,6 @@ class Chapters:
         self._database = database
         self._stamp = stamp
 
-    # -- reading -------------------------------------------------------------------------------------------------
-
     def node(self, text_id: str) -> Node | None:
         """One node, by the id of its text."""
         return next(map(_read_node, self._database.run(f"{_NODE} WHERE text_id = ?", text_id)), None)
@@ -113,13 +113,12 @@ class Chapters:
         """All chapters, or these, the earliest first."""
         rows = self._database.run(_CHAPTER)
         below: dict[str, list[_Child]] = {}
-        for child in self._read_children():
+        for child in self._read_children() if rows else ():
             below.setdefault(child.parent, []).append(child)
         made = [_read_chapter(row, below) for row in rows if text_ids is None or row["text_id"] in text_ids]
         return [one for _, one in sorted(made, key=lambda pair: (pair[0], pair[1].height, pair[1].text_id))]
 
     def _read_children(self) -> list[_Child]:
-        """The members of all chapters."""
         sessions = (
             f"SELECT c.text_id AS parent, s.session_id AS name, s.position AS place, s.number, {_EDGE.format('')} AS"
             f" start, {_EDGE.format('DESC')} AS ending FROM session s JOIN chapter c ON c.seq = s.chapter"
@@ -139,13 +138,12 @@ class Chapters:
         """What is in no chapter of this height yet and may be, in order."""
         if session_id and height == 1:
             query = f"{_TURNS} WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
-            return _ungrouped_members(
-                (row, row["chapter"] is not None, False) for row in self._database.run(query, session_id)
-            )
+            rows = self._database.run(query, session_id)
+            return _ungrouped_members((_read_member(row), row["chapter"] is not None, False) for row in rows)
         if height == 1:
             return self._ungrouped_sessions()
         chapters = [one for one in self.all() if (one.height, one.session_id) == (height - 1, session_id)]
-        return _free_chapters(chapters)
+        return _ungrouped_members((_member_of(one), bool(one.parent), not one.text) for one in chapters)
 
     def _ungrouped_sessions(self) -> list[Member]:
         asked = (
@@ -158,7 +156,9 @@ class Chapters:
         )
         unready = {row["name"] for row in rows if row["name"] in waiting and not row["ready"]}
         shown = [row for row in rows if row["chapter"] is not None or row["ready"] or row["name"] in unready]
-        return _ungrouped_members((row, row["chapter"] is not None, row["name"] in unready) for row in shown)
+        return _ungrouped_members(
+            (_read_member(row), row["chapter"] is not None, row["name"] in unready) for row in shown
+        )
 
     def members(self, text_id: str) -> list[Member] | None:
         """What a chapter is made from now; None while some of that is not ready."""
@@ -197,20 +197,25 @@ class Chapters:
         rows = self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", numbers) if numbers else []
         return self.all([row["text_id"] for row in rows]) if rows else []
 
-    # -- writing chapters ----------------------------------------------------------------------------------------
-
     def add(self, height: int, members: Sequence[Member], text: str, session_id: str = "") -> bool:
         """Store a chapter over these. False, and nothing, when one of them is not as it was read, or is in another."""
         new = NewChapter(self._stamp.new_id(), height, members, text, session_id)
         with self._database.write() as tx:
             free = {one.name: one for one in self.ungrouped(height, session_id)}
-            if len(members) < _LEAST or not all(_as_read(one, free) for one in members):
+            as_read = all(one.name in free and free[one.name].text_id == one.text_id for one in members)
+            if len(members) < _LEAST or not as_read:
                 return False
             number, now = tx.next("chapter"), self._stamp.now()
             columns = "(seq, text_id, session_id, height, text, stored_at) VALUES (?, ?, ?, ?, ?, ?)"
             tx.do(f"INSERT INTO chapter {columns}", number, new.text_id, session_id or None, height, text, now)
             self._put_into(tx, number, new)
-            self._begin_visits(tx, new)
+            # A chapter begins with the visits of what is under it.
+            tx.do(
+                "INSERT INTO visit (text_id, visit_count, last_visit)"
+                " SELECT CAST(? AS TEXT), sum(visit_count), max(last_visit)"
+                f" FROM visit WHERE text_id IN {EACH} HAVING max(last_visit) > 0",
+                new.text_id, [one.name for one in new.members],
+            )  # fmt: skip
         return True
 
     @staticmethod
@@ -222,16 +227,6 @@ class Chapters:
             table, key = "conversation", "text_id"
         members = [(number, one.name) for one in new.members]
         tx.many(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", members)
-
-    @staticmethod
-    def _begin_visits(tx: Transaction, new: NewChapter) -> None:
-        """A chapter begins with the visits of what is under it."""
-        tx.do(
-            "INSERT INTO visit (text_id, visit_count, last_visit)"
-            " SELECT CAST(? AS TEXT), sum(visit_count), max(last_visit)"
-            f" FROM visit WHERE text_id IN {EACH} HAVING max(last_visit) > 0",
-            new.text_id, [one.name for one in new.members],
-        )  # fmt: skip
 
     def rebuild(self, text_id: str, members: Sequence[Member], text: str) -> bool:
         """Give a chapter its text again. False, and nothing, when what it is made from is not as it was read."""
@@ -283,18 +278,14 @@ class Chapters:
 
     def rounds_counted(self) -> int:
         """How many rounds this memory ever had, by which visits are dated; also those that are gone."""
-        return int(self._database.meta(_ROUNDS) or 0)
+        rows = self._database.run("SELECT value FROM counter WHERE name = 'round'")
+        return int(rows[0][0]) if rows else 0
 
     def count_round(self, tx: Transaction, served: Sequence[str]) -> None:
         """One more round, in which these messages, summaries and chapters were recalled."""
-        number = self.rounds_counted() + 1
-        self._database.set_meta(_ROUNDS, str(number))
-        visited = [(name, number) for name in self._with_nodes_above(served)]
-        tx.many(
-            "INSERT INTO visit (text_id, visit_count, last_visit) VALUES (?, 1, ?) ON CONFLICT (text_id)"
-            " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit",
-            visited,
-        )
+        number, ids = tx.next("round"), list(dict.fromkeys(served))
+        if ids:
+            tx.do(_VISIT, ids, ids, ids, number)
 
     def set_never_delete(self, names: Sequence[str], never: bool) -> None:
         """Note whether these nodes may never be archived out of the search or deleted."""
@@ -309,16 +300,6 @@ class Chapters:
         """Forget when these were used, and that they were archived."""
         tx.many("DELETE FROM visit WHERE text_id = ?", [(name,) for name in names])
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
-
-    def _with_nodes_above(self, served: Sequence[str]) -> list[str]:
-        """The names of nodes and of all above them, each once."""
-        ids = list(dict.fromkeys(served))
-        if not ids:
-            return []
-        found = [str(row[0]) for row in self._database.run(_NODES_WITH_THOSE_ABOVE, ids, ids, ids)]
-        return [*found, LIFE] if found else []
-
-    # -- inside --------------------------------------------------------------------------------------------------
 
     def _numbers_of(self, turns: Sequence[str], sessions: Sequence[str]) -> list[int]:
         """The chapters right above these."""
@@ -345,8 +326,7 @@ def _read_node(row: Row) -> Node:
 
 
 def _read_member(row: Row) -> Member:
-    member = Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"])
-    return replace(member, speaker=row["speaker"])
+    return Member(row["name"], row["text_id"], row["text"] or "", row["start"], row["ending"], speaker=row["speaker"])
 
 
 def _member_of(chapter: Chapter) -> Member:
@@ -354,28 +334,14 @@ def _member_of(chapter: Chapter) -> Member:
     return Member(chapter.text_id, chapter.text, chapter.text, chapter.start, chapter.end)
 
 
-def _ungrouped_members(rows: Iterable[tuple[Row, bool, bool]]) -> list[Member]:
-    """Those of these rows, in order, that are neither grouped nor still to be made."""
+def _ungrouped_members(members: Iterable[tuple[Member, bool, bool]]) -> list[Member]:
+    """Those of these, in order, that are neither grouped nor still to be made."""
     found, grouped, unready = [], 0, 0
-    for row, is_grouped, is_unready in rows:
+    for member, is_grouped, is_unready in members:
         grouped, unready = grouped + is_grouped, unready + (is_unready and not is_grouped)
         if not is_grouped and not is_unready:
-            found.append(replace(_read_member(row), grouped_before=grouped, unready_before=unready))
+            found.append(replace(member, grouped_before=grouped, unready_before=unready))
     return found
-
-
-def _free_chapters(chapters: Iterable[Chapter]) -> list[Member]:
-    """The same of chapters."""
-    found, grouped, unready = [], 0, 0
-    for one in chapters:
-        grouped, unready = grouped + bool(one.parent), unready + (not one.parent and not one.text)
-        if not one.parent and one.text:
-            found.append(replace(_member_of(one), grouped_before=grouped, unready_before=unready))
-    return found
-
-
-def _as_read(member: Member, free: Mapping[str, Member]) -> bool:
-    return member.name in free and free[member.name].text_id == member.text_id
 
 
 def _member_ids(members: Iterable[Member]) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ _MEMORY = (
 
 
 class Clients:
-    """Reads and writes the tables ``client_round``, ``cleaning``, ``note_deletion`` and ``note_vector``."""
+    """Reads and writes the tables ``client_round``, ``client_extraction``, ``note_deletion`` and ``note_vector``."""
 
     def __init__(self, of: Repositories) -> None:
         self._of = of
@@ -66,7 +66,8 @@ class Clients:
     def owe_extraction(self, due: DueExtraction) -> bool:
         """Note that a stretch of a conversation is to be read; once for all. False when it was noted before."""
         columns = "(chain, conversation_round, client_key, chains, stored_at) VALUES (?, ?, ?, ?, ?)"
-        once = f"INSERT INTO cleaning {columns} ON CONFLICT (chain, conversation_round) DO NOTHING RETURNING chain"
+        again = "ON CONFLICT (chain, conversation_round) DO NOTHING"
+        once = f"INSERT INTO client_extraction {columns} {again} RETURNING chain"
         values = (due.last, due.round, due.client_key, json.dumps(due.text_ids), self._stamp.now())
         with self._database.write() as tx:
             return bool(tx.run(once, *values))
@@ -74,14 +75,14 @@ class Clients:
     def due_extractions(self) -> list[DueExtraction]:
         """What is still to be read, the oldest first."""
         query = (
-            "SELECT chain, conversation_round, client_key, chains FROM cleaning WHERE done_at = ''"
+            "SELECT chain, conversation_round, client_key, chains FROM client_extraction WHERE done_at = ''"
             " ORDER BY stored_at, conversation_round"
         )
         return [DueExtraction(row[0], row[1], row[2], tuple(json.loads(row[3]))) for row in self._database.run(query)]
 
     def end_extraction(self, due: DueExtraction) -> None:
         """All of it was read."""
-        done = "UPDATE cleaning SET done_at = ? WHERE chain = ? AND conversation_round = ?"
+        done = "UPDATE client_extraction SET done_at = ? WHERE chain = ? AND conversation_round = ?"
         with self._database.write() as tx:
             tx.do(done, self._stamp.now(), due.last, due.round)
 

@@ -1,8 +1,11 @@
-"""Every vector that was ever made, and the queue of texts that still need one.
+"""What can be found: every vector that was ever made, the queue of texts that still need one, and the index of words.
 
 A vector is stored as float16 beside the model that made it and a digest of the text it was made from, so that a lost
 index costs no call to a model, and a vector of an older text is never taken for one of the present text. Checksums of
 the index files are stored here too, since they change in the same commits.
+
+Guarantees of ``TextIndex``: a text can be found by its words as soon as it is committed, and never after it was
+removed, hidden or archived.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.indexes import VectorRow
-from domain.records import Kind
+from domain.quotations import own_words
+from domain.records import Kind, Message, Summary
 from storage.engine import EACH
 from storage.sqlite.database import Database, Row, Transaction
+from storage.sqlite.words import WordIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +37,6 @@ _BATCH = 1024
 _SLICE = 10_000
 #: In ``meta``, before the name of a model.
 _DIMENSION = "dimension:"
-#: In ``meta``, before the path of a file of the index.
-_CHECKSUM = "index:"
 #: What is archived is in no index.
 _SEARCHED = " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _TEXTS = (
@@ -71,7 +74,7 @@ class SetAside:
 
 
 class Embeddings:
-    """The tables ``embedding`` and ``pending``. ``tidy`` runs in the commits for which no one waits."""
+    """The tables ``embedding``, ``pending`` and ``index_file``. ``tidy`` runs in the commits for which no one waits."""
 
     def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
         self._database = database
@@ -82,8 +85,6 @@ class Embeddings:
         """All that is written inside is one transaction."""
         with self._database.write():
             yield
-
-    # -- the queue -----------------------------------------------------------------------------------------------
 
     def enqueue(self, tx: Transaction, texts: Sequence[tuple[str, Kind]], *, new: bool = False) -> None:
         """Ask for vectors, of ``new`` texts or of texts whose key has changed: an old vector is let go."""
@@ -222,20 +223,18 @@ class Embeddings:
 
     def checksums(self) -> dict[str, str]:
         """The checksums of the index by the paths of its files."""
-        rows = self._database.run("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
-        return {row["key"].removeprefix(_CHECKSUM): row["value"] for row in rows}
+        return {row["path"]: row["checksum"] for row in self._database.run("SELECT path, checksum FROM index_file")}
 
     def store_checksums(self, written: Mapping[str, str], deleted: Iterable[str]) -> None:
         """Store the checksums of files that were written, and remove those of files that are deleted."""
         with self._database.write() as tx:
-            tx.many("DELETE FROM meta WHERE key = ?", [(_CHECKSUM + path,) for path in (*deleted, *written)])
-            rows = [(_CHECKSUM + path, checksum) for path, checksum in written.items()]
-            tx.many("INSERT INTO meta (key, value) VALUES (?, ?)", rows)
+            tx.many("DELETE FROM index_file WHERE path = ?", [(path,) for path in (*deleted, *written)])
+            tx.many("INSERT INTO index_file (path, checksum) VALUES (?, ?)", written.items())
 
     def remove_checksums(self) -> None:
         """Remove all of them."""
         with self._database.write() as tx:
-            tx.do("DELETE FROM meta WHERE substr(key, 1, ?) = ?", len(_CHECKSUM), _CHECKSUM)
+            tx.do("DELETE FROM index_file")
 
     def _column_ids(self, query: str, *more: str) -> Ids:
         """All of a column of ids, read from its index a slice at a time."""
@@ -253,3 +252,71 @@ def _vector_row(row: Row) -> VectorRow:
 
     vector = np.frombuffer(row["vector"], dtype="<f2").astype(np.float32)
     return VectorRow(row["text_id"], row["kind"], row["session_id"], vector)
+
+
+ANY_ARCHIVED = "SELECT 1 FROM archived_memory LIMIT 1"
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """Writes the index of words and the queue for vectors. ``tokens`` cuts a text into words."""
+
+    database: Database
+    words: WordIndex
+    embeddings: Embeddings
+    tokens: Callable[[str], Sequence[str]]
+
+    def add_turns(self, tx: Transaction, turns: Iterable[Message], *, new: bool = False) -> None:
+        """Messages can be found from this commit on, but those that are hidden or archived.
+
+        ``new`` ones were never stored before, so nothing of them is looked for first.
+        """
+        shown = [turn for turn in turns if not turn.hidden]
+        if not new:
+            archived = self.archived_among([turn.text_id for turn in shown])
+            shown = [turn for turn in shown if turn.text_id not in archived]
+            self.words.remove(tx, "turn", [turn.seq for turn in shown])
+        self.words.add(tx, "turn", [(turn.seq, self.tokens(words_found_by(turn))) for turn in shown])
+        self.embeddings.enqueue(tx, [(turn.text_id, "conversation") for turn in shown], new=new)
+
+    def remove_turns(self, tx: Transaction, turns: Sequence[Message]) -> None:
+        """Messages cannot be found from this commit on."""
+        self.words.remove(tx, "turn", [turn.seq for turn in turns])
+        self.embeddings.remove(turn.text_id for turn in turns)
+
+    def add_summary(self, tx: Transaction, summary: Summary, *, new: bool = False) -> None:
+        """A summary can be found from this commit on, but one of a session that is archived out of the search."""
+        if not self.archived_among([summary.session_id]):
+            if not new:
+                self.words.remove(tx, "summary", [summary.seq])
+            self.words.add(tx, "summary", [(summary.seq, self.tokens(summary.summary))])
+            self.embeddings.enqueue(tx, [(summary.text_id, "summary")], new=new)
+
+    def remove_summary(self, tx: Transaction, summary: Summary) -> None:
+        """A summary cannot be found from this commit on."""
+        self.words.remove(tx, "summary", [summary.seq])
+        self.embeddings.remove([summary.text_id])
+
+    def set_facts(self, tx: Transaction, facts: Sequence[tuple[int, str]], *, new: bool = False) -> None:
+        """Facts are found by these words from this commit on, and by none where there are none."""
+        if not new:
+            self.words.remove(tx, "fact", [number for number, _ in facts])
+        self.words.add(tx, "fact", [(number, self.tokens(text)) for number, text in facts if text])
+
+    def embed_again(self, tx: Transaction, text_ids: Iterable[str], kind: Kind = "conversation") -> None:
+        """Make the vectors of texts again whose key has changed."""
+        wanted = list(text_ids)
+        archived = self.archived_among(wanted)
+        self.embeddings.enqueue(tx, [(one, kind) for one in wanted if one not in archived])
+
+    def archived_among(self, names: Sequence[str]) -> set[str]:
+        """Which of these messages or sessions are archived out of the search."""
+        if not names or not self.database.run(ANY_ARCHIVED):
+            return set()
+        query = f"SELECT text_id FROM archived_memory WHERE text_id IN {EACH}"
+        return {row[0] for row in self.database.run(query, list(names))}
+
+
+def words_found_by(turn: Message) -> str:
+    """By what a message is found: its own words, and the name of whoever else said it."""
+    return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)

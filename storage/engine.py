@@ -1,4 +1,4 @@
-"""What repositories and engines share: the clock and ids, statements in two forms, lists as one value, commits."""
+"""What repositories and engines share: the clock and ids, lists as one value, commits."""
 
 from __future__ import annotations
 
@@ -48,15 +48,3 @@ class Commit:
 
     removed: list[str] = field(default_factory=list)
     follows: set[Follows] = field(default_factory=set)
-
-
-class TwoForms(str):
-    """A statement that cannot be the same on both engines: as SQLite takes it, and as PostgreSQL does."""
-
-    postgres: str
-
-    def __new__(cls, sqlite: str, postgres: str) -> TwoForms:
-        """Both forms take the same values in the same order."""
-        made = super().__new__(cls, sqlite)
-        made.postgres = postgres
-        return made

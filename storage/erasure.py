@@ -1,4 +1,4 @@
-"""Erasure: what is chosen is removed in one commit and then from every file, with proof.
+"""Erasure: what is chosen is removed in one commit and then from every file, with
 
     choose -> show and ask (not here) -> remove, one commit -> finish, with proof
 
@@ -7,14 +7,19 @@ start. With a message everything made from it is removed: the summary of its ses
 its notes and facts, and the persona lines that contain it or are based on it, in every version. The versions and all
 other lines stay; what can be rebuilt is requested in the same commit. Memories of other people are neither searched
 nor touched, wherever they lie.
+
+The proof is a search of every file: for a text as UTF-8, as UTF-16 of both byte orders, JSON-escaped, and in base64 at
+each of its three alignments; for a vector as its bytes in float16 and float32. Files are read in parts.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -23,13 +28,11 @@ from typing import TypedDict
 from domain.facts import Fact, Note, Relation
 from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
-from storage import proof
 from storage.imports import Imports
 from storage.persona_versions import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema
-from storage.sqlite.database import Transaction
 
 #: In ``meta``: what is being erased.
 _ERASING = "erasing"
@@ -45,9 +48,40 @@ _TEXTS = {
     "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
     "relation": ("source", "target"),
 }
-#: Cleans what others wrote of these texts.
-Scrub = Callable[[proof.Needles], None]
 _AT_ONCE = 5_000
+_PART = 1 << 20
+#: A form of fewer bytes is in some file by chance and would prove nothing.
+SHORTEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A form of something erased that is still in a file."""
+
+    path: Path
+    form: str
+
+
+@dataclass(frozen=True)
+class Needles:
+    """Texts that are to be in no file any more."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def forms(self) -> dict[str, bytes]:
+        """Every form of every text, by a name."""
+        return {
+            f"{number} {name}": needle for number, text in enumerate(self.texts) for name, needle in forms(text).items()
+        }
+
+    def are_in(self, path: Path) -> bool:
+        """Whether a file, or any file below a folder, holds one of them."""
+        return bool(find_traces([path], self.forms) if path.is_dir() else _find_in_file(path, self.forms))
+
+
+#: Cleans what others wrote of these texts.
+Scrub = Callable[[Needles], None]
 
 
 class _Derived(TypedDict):
@@ -76,7 +110,7 @@ class Proof:
     files: int
     searched: int
     skipped: int
-    traces: tuple[proof.Trace, ...] = ()
+    traces: tuple[Trace, ...] = ()
 
 
 @dataclass
@@ -125,7 +159,6 @@ class Eraser:
         return [one for one in (chosen, *whole) if one and not self._takes_pinned(one)]
 
     def _takes_pinned(self, chosen: ErasureScope) -> bool:
-        """Whether a line goes that holds a pin."""
         pinned = [normalise(pin).strip() for persona in PERSONAS for pin in self.of.personas.pins(persona)]
         return any(pin in normalise(line) for line in (*chosen.lines, *chosen.pins) for pin in pinned)
 
@@ -238,7 +271,6 @@ class Eraser:
         )
 
     def _chapters_over(self, turns: Sequence[Message], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
-        """The chapters above these, as far as they have a text."""
         above = self.of.chapters.chapters_above(
             [turn.text_id for turn in turns], [summary.session_id for summary in summaries]
         )
@@ -247,7 +279,6 @@ class Eraser:
     def _derived_from(
         self, turns: Sequence[Message], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()
     ) -> _Derived:
-        """Everything derived from these messages, and these notes and facts, with the relations of the facts."""
         ids = [turn.text_id for turn in turns]
         resting = [fact for found in self.of.facts.of_turns(ids).values() for fact in found]
         by_id = {fact.text_id: fact for fact in (*resting, *facts)}
@@ -258,7 +289,6 @@ class Eraser:
         )
 
     def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
-        """The notes and the facts that hold these words."""
         related = {one.fact.text_id for one in self.of.relations.all(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.of.notes.all() if wanted in normalise(f"{note.text}\n{note.topic}")]
         facts = [fact for fact in self.of.facts.all() if fact.text_id in related or wanted in normalise(fact.all_words)]
@@ -327,24 +357,19 @@ class Eraser:
         The note goes last, when all other files are clean: until then a start finds it and cleans again.
         """
         note = self._read_note() or ErasureNote((), ())
-        texts = tuple(text for text in note.texts if not self._kept_elsewhere(text))
+        # What is very short, or in another memory too, would prove nothing where it is found.
+        texts = tuple(text for text in note.texts if len(_utf8(text)) >= SHORTEST and not self._still_stores(text))
         vectors = {f"vector {number}": raw for number, raw in enumerate(note.vectors)}
         self.of.personas.settle_all()
         self.rebuild_index()
-        needles = proof.Needles(texts)
+        needles = Needles(texts)
         self._remove_copies(needles)
         for scrub in self.scrubbers:
             scrub(needles)
         self._clean_database()
-        return self._search_files(needles, len(note.texts) - len(texts), vectors)
-
-    def _kept_elsewhere(self, text: str) -> bool:
-        """Whether another memory holds the same words, so that finding them would prove nothing."""
-        if len(text.encode("utf-8", "surrogatepass")) < proof.SHORTEST:
-            return True
-        return self._still_stores(text)
-
-    # -- the database --------------------------------------------------------------------------------------------
+        found = find_traces(self.folders, needles.forms | vectors, self.besides)
+        files = sum(1 for _ in files_below(self.folders, self.besides))
+        return Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), tuple(found))
 
     def commit(self, chosen: ErasureScope) -> None:
         """Remove all that was chosen; note that files are to be cleaned, and what is to be rebuilt."""
@@ -367,22 +392,17 @@ class Eraser:
             self.of.saves.drop(tx)
             self.of.personas.versions.cut(tx, zip(chosen.versions, chosen.left, strict=True))
             self.of.personas.versions.follow_lines(tx, chosen.lines)
-            self._remove_drafts(tx, chosen)
+            for pin in chosen.pins:
+                for persona in PERSONAS:
+                    self.of.personas.versions.remove_pin(tx, persona, pin)
+            tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
+            self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
             self._add_note(chosen.texts, vectors)
 
-    def _remove_drafts(self, tx: Transaction, chosen: ErasureScope) -> None:
-        """Remove pins, messages in flight, and the steps of any save, which contain personas as they were."""
-        for pin in chosen.pins:
-            for persona in PERSONAS:
-                self.of.personas.versions.remove_pin(tx, persona, pin)
-        tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
-        self.of.steps.drop(tx, "save")
-
     def _read_note(self) -> ErasureNote | None:
-        """What was removed while files have still to be cleaned of it."""
         written = self.of.database.meta(_ERASING)
         if written is None:
             return None
@@ -390,7 +410,6 @@ class Eraser:
         return ErasureNote(tuple(note["texts"]), tuple(map(bytes.fromhex, note["vectors"])))
 
     def _add_note(self, texts: Sequence[str], vectors: Sequence[bytes]) -> None:
-        """Files are to be cleaned of these too."""
         before = self._read_note() or ErasureNote((), ())
         found = [vector.hex() for vector in (*before.vectors, *vectors)]
         note = json.dumps({"texts": [*before.texts, *texts], "vectors": found})
@@ -411,9 +430,7 @@ class Eraser:
             self.of.database.set_meta(_ERASING, None)
         self.of.database.vacuum()
 
-    # -- files ---------------------------------------------------------------------------------------------------
-
-    def _remove_copies(self, needles: proof.Needles) -> None:
+    def _remove_copies(self, needles: Needles) -> None:
         """Copies that the program itself made: before a step of the schema, and personas laid aside."""
         for copy in [*self.folders[0].glob("*.before-*"), *self.of.personas.replaced_files()]:
             if not needles.are_in(copy):
@@ -423,11 +440,6 @@ class Eraser:
             else:
                 copy.unlink()
 
-    def _search_files(self, needles: proof.Needles, skipped: int, vectors: dict[str, bytes]) -> Proof:
-        found = proof.find_traces(self.folders, needles.forms | vectors, self.besides)
-        files = sum(1 for _ in proof.files_below(self.folders, self.besides))
-        return Proof(files, len(needles.texts) + len(vectors), skipped, tuple(found))
-
 
 def _distinct_chapters(chapters: Iterable[Chapter]) -> tuple[Chapter, ...]:
     """Chapters that have a text, each once."""
@@ -436,3 +448,61 @@ def _distinct_chapters(chapters: Iterable[Chapter]) -> tuple[Chapter, ...]:
 
 def _said_by(relation: Relation) -> str:
     return normalise(f"{relation.source}\n{relation.relation}\n{relation.target}")
+
+
+# -- proof -------------------------------------------------------------------------------------------------------
+
+
+def forms(text: str) -> dict[str, bytes]:
+    """The bytes by which a text can be found, by the name of their form."""
+    plain = _utf8(text)
+    found = {
+        "utf-8": plain,
+        "utf-16le": text.encode("utf-16-le", "surrogatepass"),
+        "utf-16be": text.encode("utf-16-be", "surrogatepass"),
+        "json": json.dumps(text)[1:-1].encode(),
+        "json-unicode": json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass"),
+    }
+    for shift in range(3):
+        # The base64 characters that depend on the text alone when it begins so far into a group of three bytes.
+        coded = base64.b64encode(bytes(shift) + plain)
+        found[f"base64+{shift}"] = coded[(shift * 8 + 5) // 6 : (shift + len(plain)) * 8 // 6]
+    return {name: needle for name, needle in found.items() if len(needle) >= SHORTEST}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def find_traces(folders: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()) -> list[Trace]:
+    """Every file below the folders that still holds a needle, and which; but for those ``besides``."""
+    return [Trace(path, form) for path in files_below(folders, besides) for form in _find_in_file(path, needles)]
+
+
+def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterator[Path]:
+    """Every regular file below the folders, links not followed, and nothing of what is ``besides``."""
+    for folder in folders:
+        for place, below, names in os.walk(folder):
+            inside = Path(place)
+            below[:] = sorted(name for name in below if inside / name not in besides)
+            for path in (inside / name for name in sorted(names)):
+                if path.is_file() and not path.is_symlink() and path not in besides:
+                    yield path
+
+
+def _find_in_file(path: Path, needles: Mapping[str, bytes]) -> list[str]:
+    left = dict(needles)
+    overlap = max(map(len, needles.values()), default=1) - 1
+    present, tail = [], b""
+    try:
+        with path.open("rb") as file:
+            while left and (part := file.read(_PART)):
+                window = tail + part
+                found = [form for form, needle in left.items() if needle in window]
+                present += found
+                for form in found:
+                    del left[form]
+                tail = window[-overlap:] if overlap else b""
+    except FileNotFoundError:
+        return []
+    return present

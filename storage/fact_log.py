@@ -16,17 +16,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
+from typing import Literal
 
 from domain.fact_states import EVENT_OF_VERDICT, Event, EventKind, FactState, LearnedFact, settle_slot, state_of
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Message
+from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
 from storage.messages import Messages
 from storage.sessions import UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import TextIndex
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,6 @@ class Windows:
         left = "SELECT 1 FROM conversation c WHERE c.window_id = read_window.name"
         tx.do(f"DELETE FROM read_window WHERE name IN {EACH} AND NOT EXISTS ({left})", list(windows))
 
-    # -- replies -------------------------------------------------------------------------------------------------
-
     def store_reply(self, window: str, stage: str, base: str, reply: str) -> None:
         """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of its sources."""
         self.steps.store("window", window, stage, reply, self.stamp.now(), base)
@@ -101,6 +100,7 @@ _LEARNED = (
 #: The facts that a person called wrong. Where the last decision put nothing in its place, what the fact did is void.
 _PUT_RIGHT = "SELECT e.fact, e.by_fact FROM fact_event e WHERE e.what = 'put_right' ORDER BY e.seq"
 _SLOT = tuple[str, str]
+_Columns = dict[str, object]
 
 
 @dataclass
@@ -154,8 +154,8 @@ class FactLog:
             number = tx.next("fact")
             sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
             tx.do(sql, number, self.stamp.new_id(), session_id, now, text)
-            _rest_on(tx, "fact", number, turns)
-            self.index.set_facts(tx, [(number, text)])
+            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
+            self.index.set_facts(tx, [(number, text)], new=True)
 
     def new_id(self) -> str:
         """An id for a note or a fact that is to be stored."""
@@ -163,55 +163,28 @@ class FactLog:
 
     def _add_notes(self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], now: str) -> dict[str, int]:
         """Store notes, each resting on all that its facts rest on too. Returns their numbers by id."""
-        numbers: dict[str, int] = {}
         rests: dict[str, list[str]] = defaultdict(list)
         for fact in learned.facts:
             rests[fact.note] += fact.turns
-        for note in learned.notes:
-            on = _named_messages(dict.fromkeys([*note.turns, *rests[note.text_id]]), turns)
-            if on and note.turns:
-                numbers[note.text_id] = _add_note(tx, learned.window, note, on, now)
-        return numbers
+        resting = (
+            (note, _named_messages(dict.fromkeys([*note.turns, *rests[note.text_id]]), turns))
+            for note in learned.notes
+            if note.turns
+        )
+        rows = [(_note_columns(learned.window, note, on, now), on) for note, on in resting if on]
+        return _insert_resting(tx, "note", rows)
 
     def _add_facts(
         self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], notes: Mapping[str, int], now: str
     ) -> dict[str, int]:
-        """Store facts. Returns their numbers by id."""
-        numbers: dict[str, int] = {}
-        for fact in learned.facts:
-            if on := _named_messages(fact.turns, turns):
-                place = {
-                    "session_id": learned.window.session_id,
-                    "window_id": learned.window.name,
-                    "note": notes.get(fact.note),
-                    "timestamp": now,
-                }
-                numbers[fact.text_id] = self._add_fact(tx, fact, on, place)
-        self._index_numbered(tx, list(numbers.values()))
+        place = {"session_id": learned.window.session_id, "window_id": learned.window.name, "timestamp": now}
+        resting = ((fact, _named_messages(fact.turns, turns)) for fact in learned.facts)
+        rows = [(_fact_columns(fact, on, place | {"note": notes.get(fact.note)}), on) for fact, on in resting if on]
+        numbers = _insert_resting(tx, "fact", rows)
+        self._index_numbered(tx, list(numbers.values()), new=True)
         return numbers
 
-    def _add_fact(self, tx: Transaction, fact: NewFact, turns: Sequence[Message], place: Mapping[str, object]) -> int:
-        """Store one fact, which is not current before it is settled. Returns its number."""
-        number = tx.next("fact")
-        columns: dict[str, object] = {
-            **place,
-            # Until it is settled a new fact is not current, so that no two are for a moment.
-            "corrected": 1,
-            "seq": number, "text_id": fact.text_id, "text": fact.restatement,
-            "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
-            "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
-            "about": fact.about, "stance": fact.stance,
-            "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
-            "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
-            "entities": _join_list(fact.entities),
-            "start_day": fact.start, "end_day": fact.end,
-        }  # fmt: skip
-        _insert_row(tx, "fact", columns)
-        _rest_on(tx, "fact", number, [turn.seq for turn in turns])
-        return number
-
     def _add_changes(self, tx: Transaction, learned: Learned, facts: Mapping[str, int], now: str) -> list[int]:
-        """Note what becomes of known facts. Returns their numbers."""
         changed = []
         for change in learned.changes:
             known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
@@ -250,8 +223,9 @@ class FactLog:
     def _add_by_hand(self, tx: Transaction, number: int, new: NewFact, known: Row, now: str) -> int:
         turns = self.facts.messages.with_ids(messages_under(self.facts.database, "fact", [number])[number])
         place = {name: known[name] for name in ("session_id", "window_id", "note")}
-        added = self._add_fact(tx, new, turns, place | {"timestamp": now, "by_hand": 1})
-        self._index_numbered(tx, [added])
+        columns = _fact_columns(new, turns, place | {"timestamp": now, "by_hand": 1})
+        (added,) = _insert_resting(tx, "fact", [(columns, turns)]).values()
+        self._index_numbered(tx, [added], new=True)
         return added
 
     def keep_fact(self, fact: str, kept: bool = True) -> bool:
@@ -348,10 +322,10 @@ class FactLog:
         self.index.set_facts(tx, [(row["seq"], row["text"]) for row in keys])
         self._index_numbered(tx, [fact.number for fact in self.facts.all()])
 
-    def _index_numbered(self, tx: Transaction, numbers: Sequence[int]) -> None:
+    def _index_numbered(self, tx: Transaction, numbers: Sequence[int], *, new: bool = False) -> None:
         """Facts find their messages by their words as they are now; one that a person called wrong finds none."""
         shown = {fact.number: fact for fact in self.facts.with_numbers(numbers)}
-        self.index.set_facts(tx, [(number, _search_words(shown.get(number))) for number in numbers])
+        self.index.set_facts(tx, [(number, _search_words(shown.get(number))) for number in numbers], new=new)
 
     def _index_renamed(self, tx: Transaction, before: Sequence[Renaming]) -> None:
         """The same for those whose names are others than ``before``."""
@@ -373,17 +347,32 @@ class FactLog:
             query = f"{_LEARNED} WHERE slot_subject = ? AND slot_attribute = ? AND window_id <> ''"
             groups[slot] = [row for row in self.facts.database.run(query, *slot) if _is_alone(row)]
             rows |= {row["seq"]: row for row in groups[slot]}
-        learned = {number: _learned_fact(row) for number, row in rows.items()}
+        learned = {
+            number: LearnedFact(
+                number=number,
+                text_id=row["text_id"],
+                alone=_is_alone(row),
+                by_hand=bool(row["by_hand"]),
+                said=row["said"],
+                start=row["start_day"],
+                end=row["end_day"],
+            )
+            for number, row in rows.items()
+        }
         happened = self._events_of(list(rows))
         states = {number: state_of(one, happened[number]) for number, one in learned.items()}
         for group in groups.values():
             states |= settle_slot(
                 [learned[row["seq"]] for row in group], {row["seq"]: states[row["seq"]] for row in group}
             )
-        for number, state in sorted(states.items(), key=lambda item: item[1].current):
-            if tuple(rows[number][name] for name in _STATE) != _state_columns(state):
-                _set_state(tx, number, state)
-        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != _is_wrong(rows[one])])
+        changed = [
+            (*(int(value) if isinstance(value, bool) else value for value in _state_columns(state)), number)
+            for number, state in sorted(states.items(), key=lambda item: item[1].current)
+            if tuple(rows[number][name] for name in _STATE) != _state_columns(state)
+        ]
+        tx.many(f"UPDATE fact SET {', '.join(f'{name} = ?' for name in _STATE)} WHERE seq = ?", changed)
+        was_wrong = {one: bool(row["corrected"]) and row["decided"] == "hand" for one, row in rows.items()}
+        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != was_wrong[one]])
 
     def _events_of(self, facts: Sequence[int]) -> dict[int, list[Event]]:
         """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
@@ -401,25 +390,49 @@ class FactLog:
         return found
 
     def _read_numbers(self, query: str, values: Sequence[object]) -> list[int]:
-        """A column of numbers, each once."""
         return list(dict.fromkeys(int(row[0]) for row in self.facts.database.run(query, values))) if values else []
 
 
-def _rest_on(tx: Transaction, what: str, number: int, turns: Iterable[int]) -> None:
-    tx.many(f"INSERT INTO {what}_turn ({what}, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
-
-
-def _add_note(tx: Transaction, window: Window, note: NewNote, turns: Sequence[Message], now: str) -> int:
-    number = tx.next("note")
+def _note_columns(window: Window, note: NewNote, turns: Sequence[Message], now: str) -> _Columns:
     said = max(turns, key=lambda turn: turn.position).timestamp
-    columns = {
-        "seq": number, "text_id": note.text_id, "session_id": window.session_id, "window_id": window.name,
+    return {
+        "text_id": note.text_id, "session_id": window.session_id, "window_id": window.name,
         "timestamp": said, "text": note.text, "topic": note.topic, "importance": min(10, max(1, note.importance)),
         "memory_type": note.memory_type, "private": int(note.private), "stored_at": now, "instant": instant(now),
     }  # fmt: skip
-    _insert_row(tx, "note", columns)
-    _rest_on(tx, "note", number, [turn.seq for turn in turns])
-    return number
+
+
+def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _Columns:
+    return {
+        **place,
+        # Until it is settled a new fact is not current, so that no two are for a moment.
+        "corrected": 1,
+        "text_id": fact.text_id, "text": fact.restatement,
+        "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
+        "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
+        "about": fact.about, "stance": fact.stance,
+        "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
+        "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
+        "entities": _join_list(fact.entities),
+        "start_day": fact.start, "end_day": fact.end,
+    }  # fmt: skip
+
+
+def _insert_resting(
+    tx: Transaction, what: Literal["note", "fact"], rows: Sequence[tuple[_Columns, Sequence[Message]]]
+) -> dict[str, int]:
+    if not rows:
+        return {}
+    first, columns = tx.next(what, len(rows)), ("seq", *rows[0][0])
+    values = [(number, *row.values()) for number, (row, _) in enumerate(rows, start=first)]
+    tx.many(f"INSERT INTO {what} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", values)
+    rests = [
+        (number, seq)
+        for number, (_, turns) in enumerate(rows, start=first)
+        for seq in dict.fromkeys(turn.seq for turn in turns)
+    ]
+    tx.many(f"INSERT INTO {what}_turn ({what}, turn) VALUES (?, ?)", rests)
+    return {str(row["text_id"]): number for number, (row, _) in enumerate(rows, start=first)}
 
 
 def _add_relations(tx: Transaction, relations: Iterable[NewRelation], facts: Mapping[str, int]) -> None:
@@ -436,17 +449,6 @@ def _add_event(
 ) -> None:
     columns = "(seq, fact, what, moment, by_fact, window_id, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
     tx.do(f"INSERT INTO fact_event {columns}", tx.next("fact_event"), fact, what, moment, by, window, now)
-
-
-def _set_state(tx: Transaction, number: int, state: FactState) -> None:
-    columns = ", ".join(f"{name} = ?" for name in _STATE)
-    values = tuple(int(value) if isinstance(value, bool) else value for value in _state_columns(state))
-    tx.do(f"UPDATE fact SET {columns} WHERE seq = ?", *values, number)
-
-
-def _insert_row(tx: Transaction, table: str, columns: Mapping[str, object]) -> None:
-    marks = ", ".join("?" * len(columns))
-    tx.do(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", *columns.values())
 
 
 def _search_words(fact: Fact | None) -> str:
@@ -471,21 +473,5 @@ def _is_alone(row: Row) -> bool:
     return bool(row["single"] == 1 and row["stance"] == "stated")
 
 
-def _is_wrong(row: Row) -> bool:
-    return bool(row["corrected"]) and row["decided"] == "hand"
-
-
 def _slot_of(row: Row) -> _SLOT:
     return row["slot_subject"], row["slot_attribute"]
-
-
-def _learned_fact(row: Row) -> LearnedFact:
-    return LearnedFact(
-        number=row["seq"],
-        text_id=row["text_id"],
-        alone=_is_alone(row),
-        by_hand=bool(row["by_hand"]),
-        said=row["said"],
-        start=row["start_day"],
-        end=row["end_day"],
-    )

@@ -161,6 +161,8 @@ _CORRECTED = (
     " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
     " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
 )
+#: Slots that are asked for in one statement.
+_SLOTS_AT_ONCE = 200
 _CURRENT = "f.until = '' AND f.corrected = 0"
 _WHICH = {None: "", True: f" AND {_CURRENT}", False: f" AND NOT ({_CURRENT})"}
 _RELATION = "SELECT fact, source, relation, target FROM relation"
@@ -207,9 +209,14 @@ class Facts:
         """Every fact in these slots, also what is past, in the order in which they were learned."""
         names = self.corrected_names()
         wanted = slots_under_all_names(slots, names) if names else [*dict.fromkeys(slots)]
-        query = f"{_FACT} AND f.slot_subject = ? AND f.slot_attribute = ?"
-        rows = [row for slot in wanted for row in self.database.run(query, slot.subject, slot.attribute)]
-        return sorted(self._facts_of_rows(rows, names), key=lambda fact: fact.number)
+        found: list[Fact] = []
+        for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
+            # Each says again what the index is limited to, so that it is used.
+            asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
+            query = f"{_FACT} AND ({asked})"
+            rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
+            found += self._facts_of_rows(rows, names)
+        return sorted(found, key=lambda fact: fact.number)
 
     def turns_of(self, facts: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of (fact, message), by number: which messages these facts rest on."""
@@ -238,7 +245,9 @@ class Facts:
         said, stored_at, until, replaced_by = rows[0]
         happened = [FactEvent(fact, *row) for row in self.database.run(query, fact)]
         if until and replaced_by and not any(one.by == replaced_by for one in happened):
-            happened += self._gave_way(fact, until, replaced_by)
+            # A value of its slot that was said later took its place, which follows without an event of its own.
+            later = self.database.run("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
+            happened += [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in later]
         return [FactEvent(fact, "learned", said, stored_at), *happened]
 
     def session_changes(self, session_id: str) -> SessionChanges:
@@ -247,7 +256,12 @@ class Facts:
         learned = {fact.text_id: fact for facts in resting.values() for fact in facts}
         past = self.all(current=False) if learned else []
         replaced = [one for one in past if one.replaced_by in learned and one.text_id not in learned]
-        ended = [fact for fact in replaced if self._was_ended(fact)]
+        # Nothing took the place of what ended.
+        ended = [
+            fact
+            for fact in replaced
+            if any(one.kind == "ended" and one.by == fact.replaced_by for one in self.events_of(fact.text_id))
+        ]
         instead = {fact.replaced_by for fact in replaced}
         new = [name for name, fact in learned.items() if fact.current and name not in instead]
         return SessionChanges(len(new), len(replaced) - len(ended), len(ended))
@@ -258,17 +272,7 @@ class Facts:
         names = ((one, renaming_of(one)) for one in found)
         return [name for one, name in names if name and not self._is_shared(one)]
 
-    def _was_ended(self, fact: Fact) -> bool:
-        """Whether what put an end to a fact put nothing in its place."""
-        return any(one.kind == "ended" and one.by == fact.replaced_by for one in self.events_of(fact.text_id))
-
-    def _gave_way(self, fact: str, until: str, replaced_by: str) -> list[FactEvent]:
-        """That a value of its slot that was said later took its place, which follows without an event of its own."""
-        rows = self.database.run("SELECT timestamp FROM fact WHERE text_id = ?", replaced_by)
-        return [FactEvent(fact, "changed", until, row["timestamp"], replaced_by) for row in rows]
-
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
-        """The facts that rest on the messages with these values, by value."""
         query = (
             f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
             f" WHERE c.{column} IN {EACH}"
@@ -286,7 +290,6 @@ class Facts:
         return self._facts_of_rows(rows, self.corrected_names()) if rows else []
 
     def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        """The facts of these rows, under the names that turned out to be right."""
         turns = messages_under(self.database, "fact", [row[0] for row in rows])
         facts = [_fact_of_row(row, turns[row[0]]) for row in rows]
         return [with_right_names(fact, names) for fact in facts] if names else facts
@@ -320,22 +323,18 @@ class Relations:
 
     def about(self, facts: Sequence[str], text: str) -> list[Relation]:
         """The relations that hold now: of these facts, and those of which a text names one end."""
-        found = [*self.of_facts(facts), *self._relations_naming(text)]
-        return list(dict.fromkeys(one for one in found if one.fact.current))
-
-    def _relations_naming(self, text: str) -> list[Relation]:
-        """The relations of which a text names one end, by whole characters and in any case."""
         query = (
             "SELECT DISTINCT f.text_id, r.source, r.target FROM relation r JOIN fact f ON f.seq = r.fact"
             f" WHERE {_CURRENT}"
         )
         lower = text.lower()
-        named = [
+        named = dict.fromkeys(
             row[0]
             for row in self.facts.database.run(query)
             if any(len(end) > 1 and end.lower() in lower for end in (row[1], row[2]))
-        ]
-        return self.of_facts(list(dict.fromkeys(named)))
+        )
+        found = [*self.of_facts(facts), *self.of_facts(list(named))]
+        return list(dict.fromkeys(one for one in found if one.fact.current))
 
     def _read_relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
         """The relations of these facts, under the names that turned out to be right."""
@@ -390,41 +389,13 @@ def messages_under(
     return found
 
 
-def _split_list(column: str | None) -> tuple[str, ...]:
-    return tuple(column.split(BETWEEN)) if column else ()
-
-
 def _fact_of_row(row: Row, turns: Sequence[str]) -> Fact:
-    """A fact out of a row that begins with ``_FACT_COLUMNS``."""
-    return Fact(
-        number=row[0],
-        text_id=row[1],
-        note=row[2],
-        session_id=row[3],
-        restatement=row[4],
-        subject=row[5],
-        attribute=row[6],
-        value=row[7],
-        slot=Slot(row[8], row[9]),
-        single=bool(row[10]),
-        about=row[11],
-        stance=row[12],
-        said=row[13],
-        seen=row[14],
-        turns=tuple(turns),
-        keywords=_split_list(row[15]),
-        persons=_split_list(row[16]),
-        entities=_split_list(row[17]),
-        location=row[18],
-        start=row[19],
-        end=row[20],
-        since=row[21],
-        until=row[22],
-        replaced_by=row[23],
-        corrected=bool(row[24]),
-        doubtful_since=row[25],
-        kept=bool(row[26]),
-        decided=row[27],
-        importance=row[28],
-        topic=row[29],
-    )
+    """A fact out of a row of ``_FACT``: its columns are the fields of a fact, but for the slot and the messages."""
+    values = list(row)
+    values[8:10] = [Slot(row[8], row[9])]
+    values.insert(14, tuple(turns))
+    for at in (9, 24, 26):
+        values[at] = bool(values[at])
+    for at in (15, 16, 17):
+        values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
+    return Fact(*values)

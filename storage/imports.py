@@ -123,7 +123,11 @@ class Imports:
         Cut short, it goes on with the next call. The same file may be imported again afterwards.
         """
         gone = 0
-        while turns := self._turns_of_import(number):
+        some = (
+            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
+            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
+        )
+        while turns := [str(row[0]) for row in self._database.run(some, number, _AT_ONCE)]:
             with self._of.personas.losing_all_lines(turns), self._database.write() as tx:
                 self._remove_messages(tx, turns)
             gone += len(turns)
@@ -135,16 +139,7 @@ class Imports:
             tx.do("DELETE FROM imported_message WHERE source = ?", number)
             tx.do("DELETE FROM import_source WHERE number = ?", number)
 
-    def _turns_of_import(self, number: int) -> list[str]:
-        """Some of the messages that an import brought and that are still there."""
-        query = (
-            "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
-            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
-        )
-        return [str(row[0]) for row in self._database.run(query, number, _AT_ONCE)]
-
     def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
-        """Remove messages, and the sessions of an import that are empty."""
         turns = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, turns)
         for session_id in dict.fromkeys(turn.session_id for turn in turns):
@@ -157,8 +152,6 @@ class Imports:
                     self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
             elif (session := self._of.sessions.find(session_id)) and session.client == IMPORT_CLIENT:
                 self._rounds.remove_session(tx, session_id)
-
-    # -- storing -------------------------------------------------------------------------------------------------
 
     def add(self, number: int, pieces: Sequence[PastPiece]) -> Added:
         """Store what is new of these pieces, in one commit, each message where it belongs: in the session of the
@@ -229,7 +222,6 @@ class Imports:
         return {int(row[0]) for row in self._database.run(query, list(turns))} if turns else set()
 
     def _find_place(self, turn: int) -> _Place:
-        """Where a message is."""
         query = (
             "SELECT c.session_id, c.position, c.round, c.role,"
             " (SELECT max(l.position) FROM conversation l WHERE l.session_id = c.session_id) AS last,"
@@ -328,13 +320,10 @@ class Imports:
         tx.do(f"INSERT INTO session {columns}", *values)
         belongs = (session_id, how.source, int(how.piece.role_play))
         tx.do("INSERT INTO imported_session (session_id, source, role_play) VALUES (?, ?, ?)", *belongs)
-        if how.piece.title and not self._is_untitled(how.conversation):
+        untitled = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
+        if how.piece.title and not self._database.run(untitled, how.conversation):
             self._of.summaries.add(tx, session_id, NewSummary(how.new_id(), began, how.piece.title), 0)
         return session_id
-
-    def _is_untitled(self, conversation: str) -> bool:
-        query = "SELECT 1 FROM imported_message WHERE conversation = ? AND message = ''"
-        return bool(self._database.run(query, conversation))
 
     # -- reading the backlog -------------------------------------------------------------------------------------
 
@@ -405,7 +394,6 @@ class Imports:
 
 
 def _message_digests(salt: str, turn: ImportedMessage) -> tuple[tuple[str, ...], str]:
-    """The digests of a message under the ids that it has, and of what it says."""
     ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
     by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
     return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)
@@ -445,17 +433,15 @@ def _find_runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str
             continue
         if not (begun and runs[-1].stretch == turn.stretch):
             after = standing[near.key] if near and near.stretch == turn.stretch else 0
-            before = 0 if after else _standing_later(piece.turns[at:], turn.stretch, standing)
+            # Else before the first message of the stretch that is in a session.
+            later = (
+                standing[one.key] for one in piece.turns[at:] if one.stretch == turn.stretch and one.key in standing
+            )
+            before = 0 if after else next(later, 0)
             runs.append(_Run(turn.stretch, after, before))
             begun = True
         runs[-1].turns.append(turn)
     return runs
-
-
-def _standing_later(turns: Sequence[ImportedMessage], stretch: int, standing: Mapping[str, int]) -> int:
-    """The first of these messages of a stretch that is in a session; 0 for none."""
-    found = (standing[turn.key] for turn in turns if turn.stretch == stretch and turn.key in standing)
-    return next(found, 0)
 
 
 def _digest_of(name: str) -> str:

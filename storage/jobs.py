@@ -10,7 +10,6 @@ refused, or its job runs once more.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -60,8 +59,7 @@ class Jobs:
 
     def next(self, kinds: Collection[JobKind], now: float) -> Job | None:
         """The job of these kinds to run now."""
-        found = [job for job in self.waiting(kinds) if job.not_before <= now]
-        return found[0] if found else None
+        return next((job for job in self.waiting(kinds) if job.not_before <= now), None)
 
     def waiting(self, kinds: Collection[JobKind]) -> list[Job]:
         """All jobs of these kinds, the most urgent first."""
@@ -69,7 +67,7 @@ class Jobs:
             "SELECT kind, key, payload, generation, attempts, not_before FROM job"
             f" WHERE kind IN {EACH} ORDER BY priority, generation"
         )
-        return [Job(*row) for row in self._database.run(query, json.dumps(list(kinds)))]
+        return [Job(*row) for row in self._database.run(query, list(kinds))]
 
     def find(self, kind: JobKind, key: str = "") -> Job | None:
         """A job that is still to be done."""
@@ -115,7 +113,9 @@ class Rebuilds:
 
         An imported session is read again instead, when its turn comes.
         """
-        if what == "summary" and self._read_again(tx, session_id):
+        imported = "SELECT session_id FROM session WHERE session_id = ? AND status = 'archived' AND client = ?"
+        again = f"UPDATE imported_session SET due = due + 1 WHERE session_id IN ({imported}) RETURNING session_id"
+        if what == "summary" and tx.run(again, session_id, IMPORT_CLIENT):
             return
         tx.do(
             "INSERT INTO job (kind, key, payload, generation) VALUES (?, ?, ?, ?) ON CONFLICT (kind, key)"
@@ -136,22 +136,9 @@ class Rebuilds:
         tx.many("DELETE FROM job WHERE kind = ? AND key = ?", [(one.what, one.session_id) for one in fulfilled])
         return True
 
-    def drop_summary(self, tx: Transaction, session_id: str) -> None:
-        """Do not rebuild the summary of a session."""
-        tx.do("DELETE FROM job WHERE kind = 'summary' AND key = ?", session_id)
-
-    def drop_personas(self, tx: Transaction, session_id: str) -> None:
-        """Do not rebuild personas with what a session resulted in."""
-        tx.do("DELETE FROM job WHERE kind IN ('self', 'user') AND key = ?", session_id)
-
-    def drop_session(self, tx: Transaction, session_id: str) -> None:
-        """Rebuild nothing of a session."""
-        tx.do("DELETE FROM job WHERE kind IN ('summary', 'self', 'user') AND key = ?", session_id)
-
-    def _read_again(self, tx: Transaction, session_id: str) -> bool:
-        imported = "SELECT session_id FROM session WHERE session_id = ? AND status = 'archived' AND client = ?"
-        sql = f"UPDATE imported_session SET due = due + 1 WHERE session_id IN ({imported}) RETURNING session_id"
-        return bool(tx.run(sql, session_id, IMPORT_CLIENT))
+    def drop(self, tx: Transaction, session_id: str, *what: RebuildTarget) -> None:
+        """Do not rebuild these of a session."""
+        tx.do(f"DELETE FROM job WHERE kind IN {EACH} AND key = ?", list(what), session_id)
 
 
 StepKind = Literal["save", "window"]
@@ -182,5 +169,5 @@ class Steps:
         """Forget the steps: the work is done, or what it was made from has changed. Without a key those of all."""
         if key is None:
             tx.do("DELETE FROM step WHERE kind = ?", kind)
-        else:
+        elif self.of(kind, key):
             tx.do("DELETE FROM step WHERE kind = ? AND key = ?", kind, key)

@@ -1,21 +1,27 @@
-"""The messages of every session, word for word, in rounds, and the summary of each session.
+"""The messages of every session, word for word, in rounds; the summary of each; and which of them are archived.
 
 Order is by ``position``, never by clock. What else is stored or removed with a message (words, vectors, facts,
 chapters) is in ``rounds``.
+
+What is archived is no longer searched: it is in no index, of words or of vectors, and in no table of messages; it stays
+stored as it was said, with all that was extracted from it, and whoever erases finds it. What rebuilds an index passes
+it by. Never archived are: what was marked so, all that is under it, what a kept fact or a pinned line rests on, and
+whatever is in a session that is not saved yet. Each step is one commit, so that after a kill the next look goes on.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from domain.records import PREFIX, Finish, Message, Quoted, Role, Round, Summary, pair_messages
+from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
-from storage.engine import EACH, instant
+from storage.embeddings import ANY_ARCHIVED, TextIndex
+from storage.engine import EACH, Stamp, instant
 from storage.sqlite.database import Database, Row, Transaction
-from storage.text_index import TextIndex
 
 #: Between the positions of two messages of a session.
 TURN_SPACE = 512
@@ -115,11 +121,8 @@ class Messages:
     def with_prefix(self, prefix: str) -> list[Message]:
         """The messages whose ids begin so, in their order of time: one, where a short id is long enough."""
         query = "SELECT text_id FROM conversation WHERE text_id >= ? AND text_id < ?"
-        return (
-            self.with_ids([row[0] for row in self._database.run(query, prefix, prefix + "\U0010ffff")])
-            if prefix
-            else []
-        )
+        rows = self._database.run(query, prefix, prefix + "\U0010ffff") if prefix else []
+        return self.with_ids([row[0] for row in rows])
 
     def with_ids(self, text_ids: Sequence[str]) -> list[Message]:
         """The messages with these ids that are still there, in their order of time."""
@@ -142,6 +145,10 @@ class Messages:
         """Messages by number, in order; one that is gone, hidden or the demo model's is left out."""
         query = f"{TURN} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
         return self._read_messages(query, sorted(seqs)) if len(seqs) else []
+
+    def words_of(self, text_ids: Sequence[str]) -> dict[str, str]:
+        """The words of messages by id; one that is gone, hidden or the demo model's is left out."""
+        return {one.text_id: one.words for one in self.with_ids(text_ids) if not (one.hidden or one.demo)}
 
     def numbers_of(self, text_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of messages by id; one that is gone is left out."""
@@ -170,8 +177,6 @@ class Messages:
         rows = self._database.run("SELECT value FROM counter WHERE name = 'conversation'")
         return int(rows[0][0]) if rows else 0
 
-    # -- writing rows --------------------------------------------------------------------------------------------
-
     def add_round(
         self,
         tx: Transaction,
@@ -188,7 +193,10 @@ class Messages:
         )
         last_round, position = self._database.run(query, session_id, session_id)[0]
         if before:
-            position = self._room_before(tx, before)
+            # What follows moves, so that the round has room before this one.
+            at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
+            self.move(tx, session_id, at, 2 * TURN_SPACE)
+            position = at - TURN_SPACE
         seq = tx.next("conversation", len(turns))
         added = [
             Message(
@@ -249,12 +257,6 @@ class Messages:
             " DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)",
             _GENERATION,
         )
-
-    def _room_before(self, tx: Transaction, later: Round) -> int:
-        """Move what follows, so that a round has room before this one. Returns the position that is taken."""
-        at = self._database.run("SELECT position FROM conversation WHERE seq = ?", later.user.seq)[0][0]
-        self.move(tx, later.user.session_id, at, 2 * TURN_SPACE)
-        return int(at) - TURN_SPACE
 
     def _read_messages(self, query: str, *values: object) -> list[Message]:
         return [turn_of(row) for row in self._database.run(query, *values)]
@@ -352,14 +354,14 @@ class Summaries:
     def add(self, tx: Transaction, session_id: str, new: NewSummary, upto: int) -> None:
         """A summary of a session that has none."""
         added = Summary(tx.next("summary"), new.text_id, session_id, new.timestamp, new.text, upto, new.timestamp)
-        self.put_back(tx, added)
+        self.put_back(tx, added, new=True)
 
-    def put_back(self, tx: Transaction, summary: Summary) -> None:
+    def put_back(self, tx: Transaction, summary: Summary, *, new: bool = False) -> None:
         """A summary as it was."""
         columns = "seq, text_id, session_id, timestamp, summary, upto_round, stored_at"
         values = [getattr(summary, name) for name in columns.split(", ")]
         tx.do(f"INSERT INTO summary ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
-        self._index.add_summary(tx, summary)
+        self._index.add_summary(tx, summary, new=new)
 
     def remove(self, tx: Transaction, summary: Summary | None) -> None:
         """A summary goes, and the text of every chapter above it."""
@@ -371,3 +373,126 @@ class Summaries:
         if summary is not None:
             self._index.remove_summary(tx, summary)
             tx.do("DELETE FROM summary WHERE seq = ?", summary.seq)
+
+
+_SLICE = 5_000
+_IS_FADED = "EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
+_SEARCHED = f"c.hidden = 0 AND c.demo = 0 AND NOT {_IS_FADED.format('c.text_id')}"
+_SEARCHED_SUMMARIES = f"m.summary <> '' AND NOT {_IS_FADED.format('m.session_id')}"
+#: The turns and sessions that never fade, by name.
+_KEPT = f"""
+WITH RECURSIVE kept_chapter (seq) AS (
+    SELECT c.seq FROM chapter c JOIN visit v USING (text_id) WHERE v.never_delete = 1
+    UNION SELECT c.seq FROM chapter c JOIN kept_chapter k ON c.parent = k.seq
+),
+kept_session (session_id) AS (
+    SELECT session_id FROM session WHERE status <> 'archived' OR chapter IN (SELECT seq FROM kept_chapter)
+        OR EXISTS (SELECT 1 FROM visit WHERE text_id = '{LIFE}' AND never_delete = 1)
+    UNION SELECT text_id FROM visit WHERE never_delete = 1
+),
+kept_turn (seq) AS (
+    SELECT t.turn FROM fact_turn t JOIN fact f ON f.seq = t.fact WHERE f.kept = 1
+    UNION SELECT t.turn FROM line_turn t JOIN line_evidence e ON e.seq = t.line
+        WHERE EXISTS (SELECT 1 FROM pin p WHERE p.persona = e.persona AND instr(e.line, trim(p.text)) > 0)
+    UNION SELECT c.seq FROM conversation c JOIN visit v USING (text_id) WHERE v.never_delete = 1
+    UNION SELECT seq FROM conversation WHERE chapter IN (SELECT seq FROM kept_chapter)
+)
+"""
+_LEAVES = f"""{_KEPT}
+SELECT name, session_id, timestamp, text, coalesce(v.visit_count, 0), coalesce(v.last_visit, 0), is_session FROM (
+    SELECT c.text_id AS name, c.session_id, c.timestamp, c.text, 0 AS is_session, s.position, c.position AS place
+        FROM conversation c JOIN session s ON s.session_id = c.session_id WHERE {_SEARCHED}
+        AND c.session_id NOT IN (SELECT session_id FROM kept_session) AND c.seq NOT IN (SELECT seq FROM kept_turn)
+    UNION ALL
+    SELECT m.session_id, m.session_id, m.timestamp, m.summary, 1, s.position, 0
+        FROM summary m JOIN session s ON s.session_id = m.session_id WHERE {_SEARCHED_SUMMARIES}
+        AND m.session_id NOT IN (SELECT session_id FROM kept_session)
+        AND NOT EXISTS (SELECT 1 FROM conversation c WHERE c.session_id = m.session_id AND {_SEARCHED})
+) LEFT JOIN visit v ON v.text_id = name
+ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place LIMIT ?
+"""
+
+
+class Archive:
+    """Reads and writes the table ``archived_memory``."""
+
+    def __init__(
+        self, database: Database, index: TextIndex, messages: Messages, summaries: Summaries, stamp: Stamp
+    ) -> None:
+        self._database = database
+        self._index = index
+        self._messages = messages
+        self._summaries = summaries
+        self._stamp = stamp
+
+    def count_searched(self) -> int:
+        """How many memories can be found: messages, and summaries of sessions."""
+        query = (
+            f"SELECT (SELECT count(*) FROM conversation c WHERE {_SEARCHED})"
+            f" + (SELECT count(*) FROM summary m WHERE {_SEARCHED_SUMMARIES})"
+        )
+        return int(self._database.run(query)[0][0])
+
+    def next_batch(self, limit: ForgetLimit) -> list[Leaf]:
+        """What is archived in the next step; nothing while no more is searched than may be, or all of it is kept."""
+        step = limit.step(self.count_searched()) if limit.most else 0
+        return self.oldest_visited(step) if step else []
+
+    def oldest_visited(self, most: int) -> list[Leaf]:
+        """What would be archived first: visited longest ago, then least often, then the oldest."""
+        rows = self._database.run(_LEAVES, most)
+        return [Leaf(*one) for one in ((*row[:-1], bool(row[-1])) for row in rows)]
+
+    def all(self) -> Mapping[str, str]:
+        """What is archived, and since when, by name."""
+        rows = self._database.run("SELECT text_id, stored_at FROM archived_memory ORDER BY text_id")
+        return {row[0]: row[1] for row in rows}
+
+    def has_any(self) -> bool:
+        """Whether anything is archived."""
+        return bool(self._database.run(ANY_ARCHIVED))
+
+    def texts(self) -> Iterator[list[FadedText]]:
+        """The texts of all archived messages, in batches."""
+        after = 0
+        query = (
+            "SELECT c.seq, c.session_id, c.timestamp, c.text FROM conversation c"
+            f" WHERE {_IS_FADED.format('c.text_id')} AND c.hidden = 0 AND c.demo = 0 AND c.seq > ?"
+            f" ORDER BY c.seq LIMIT {_SLICE}"
+        )
+        while texts := [FadedText(*row) for row in self._database.run(query, after)]:
+            yield texts
+            after = texts[-1].seq
+
+    def archive(self, leaves: Sequence[Leaf]) -> None:
+        """Take these out of every index; they stay stored."""
+        now = self._stamp.now()
+        with self._database.write() as tx:
+            rows = [(leaf.name, now, instant(now)) for leaf in leaves]
+            columns = "(text_id, stored_at, instant) VALUES (?, ?, ?) ON CONFLICT (text_id) DO NOTHING"
+            tx.many(f"INSERT INTO archived_memory {columns}", rows)
+            turns, summaries = self._find_named([leaf.name for leaf in leaves])
+            self._index.remove_turns(tx, turns)
+            for summary in summaries:
+                self._index.remove_summary(tx, summary)
+            self._messages.note_moves(tx)
+
+    def restore(self, names: Sequence[str]) -> None:
+        """Let these be found again, with the summaries of the sessions that they are of."""
+        with self._database.write() as tx:
+            self.bring_back(tx, names)
+
+    def bring_back(self, tx: Transaction, names: Sequence[str]) -> None:
+        """The same in a transaction that is under way."""
+        turns, _ = self._find_named(names)
+        back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
+        tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in back])
+        turns, summaries = self._find_named(back)
+        self._index.add_turns(tx, turns)
+        for summary in summaries:
+            self._index.add_summary(tx, summary)
+        self._messages.note_moves(tx)
+
+    def _find_named(self, names: Sequence[str]) -> tuple[list[Message], list[Summary]]:
+        summaries = (self._summaries.of(name) for name in names)
+        return self._messages.with_ids(names), [one for one in summaries if one and one.summary]

@@ -33,8 +33,6 @@ class PersonaVersions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # -- versions ------------------------------------------------------------------------------------------------
-
     def all(self, persona: Persona) -> list[PersonaVersion]:
         """Every version of a persona, oldest first."""
         rows = self._database.run(f"{_VERSION} WHERE persona = ? ORDER BY version", persona)
@@ -42,8 +40,7 @@ class PersonaVersions:
 
     def newest(self, persona: Persona) -> PersonaVersion | None:
         """The version in force; None while there has never been one."""
-        rows = self._database.run(f"{_VERSION} WHERE persona = ? ORDER BY version DESC LIMIT 1", persona)
-        return PersonaVersion(*rows[0]) if rows else None
+        return self.newest_and_laid(persona)[0]
 
     def newest_and_laid(self, persona: Persona) -> tuple[PersonaVersion | None, int | None]:
         """Both in one look: the version in force, and the number of the one that is in the file."""
@@ -104,7 +101,7 @@ class PersonaVersions:
         if draft.text != (base.text if base else ""):
             self.add_draft(tx, persona, draft, now, None)
         elif base:
-            self._add_evidence(tx, base, draft.lines)
+            self._add_evidence(tx, base, draft.lines, known_version=True)
 
     def bring_back(self, tx: Transaction, persona: Persona, save: int, now: str) -> None:
         """Make a persona what it was before the version ``save``, what its lines rested on too."""
@@ -113,10 +110,9 @@ class PersonaVersions:
         restored = self.add(tx, persona, text, "restore", now)
         lines = list(dict.fromkeys(lines_of(text)))
         before, after = self._newest_evidence(persona, lines, save), self._newest_evidence(persona, lines)
-        for line in lines:
-            was = before.get(line, LineEvidence(line, ()))
-            if line in after and not _adds_nothing(after[line], was):
-                self._write_evidence(tx, restored, was)
+        was = {line: before.get(line, LineEvidence(line, ())) for line in lines if line in after}
+        changed = {line: one for line, one in was.items() if not _adds_nothing(after[line], one)}
+        self._write_evidence(tx, restored, changed)
 
     # -- what lines rest on --------------------------------------------------------------------------------------
 
@@ -195,33 +191,31 @@ class PersonaVersions:
         made = (LineEvidence(row["line"], tuple(turns[row["seq"]]), row["day"], row["importance"]) for row in rows)
         return list(zip(rows, made, strict=True))
 
-    def _add_evidence(self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence]) -> None:
-        """Store what is new about lines of a version."""
+    def _add_evidence(
+        self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence], *, known_version: bool = False
+    ) -> None:
         there = list(dict.fromkeys(lines_of(version.text)))
         known = self._newest_evidence(version.persona, there)
-        for one in lines:
-            line = one.line.strip()
-            if line in there and one.turns and not _adds_nothing(known.get(line), one):
-                self._write_evidence(tx, version, one)
+        named = [(one.line.strip(), one) for one in lines if one.turns]
+        new = {line: one for line, one in named if line in there and not _adds_nothing(known.get(line), one)}
+        if known_version and new:
+            again = f"DELETE FROM line_evidence WHERE persona = ? AND version = ? AND line IN {EACH}"
+            tx.do(again, version.persona, version.version, list(new))
+        self._write_evidence(tx, version, new)
 
-    def _write_evidence(self, tx: Transaction, version: PersonaVersion, one: LineEvidence) -> None:
-        number, line = tx.next("line_evidence"), one.line.strip()
-        again = "DELETE FROM line_evidence WHERE persona = ? AND line = ? AND version = ?"
-        tx.do(again, version.persona, line, version.version)
+    def _write_evidence(self, tx: Transaction, version: PersonaVersion, new: Mapping[str, LineEvidence]) -> None:
+        if not new:
+            return
+        first, persona, number = tx.next("line_evidence", len(new)), version.persona, version.version
         columns = "(seq, persona, version, line, day, importance) VALUES (?, ?, ?, ?, ?, ?)"
-        tx.do(
-            f"INSERT INTO line_evidence {columns}",
-            number,
-            version.persona,
-            version.version,
-            line,
-            one.date,
-            one.importance,
-        )
-        rested = f"SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id IN {EACH}"
-        tx.do(f"INSERT INTO line_turn (line, turn) {rested}", number, list(one.turns))
-
-    # -- pins ----------------------------------------------------------------------------------------------------
+        rows = [
+            (seq, persona, number, line, one.date, one.importance)
+            for seq, (line, one) in enumerate(new.items(), start=first)
+        ]
+        tx.many(f"INSERT INTO line_evidence {columns}", rows)
+        rested = "SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id = ?"
+        turns = [(seq, turn) for seq, one in enumerate(new.values(), start=first) for turn in dict.fromkeys(one.turns)]
+        tx.many(f"INSERT INTO line_turn (line, turn) {rested}", turns)
 
     def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
@@ -245,7 +239,6 @@ def lines_of(text: str) -> list[str]:
 
 
 def _adds_nothing(known: LineEvidence | None, other: LineEvidence) -> bool:
-    """Whether nothing new is said of a line."""
     return known is not None and (set(known.turns), known.date, known.importance) == (
         set(other.turns),
         other.date,
@@ -302,13 +295,14 @@ class LineFilter:
         return Filtered(
             tuple(version for version, _ in changed),
             tuple(left for _, left in changed),
-            tuple(
-                sorted(gone | {line for version in versions for line in _split_lines(version.text) if line in whole})
-            ),
+            tuple(sorted(gone | {line for version in versions for line in lines_of(version.text) if line in whole})),
         )
 
     def _erased_lines(self, versions: Sequence[PersonaVersion]) -> Iterator[str]:
-        first = _first_written(versions)
+        first: dict[str, int] = {}  # which version wrote each piece
+        for at, version in enumerate(versions):
+            for piece in split_sentences(version.text):
+                first.setdefault(piece, at)
         since = next((at for at, version in enumerate(versions) if version.session_id in self.sessions), len(versions))
         frame = _common_words(self._significant_words(piece) for piece in first)
         known: list[Words] = []
@@ -317,13 +311,11 @@ class LineFilter:
             writer, words = versions[at], self._significant_words(piece)
             spared = piece in self._pinned_lines or piece in accounted
             suspect = at >= since and writer.origin == "model" and not spared
-            if self._is_erased(piece) or (suspect and self._rests_on_erased(words - frame, writer.session_id, known)):
+            erased = bool(self.words) and normalise(self.words) in normalise(piece)
+            if erased or (suspect and self._rests_on_erased(words - frame, writer.session_id, known)):
                 yield piece
             elif not suspect:
                 known.append(words)
-
-    def _is_erased(self, piece: str) -> bool:
-        return bool(self.words) and normalise(self.words) in normalise(piece)
 
     def _rests_on_erased(self, words: Words, session_id: str | None, known: Iterable[Words]) -> bool:
         """Whether a line was drawn from what is erased rather than from anything that stays."""
@@ -347,10 +339,7 @@ class LineFilter:
     @cached_property
     def _resting_on_what_goes(self) -> frozenset[str]:
         """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
-        gone, pinned = (
-            {turn.text_id for turn in self.turns},
-            {line for pin in self.pins for line in _split_lines(pin)},
-        )
+        gone, pinned = ({turn.text_id for turn in self.turns}, {line for pin in self.pins for line in lines_of(pin)})
         return frozenset(
             line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)
         )
@@ -360,7 +349,6 @@ class LineFilter:
         return frozenset(piece for pin in self.pins for piece in split_sentences(pin))
 
     def _significant_words(self, text: str) -> Words:
-        """The words of a text that tell something."""
         found = (token for token in self.tokens(text) if not token.startswith("@"))
         return frozenset(token for token in found if len(token) > 1 or not is_unspaced(token))
 
@@ -388,10 +376,6 @@ def remove_pieces(text: str, gone: set[str], whole: Collection[str] = ()) -> str
     return "\n".join(kept).strip()
 
 
-def _split_lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
 def normalise(text: str) -> str:
     """A text as it is compared: the same in every case, width and spacing."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -405,15 +389,6 @@ def _join_sentences(sentences: Sequence[str]) -> str:
             continue
         joined += sentence if not joined or joined[-1] in "。！？；" else f" {sentence}"
     return joined.rstrip(f" {_BETWEEN}")
-
-
-def _first_written(versions: Sequence[PersonaVersion]) -> Mapping[str, int]:
-    """Every piece that ever stood in the persona, and which version wrote it first."""
-    first: dict[str, int] = {}
-    for at, version in enumerate(versions):
-        for piece in split_sentences(version.text):
-            first.setdefault(piece, at)
-    return first
 
 
 def _common_words(lines: Iterable[Words]) -> Words:

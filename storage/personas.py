@@ -34,7 +34,7 @@ from storage.engine import Commit, Stamp
 from storage.jobs import Rebuilds
 from storage.persona_versions import PersonaVersions
 from storage.sessions import UndoableSaves
-from storage.sqlite.database import Database, Transaction
+from storage.sqlite.database import Database
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -67,8 +67,6 @@ class Personas:
         self._stamp = stamp
         self._log = log
         database.on_commit(self._write_changed)
-
-    # -- reading -------------------------------------------------------------------------------------------------
 
     def path(self, persona: Persona) -> Path:
         """Where the person finds the file."""
@@ -113,8 +111,6 @@ class Personas:
     def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
         return self.versions.pins(persona)
-
-    # -- writing -------------------------------------------------------------------------------------------------
 
     def write(
         self, persona: Persona, text: str, origin: Origin, session_id: str | None = None
@@ -181,7 +177,9 @@ class Personas:
             lines = {persona: set(self.versions.lines_resting_on(persona, turns)) for persona in PERSONAS}
             yield
             for persona, gone in lines.items():
-                self._remove_lines(tx, persona, gone)
+                if gone and (latest := self.versions.newest(persona)):
+                    left = [line for line in latest.text.split("\n") if line.strip() not in gone]
+                    self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     @contextmanager
     def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
@@ -195,20 +193,11 @@ class Personas:
                 if lines:
                     self.versions.remove_lines(tx, persona, lines)
 
-    def _remove_lines(self, tx: Transaction, persona: Persona, gone: set[str]) -> None:
-        latest = self.versions.newest(persona) if gone else None
-        if latest:
-            left = [line for line in latest.text.split("\n") if line.strip() not in gone]
-            self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
-
-    # -- files ---------------------------------------------------------------------------------------------------
-
     def settle_all(self) -> None:
         """Bring both files and their versions together."""
-        for persona in _FILE:
-            self.settle(persona)
+        self.settle(*PERSONAS)
 
-    def settle(self, persona: Persona) -> None:
+    def settle(self, *personas: Persona) -> None:
         """Bring file and versions together: note a hand edit, or write the newest version to the file.
 
         The file is judged in one transaction: a version that was committed in between would make what was written
@@ -217,14 +206,14 @@ class Personas:
         if not self._folder.is_dir():
             make_private_folder(self._folder)
         with self._database.write():
-            self._reconcile_file(persona)
+            for persona in personas:
+                self._reconcile_file(persona)
 
     def replaced_files(self) -> list[Path]:
         """What was found in the place of a persona and is kept under another name."""
         return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
 
     def _write_changed(self, done: Commit) -> None:
-        """The files follow each commit that changed a persona."""
         if "personas" in done.follows:
             self.settle_all()
 
@@ -233,13 +222,13 @@ class Personas:
             said = self._read_file(persona)
         except OSError as fault:
             raise storage_error(fault, self.path(persona)) from fault
-        latest, laid = self.versions.newest(persona), self.versions.written_number(persona)
+        latest, laid = self.versions.newest_and_laid(persona)
         if said is None or laid == _ERASED:
             self._write_file(persona, latest)
         elif latest is not None and said == latest.text:
             if laid != latest.version:
                 self.versions.set_laid(persona, latest.version)
-        elif laid is not None and said == self._text_of(laid):
+        elif laid is not None and (written := self.versions.find(laid)) and said == written.text:
             self._write_file(persona, latest)
         elif said or laid is not None:
             self._take_edit(persona, said)
@@ -293,10 +282,6 @@ class Personas:
         while (aside := path.with_name(f"{path.name}.aside-{number}")).exists():
             number += 1
         return aside
-
-    def _text_of(self, number: int) -> str | None:
-        version = self.versions.find(number)
-        return version.text if version else None
 
 
 def _is_text_file(found: os.stat_result) -> bool:

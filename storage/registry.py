@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -110,14 +110,11 @@ class Registry:
         self._to_meet.append(person)
         with self._database.turn_to_write():
             # Whoever came before may have written down all who waited by then.
-            if unknown := [one for one in {person, *self._all_to_meet()} if not self.has_person(one)]:
+            waiting = {person, *(self._to_meet.popleft() for _ in range(len(self._to_meet)))}
+            if unknown := [one for one in waiting if not self.has_person(one)]:
                 with self._database.write() as run:
                     for one in unknown:
                         run("INSERT INTO person (person, created_at) VALUES (?, ?)", one, self._timestamp())
-
-    def _all_to_meet(self) -> Iterator[str]:
-        while self._to_meet:
-            yield self._to_meet.popleft()
 
     def has_person(self, person: str) -> bool:
         """Whether this person was ever served."""
@@ -125,7 +122,7 @@ class Registry:
 
     def persons(self) -> list[str]:
         """Everybody who was ever served, the first first."""
-        return [row["person"] for row in self._database.run("SELECT person FROM person ORDER BY number")]
+        return list(self.first_served())
 
     def first_served(self) -> dict[str, str]:
         """When everybody was first served, the first first."""
@@ -226,8 +223,6 @@ class Registry:
         """Nothing is owed to this companion any more."""
         with self._database.write() as run:
             run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
-
-    # -- inside --------------------------------------------------------------------------------------------------
 
     def _timestamp(self) -> str:
         return self._clock().isoformat(timespec="seconds")

@@ -7,21 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.archive import Archive
 from storage.backup import DATABASE
 from storage.chapters import Chapters
-from storage.embeddings import Embeddings
+from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Jobs, Rebuilds, Steps
-from storage.messages import Messages, Summaries
+from storage.messages import Archive, Messages, Summaries
 from storage.personas import Personas
 from storage.sessions import Sessions, UndoableSaves
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
-from storage.text_index import TextIndex
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000

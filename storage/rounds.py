@@ -20,6 +20,7 @@ from dataclasses import replace
 from domain.facts import PersonaDraft
 from domain.quotations import with_references
 from domain.records import (
+    PERSONAS,
     PREFIX,
     Finish,
     Message,
@@ -34,6 +35,7 @@ from domain.records import (
 from storage.messages import NewMessage, NewSummary
 from storage.personas import persona_draft
 from storage.repositories import Repositories
+from storage.sessions import SAVING_WINDOWS
 from storage.sqlite.database import Transaction
 
 
@@ -47,8 +49,6 @@ class Rounds:
         self._of = of
         self._database = of.database
         self._stamp = of.stamp
-
-    # -- storing -------------------------------------------------------------------------------------------------
 
     def store(
         self,
@@ -135,7 +135,7 @@ class Rounds:
             self._of.summaries.replace(tx, session_id, self._new_summary(summary), upto)
             self._of.chapters.void_above(tx, sessions=[session_id])
             self._forget_steps(tx, session_id)
-            self._of.rebuilds.drop_summary(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, "summary")
 
     def rebuild_summary(self, request: RebuildRequest, text: str, upto: int) -> bool:
         """Store a summary that was to be rebuilt, dated as the one before; with "" there is none.
@@ -216,7 +216,7 @@ class Rounds:
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             if was.summary:
                 self._of.summaries.put_back(tx, was.summary)
-            self._of.rebuilds.drop_personas(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, *PERSONAS)
             self._of.messages.enter_context(tx, session_id, was.context)
             self._of.sessions.count(tx, session_id)
             self._reopen_session(tx, session_id, present, now)
@@ -290,7 +290,7 @@ class Rounds:
             self._of.summaries.remove(tx, removed.summary)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
-            self._of.rebuilds.drop_summary(tx, session_id)
+            self._of.rebuilds.drop(tx, session_id, "summary")
         return removed
 
     def put_back(self, removed: Removed) -> None:
@@ -356,8 +356,6 @@ class Rounds:
         if summary and summary.upto_round and self._of.sessions.was_imported(turn.session_id):
             self._of.summaries.remove(tx, summary)
 
-    # -- removing ------------------------------------------------------------------------------------------------
-
     def remove(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages go with their words, their vectors, and all that was extracted from them."""
         if not turns:
@@ -372,7 +370,7 @@ class Rounds:
     def remove_session(self, tx: Transaction, session_id: str) -> None:
         """A session of which no message and no summary is left."""
         self._of.chapters.forget_session(tx, session_id)
-        self._of.rebuilds.drop_session(tx, session_id)
+        self._of.rebuilds.drop(tx, session_id, "summary", *PERSONAS)
         self._of.steps.drop(tx, "save", session_id)
         tx.do("DELETE FROM session WHERE session_id = ?", session_id)
         self._of.chapters.drop_small(tx)
@@ -415,7 +413,8 @@ class Rounds:
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""
         self._of.steps.drop(tx, "save", session_id)
-        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
+        if self._database.run(SAVING_WINDOWS, session_id):
+            tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from domain.records import InFlight, Persona, Session, Summary
 from storage.engine import Stamp, instant
 from storage.messages import Messages
-from storage.sqlite.database import Database, Row, Transaction
+from storage.sqlite.database import Database, Transaction
 
 #: Between the positions of two sessions as they are stored one after another.
 SESSION_SPACE = 1 << 20
@@ -25,6 +25,8 @@ _SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " client, client_key FROM session"
 )
+#: The windows that were read while a session is being saved.
+SAVING_WINDOWS = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
 
@@ -40,22 +42,18 @@ class Sessions:
         self._database = database
         self._stamp = stamp
 
-    # -- reading -------------------------------------------------------------------------------------------------
-
     def find(self, session_id: str) -> Session | None:
         """One session by its id."""
         return self._find_first("WHERE session_id = ?", session_id)
 
     def number_of(self, session_id: str) -> int | None:
         """The number of a session; None when there is none."""
-        rows = self._database.run("SELECT number FROM session WHERE session_id = ?", session_id)
-        return int(rows[0][0]) if rows else None
+        session = self.find(session_id)
+        return session.number if session else None
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""
-        session = self.find(session_id)
-        assert session is not None
-        return session
+        return self._find_all("WHERE session_id = ?", session_id)[0]
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session came from an export of another program."""
@@ -226,17 +224,11 @@ class Sessions:
         with self._database.write() as tx:
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
 
-    # -- inside ------------------------------------------------------------------------------------------------
-
     def _find_all(self, which: str, *values: object) -> list[Session]:
-        return [_session_of(row) for row in self._database.run(f"{_SESSION} {which}", *values)]
+        return [Session(*row) for row in self._database.run(f"{_SESSION} {which}", *values)]
 
     def _find_first(self, which: str, *values: object) -> Session | None:
         return next(iter(self._find_all(which, *values)), None)
-
-
-def _session_of(row: Row) -> Session:
-    return Session(*row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +251,10 @@ class UndoableSaves:
     def about_to_replace(self, session_id: str, summary: Summary | None) -> SaveToUndo:
         """What a save of this session is about to replace."""
         context = "SELECT min(position) FROM conversation WHERE session_id = ? AND compacted = 0"
-        windows = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
         return SaveToUndo(
             summary,
             self._database.run(context, session_id)[0][0],
-            tuple(row["name"] for row in self._database.run(windows, session_id)),
+            tuple(row["name"] for row in self._database.run(SAVING_WINDOWS, session_id)),
         )
 
     def store(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from domain.workers import CancelToken
-from storage import proof
+from storage import erasure
 from tests.conftest import Count, SetClock
 from tests.support.house import House, friend
 from tests.support.server import ScriptedServer
@@ -143,7 +143,7 @@ class AnyOrder(RuleBasedStateMachine):
             session.replies_alone += session.words.count(word)
             session.said = [said for said in session.said if said[0] != word]
         self.cleared = Listed()
-        assert proof.find_traces([self.folder / "data"], proof.forms(f"I saw {word} today")) == []
+        assert erasure.find_traces([self.folder / "data"], erasure.forms(f"I saw {word} today")) == []
 
     @invariant()
     def the_memory_is_what_was_said(self) -> None:

@@ -12,7 +12,7 @@ from domain.facts import Learned, LineEvidence, NewRelation, PersonaDraft
 from domain.records import Round
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from storage import proof
+from storage import erasure
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
 
@@ -58,7 +58,7 @@ def traces(folder: Path) -> list[str]:
     return [
         f"{word} in {trace.path.name}"
         for word in DRAWN
-        for trace in proof.find_traces([folder], proof.forms(word) | proof.forms(word.lower()))
+        for trace in erasure.find_traces([folder], erasure.forms(word) | erasure.forms(word.lower()))
     ]
 
 
@@ -93,7 +93,7 @@ def test_words_that_only_notes_and_facts_hold_are_found_and_go(tmp_path: Path, m
     assert memory.facts.all() != []
     assert memory.notes.of_session(secret.user.session_id) != []
     for word in ("Quollish", "Numbatov", "Wombatine"):
-        assert proof.find_traces([tmp_path], proof.forms(word) | proof.forms(word.lower())) == []
+        assert erasure.find_traces([tmp_path], erasure.forms(word) | erasure.forms(word.lower())) == []
 
 
 def test_what_others_say_too_is_not_claimed_to_be_gone(memory: Memory) -> None:

@@ -20,8 +20,7 @@ from domain.workers import CancelToken
 from llm import Llm
 from models.chat import Patience
 from people import ME, Companion, People, Registry, folder_of, registry_in
-from storage.erasure import Scrub
-from storage.proof import Needles
+from storage.erasure import Needles, Scrub
 from tests.domain.test_workers import PATIENCE, threads_of, until
 from tests.support.house import friend
 from tests.support.server import ScriptedServer

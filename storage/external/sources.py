@@ -44,11 +44,6 @@ _LONGEST_HEADING = 200
 _ENCODINGS = ("utf-8-sig", "gb18030")
 
 
-def holds_notes(folder: Path) -> bool:
-    """Whether there is any note below a folder."""
-    return next(_find_notes(folder), None) is not None
-
-
 def read_notes(folder: Path) -> SourceTexts:
     """The notes below a folder, links and hidden folders left out; where there are too many the newest."""
     files = sorted(_find_notes(folder), key=lambda path: (-_changed_at(path), str(path)))
@@ -122,7 +117,6 @@ def _date_note(path: Path, text: str) -> str:
 
 
 def _split_sections(body: str) -> Iterator[tuple[str, str]]:
-    """The text under each heading, with its heading."""
     starts = [(found.start(), found[1][:_LONGEST_HEADING].rstrip(" \t#") or "#") for found in _HEADING.finditer(body)]
     before = body[: starts[0][0]] if starts else body
     if before.strip():
@@ -144,20 +138,16 @@ _ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "ass
 
 def texts_of_rows(rows: Iterable[Mapping[str, Any]], total: int) -> SourceTexts:
     """The texts of a table's rows. Raises StorageError ``others.no_text`` where no column holds any."""
-    found = [text for number, row in enumerate(rows) if (text := _text_of(_flatten_row(row), number))]
+    found = [text for number, row in enumerate(rows) if (text := _text_of(row, number))]
     if total and not found:
         raise errors.StorageError("others.no_text", columns=", ".join(_TEXT))
     return SourceTexts(found, max(0, total - len(found)))
 
 
-def _flatten_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with what its ``metadata`` says, and its columns by their small letters."""
+def _text_of(row: Mapping[str, Any], number: int) -> ExternalText | None:
     inside = row.get("metadata")
     more = inside if isinstance(inside, Mapping) else {}
-    return {str(name).lower(): value for name, value in {**more, **row}.items()}
-
-
-def _text_of(row: Mapping[str, Any], number: int) -> ExternalText | None:
+    row = {str(name).lower(): value for name, value in {**more, **row}.items()}
     text = _first_value(row, _TEXT)
     if not text:
         return None
@@ -217,16 +207,11 @@ def _of_collections(client: Any, collection: str) -> SourceTexts:
     for name in names:
         client.load_collection(name)
         total += int(client.get_collection_stats(name)["row_count"])
-        rows += _rows_of(client, name, MOST_TEXTS - len(rows))
+        if (most := min(MOST_TEXTS - len(rows), 16_384)) > 0:
+            found = client.query(name, filter="", limit=most, output_fields=["*"])
+            # Rows without their vectors.
+            rows += [{key: value for key, value in row.items() if not isinstance(value, list)} for row in found]
     return texts_of_rows(rows, total)
-
-
-def _rows_of(client: Any, name: str, most: int) -> list[Mapping[str, Any]]:
-    """Rows without their vectors."""
-    if most <= 0:
-        return []
-    rows = client.query(name, filter="", limit=min(most, 16_384), output_fields=["*"])
-    return [{key: value for key, value in row.items() if not isinstance(value, list)} for row in rows]
 
 
 _ENDING = ".lance"
@@ -254,17 +239,12 @@ def read_lance(path: Path, table: str) -> SourceTexts:
 
 
 def _read_rows(table: Any) -> Iterator[Mapping[str, Any]]:
-    """The first rows without their vectors."""
     import pyarrow as pa
 
-    kept = [field.name for field in table.schema if not _is_vector(pa, field.type)]
+    lists = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
+    kept = [field.name for field in table.schema if not any(is_list(field.type) for is_list in lists)]
     for batch in table.search().select(kept).limit(MOST_TEXTS).to_batches(_ROWS_AT_ONCE):
         yield from batch.to_pylist()
-
-
-def _is_vector(pa: Any, kind: Any) -> bool:
-    lists = (pa.types.is_fixed_size_list, pa.types.is_list, pa.types.is_large_list)
-    return any(is_list(kind) for is_list in lists)
 
 
 def read_source(path: Path) -> SourceTexts:
@@ -279,6 +259,6 @@ def read_source(path: Path) -> SourceTexts:
         return read_milvus(path, table)
     if is_lance(path):
         return read_lance(path, table)
-    if path.is_dir() and holds_notes(path):
+    if path.is_dir() and next(_find_notes(path), None):
         return read_notes(path)
     raise errors.StorageError("others.unknown")

@@ -7,7 +7,7 @@ search for in it. Vectors are made in this program, never by a server, of the ne
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -71,8 +71,6 @@ class ExternalTexts:
         query = np.asarray(vector, np.float32)
         return [Hit(*found) for found in self._rows.search(query / np.linalg.norm(query), None, limit)]
 
-    # -- filling it
-
     def add(self, source: str, read: SourceTexts, stopped: Callable[[], bool]) -> None:
         """Take in all that was read of a source, findable by its words."""
         for start in range(0, len(read.texts), _AT_ONCE):
@@ -109,9 +107,6 @@ class ExternalTexts:
         if self._rows is None:
             self._rows = InMemoryRows(len(rows[0][1]))
         ids, sessions = [turn.text_id for turn, _ in rows], [turn.session_id for turn, _ in rows]
-        self._rows.put(ids, sessions, np.stack(list(_unit_vectors(vector for _, vector in rows))))
-
-
-def _unit_vectors(vectors: Iterator[Vector]) -> Iterator[Vector]:
-    for vector in vectors:
-        yield (vector / np.linalg.norm(vector)).astype(np.float32)
+        self._rows.put(
+            ids, sessions, np.stack([vector / np.linalg.norm(vector) for _, vector in rows]).astype(np.float32)
+        )

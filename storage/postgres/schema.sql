@@ -186,6 +186,13 @@ CREATE TABLE pending (
     PRIMARY KEY (person, text_id)
 );
 
+CREATE TABLE index_file (
+    person bigint NOT NULL DEFAULT own_person(),
+    path text NOT NULL,
+    checksum text NOT NULL,
+    PRIMARY KEY (person, path)
+);
+
 -- Notes and facts, each with the messages it rests on, and what happened to each fact. The columns of a fact from
 -- `since` on follow from its events and from the other facts in its slot.
 
@@ -376,7 +383,7 @@ CREATE INDEX client_round_of_chain ON client_round (person, chain);
 CREATE INDEX client_round_of_session ON client_round (person, session_id);
 CREATE INDEX client_round_of_turn ON client_round (person, text_id);
 
-CREATE TABLE cleaning (
+CREATE TABLE client_extraction (
     person bigint NOT NULL DEFAULT own_person(),
     chain text NOT NULL,
     conversation_round bigint NOT NULL CHECK (conversation_round > 0),
@@ -386,7 +393,7 @@ CREATE TABLE cleaning (
     done_at text NOT NULL DEFAULT '',
     PRIMARY KEY (person, chain, conversation_round)
 );
-CREATE INDEX client_extraction_left ON cleaning (person, stored_at) WHERE done_at = '';
+CREATE INDEX client_extraction_left ON client_extraction (person, stored_at) WHERE done_at = '';
 
 CREATE TABLE note_deletion (
     person bigint NOT NULL DEFAULT own_person(),

@@ -22,9 +22,9 @@ PlainRow = dict[str, Any]
 #: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
 UNINDEXED = "unindexed"
 #: Rebuilt from the other tables, and so left out.
-_REBUILT = ("embedding", "pending", "note_vector", "row_digest", "changed_row")
+_REBUILT = ("embedding", "pending", "index_file", "note_vector", "row_digest", "changed_row")
 #: Notes of a store about its own files, by how their keys begin.
-_OF_FILES = ("index:", "dimension:", "persona.", "erasing", UNINDEXED)
+_OF_FILES = ("dimension:", "persona.", "erasing", UNINDEXED)
 #: What holds the turns of one session together, for whoever reads them as they stand.
 _ORDER = {
     "session": "ORDER BY position",
@@ -58,30 +58,25 @@ def write_rows(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
     """Write rows, each with the name of its table, into a database that holds nothing. Raises Damaged."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
-        known = {table: _column_names(connection, table) for table in exported_tables(connection)}
+        known = {
+            table: {str(row[0]) for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+            for table in exported_tables(connection)
+        }
         connection.execute("BEGIN IMMEDIATE")
         for table, row in rows:
             if table not in known or not row or not row.keys() <= known[table]:
                 raise errors.Damaged("storage.misshapen", path=str(path), what=table)
-            _write_row(connection, path, table, row)
+            try:
+                marks = ", ".join("?" * len(row))
+                connection.execute(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({marks})', list(row.values()))
+            except _REFUSED as fault:
+                raise errors.Damaged(path=str(path), reason=str(fault)) from fault
         connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, '1')", (UNINDEXED,))
         connection.execute("COMMIT")
         if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
             raise errors.Damaged(path=str(path), reason=f"foreign key: {broken[0]}")
         for what in bad_dates(connection):
             raise errors.Damaged("storage.unreadable", path=str(path), what=what)
-
-
-def _write_row(connection: sqlite3.Connection, path: Path, table: str, row: PlainRow) -> None:
-    columns, marks = ", ".join(row), ", ".join("?" * len(row))
-    try:
-        connection.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values()))
-    except _REFUSED as fault:
-        raise errors.Damaged(path=str(path), reason=str(fault)) from fault
-
-
-def _column_names(connection: sqlite3.Connection, table: str) -> set[str]:
-    return {str(row[0]) for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def copy_database(source: Path, target: Path) -> None:

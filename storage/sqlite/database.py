@@ -29,21 +29,11 @@ _HEADER = 100
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write.
-_NEVER_KEPT = pattern_of(r"\b(?:node|conversation_memories|stored_message|row_digest|changed_row)\b")
+_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row"}
+_NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
-#: Tables with whose rows no others go.
-_ALONE = (
-    "in_flight",
-    "step",
-    "undoable_save",
-    "pending",
-    "embedding",
-    "meta",
-    "visit",
-    "archived_memory",
-    "job",
-    "pin",
-)
+#: Tables with whose rows those of others go.
+CASCADING = {"session", "chapter", "note", "fact", "line_evidence"}
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,
@@ -77,7 +67,7 @@ class Transaction:
 
     def do(self, sql: str, *values: object) -> None:
         """Run one statement whose rows no one needs."""
-        self._database.execute("write", sql, values)
+        self._database.execute(sql, values)
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -85,7 +75,7 @@ class Transaction:
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute("write", sql, values)
+        return self._database.execute(sql, values)
 
     def next(self, name: str, count: int = 1) -> int:
         """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
@@ -122,8 +112,9 @@ class Database:
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
-        #: What was read from tables that were not written since: most of a turn asks the same again.
-        self._read: dict[tuple[str, tuple[object, ...]], list[Row]] = {}
+        #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
+        #: same again.
+        self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
         if path is None:
             self._connection = self._open_connection(self.path)
             self._prepare_file()
@@ -141,7 +132,10 @@ class Database:
                 self._prepare_file()
                 if not born:
                     schema.repair_schema(self._connection)
-                    self._digest_what_waits()
+                    # Rows that another program wrote, or a write that was cut short, have no digest yet.
+                    if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
+                        with self.write():
+                            pass
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -153,22 +147,22 @@ class Database:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock:
-            if (found := self._read.get((sql, passed))) is not None:
-                return list(found)
-            rows = self._execute_retrying("read", sql, passed)
-            if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not _NEVER_KEPT.search(sql):
-                self._read[sql, passed] = rows
+            if found := self._read.get((sql, passed)):
+                return list(found[0])
+            rows = self._fetch_rows("read", sql, passed)
+            names = set(_NAME.findall(sql))
+            if len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not names & _NEVER_KEPT:
+                self._read[sql, passed] = rows, names
             return list(rows)
 
     def _drop_cached(self, sql: str) -> None:
         """Let go of what was read from the table that a statement writes; where others follow it, of everything."""
         written = _WRITTEN.match(sql)
-        if written is None or (sql.startswith("DELETE") and written[1] not in _ALONE):
+        if written is None or (sql.startswith("DELETE") and written[1] in CASCADING):
             self._read.clear()
             return
-        stem = written[1].removesuffix("_words")
-        for one in [one for one in self._read if stem in one[0]]:
-            del self._read[one]
+        tables = {written[1], written[1].replace("_words", "_postings")}
+        self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -220,18 +214,11 @@ class Database:
             again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
-    def execute(self, act: str, sql: str, values: Sequence[object]) -> list[Row]:
-        """Run one statement with its values; a list fills ``EACH``."""
+    def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Run one statement that writes with its values; a list fills ``EACH``."""
         with self._lock:
-            if act == "write":
-                self._drop_cached(sql)
-            return self._execute_retrying(act, sql, _as_passed(values))
-
-    def _execute_retrying(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
-        with self._lock, as_ours(self.path):
-            rows = self._fetch_rows(sql, passed)
-            self._log_statement(act, sql, passed, rows)
-            return rows
+            self._drop_cached(sql)
+            return self._fetch_rows("write", sql, _as_passed(values))
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -244,16 +231,24 @@ class Database:
             for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
                 self._log_statement("write", sql, values, [])
 
-    def _fetch_rows(self, sql: str, values: Sequence[object]) -> list[Row]:
+    def _fetch_rows(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
         """Rows as they are; only where a text is no UTF-8, U+FFFD replaces what cannot be read."""
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.OperationalError as fault:
-            if "decode to UTF-8" not in str(fault):
-                raise
+        with self._lock, as_ours(self.path):
+            try:
+                rows = self._connection.execute(sql, passed).fetchall()
+            except sqlite3.OperationalError as fault:
+                if "decode to UTF-8" not in str(fault):
+                    raise
+                with self._decoding_leniently():
+                    rows = self._connection.execute(sql, passed).fetchall()
+            self._log_statement(act, sql, passed, rows)
+            return rows
+
+    @contextmanager
+    def _decoding_leniently(self) -> Iterator[None]:
         self._connection.text_factory = _decode_leniently
         try:
-            return self._connection.execute(sql, values).fetchall()
+            yield
         finally:
             self._connection.text_factory = str
 
@@ -286,12 +281,8 @@ class Database:
 
     def altered_rows(self) -> list[str]:
         """The rows whose texts are not those that were stored, as TABLE KEY."""
-        with self._lock, as_ours(self.path):
-            self._connection.text_factory = _decode_leniently
-            try:
-                return list(digests.find_altered_rows(self._connection, schema.text_columns()))
-            finally:
-                self._connection.text_factory = str
+        with self._lock, as_ours(self.path), self._decoding_leniently():
+            return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
@@ -300,28 +291,17 @@ class Database:
 
     def _open_connection(self, path: Path) -> sqlite3.Connection:
         with as_ours(self.path):
-            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-            connection.row_factory = sqlite3.Row
+            connection = _connect(path)
             digests.register_functions(connection)
             return connection
 
     def _prepare_file(self) -> None:
+        _make_durable(self._connection)
         run = self._connection.execute
-        # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
-        # searches files after an erasure. Another program that looks into it then takes the log away under us.
-        run("PRAGMA journal_mode=TRUNCATE")
-        run("PRAGMA synchronous=FULL")
-        run("PRAGMA secure_delete=ON")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA foreign_keys=ON")
         # Else a row that another takes the place of goes without a trigger, and its digest stays.
         run("PRAGMA recursive_triggers=ON")
-
-    def _digest_what_waits(self) -> None:
-        """Rows that another program wrote, or a write that was cut short, have no digest yet."""
-        if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
-            with self.write():
-                pass
 
     def _create_file(self) -> None:
         """A new database gets its name only when it is whole, so that an empty file is never one of ours.
@@ -341,15 +321,12 @@ class Database:
         header = read_start(self.path, _HEADER)
         pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
         whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
-        if self._has_journal():
+        # From a journal of an interrupted write SQLite repairs the file at the first read.
+        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
+        if any(path.exists() and path.stat().st_size for path in beside):
             return
         if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
             raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
-
-    def _has_journal(self) -> bool:
-        """Whether a journal of an interrupted write lies beside: SQLite repairs the file from it at the first read."""
-        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
-        return any(path.exists() and path.stat().st_size for path in beside)
 
 
 def _as_passed(values: Sequence[object]) -> tuple[object, ...]:
@@ -380,6 +357,8 @@ class TwoConnections:
         make_private(path)
         with as_ours(path):
             self._writer, self._reader = _connect(path), _connect(path)
+            for connection in (self._writer, self._reader):
+                _make_durable(connection)
             self._writer.executescript(Path(__file__).with_name(script).read_text(encoding="utf-8"))
 
     def run(self, sql: str, *values: object) -> list[Row]:
@@ -416,7 +395,13 @@ class TwoConnections:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA journal_mode=TRUNCATE")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA secure_delete=ON")
     return connection
+
+
+def _make_durable(connection: sqlite3.Connection) -> None:
+    # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
+    # searches files after an erasure. Another program that looks into it then takes the log away under us.
+    run = connection.execute
+    run("PRAGMA journal_mode=TRUNCATE")
+    run("PRAGMA synchronous=FULL")
+    run("PRAGMA secure_delete=ON")

@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from domain.records import PREFIX
+from domain.records import PREFIX, Role
 
 #: Tables whose texts have digests, each with what tells its rows apart. Not those that are made from the others.
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "step": ("kind", "key", "step"),
     "undoable_save": ("session_id",),
     "read_window": ("name",),
-    "cleaning": ("chain", "conversation_round"),
+    "client_extraction": ("chain", "conversation_round"),
     "meta": ("key",),
 }
 #: Before the name of a trigger.
@@ -98,8 +98,8 @@ def _trigger_that_digests(table: str, texts: Sequence[str]) -> str:
     ]
     if table == "conversation":
         remembered = "INSERT INTO stored_message (digest, turn) SELECT {0}, t.seq " + there + " ON CONFLICT DO NOTHING"
-        said = "said_digest(({0}), t.role, CAST(t.speaker AS BLOB), t.timestamp, CAST(t.text AS BLOB))"
-        under_id = "id_digest(({0}), t.role, CAST(t.text_id AS BLOB), CAST(t.text AS BLOB))"
+        said = "message_digest(({0}), t.role, CAST(t.speaker AS BLOB), t.timestamp, CAST(t.text AS BLOB))"
+        under_id = "message_digest(({0}), t.role, CAST(t.text_id AS BLOB), NULL, CAST(t.text AS BLOB))"
         steps += [remembered.format(made.format(SALT)) for made in (said, under_id)]
     steps_in_order = " ".join(f"{step};" for step in steps)
     return (
@@ -113,8 +113,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function(
         "text_digest", -1, lambda key, *texts: _digest_row(key, [*map(_read_text, texts)]), deterministic=True
     )
-    connection.create_function("said_digest", 5, _said_digest_of, deterministic=True)
-    connection.create_function("id_digest", 4, _id_digest_of, deterministic=True)
+    connection.create_function("message_digest", 5, _message_digest, deterministic=True)
 
 
 def digest_changes(connection: sqlite3.Connection, *, salted: bool) -> None:
@@ -153,7 +152,6 @@ def _key_expression(table: str, row: str) -> str:
 
 
 def _key_condition(table: str, key: str) -> str:
-    """The condition that holds for the row ``t`` of a table that has this key."""
     names = KEYS[table]
     if len(names) == 1:
         return f"t.{names[0]} = {key}"
@@ -173,28 +171,18 @@ def said_digest(salt: str, role: str, speaker: str, timestamp: str, words: str) 
     when = datetime.fromisoformat(timestamp) if timestamp else None
     aware = when and when.replace(tzinfo=when.tzinfo or UTC)
     second = str((aware - _EPOCH) // timedelta(seconds=1)) if aware else ""
-    return _new_salt(salt, role, speaker, second, _normalise_words(words))
+    return _salted_digest(words, salt, role, speaker, second)
 
 
 def id_digest(salt: str, role: str, text_id: str, words: str) -> str:
     """Of what was said under which id."""
-    return _new_salt(salt, role, text_id, _normalise_words(words))
+    return _salted_digest(words, salt, role, text_id)
 
 
-def _row_digest_of(key: object, *texts: bytes | None) -> str:
-    return _digest_row(key, [_read_text(one) for one in texts])
-
-
-def _said_digest_of(salt: str, role: str, speaker: bytes, timestamp: str, text: bytes) -> str:
-    return said_digest(salt, role, str(_read_text(speaker)), timestamp, _message_words(role, text))
-
-
-def _id_digest_of(salt: str, role: str, text_id: bytes, text: bytes) -> str:
-    return id_digest(salt, role, str(_read_text(text_id)), _message_words(role, text))
-
-
-def _message_words(role: str, text: bytes) -> str:
-    return str(_read_text(text)).removeprefix(PREFIX[role])  # type: ignore[index]
+def _message_digest(salt: str, role: Role, named: bytes, timestamp: str | None, text: bytes) -> str:
+    """Of what was said by whom when, or without a time under which id."""
+    words, name = str(_read_text(text)).removeprefix(PREFIX[role]), str(_read_text(named))
+    return id_digest(salt, role, name, words) if timestamp is None else said_digest(salt, role, name, timestamp, words)
 
 
 def _read_text(value: bytes | None) -> str | None:
@@ -202,9 +190,6 @@ def _read_text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "replace")
 
 
-def _normalise_words(words: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", words).split())
-
-
-def _new_salt(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+def _salted_digest(words: str, *parts: str) -> str:
+    normalised = " ".join(unicodedata.normalize("NFC", words).split())
+    return hashlib.sha256("\x1f".join((*parts, normalised)).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

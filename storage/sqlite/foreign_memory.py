@@ -52,21 +52,14 @@ def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytear
         raise errors.StorageError("others.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
         before = _file_state(path)
-        content = _read_bytes(path)
+        content = bytearray(path.stat().st_size)
+        with path.open("rb", buffering=0) as file:
+            del content[file.readinto(content) :]
         if before is not None and before == _file_state(path):
             content[_JOURNAL_KIND] = _PLAIN
             return content
         sleep(_PAUSE)
     raise errors.StorageError("others.busy")
-
-
-def _read_bytes(path: Path) -> bytearray:
-    """All bytes of a file, in one buffer."""
-    content = bytearray(path.stat().st_size)
-    with path.open("rb", buffering=0) as file:
-        read = file.readinto(content)
-    del content[read:]
-    return content
 
 
 def _file_state(path: Path) -> tuple[int, int, bytes] | None:

@@ -96,6 +96,5 @@ def _write_groups(connection: sqlite3.Connection, forest: Forest) -> None:
 
 
 def _time_bounds(one: MemoryUnit | SessionMemory | LongTermMemory) -> tuple[str | None, str | None]:
-    """When it begins and ends."""
     begins, ends = one.creation_time, one.end_time
     return begins.isoformat() if begins else None, ends.isoformat() if ends else None

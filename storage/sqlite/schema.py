@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -104,14 +103,11 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
     for kind, name in found:
         if kind == "trigger" and not name.startswith(digests.TRIGGER):
             raise errors.Damaged("storage.added", path=str(path), what=name)
-    for what in bad_dates(connection) if _written_by_others(connection, found) else ():
-        raise errors.Damaged("storage.unreadable", path=str(path), what=what)
-
-
-def _written_by_others(connection: sqlite3.Connection, found: Scripts) -> bool:
-    """Whether another program wrote rows, or may have: those wait for a digest, unless their trigger was taken away."""
-    watched = all(found.get(key) == script for key, script in _expected_scripts().items() if key[0] == "trigger")
-    return not watched or bool(connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone())
+    # Rows that another program wrote wait for a digest, unless their trigger was taken away.
+    watched = all(found.get(key) == script for key, script in wanted.items() if key[0] == "trigger")
+    if not watched or connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
+        for what in bad_dates(connection):
+            raise errors.Damaged("storage.unreadable", path=str(path), what=what)
 
 
 def repair_schema(connection: sqlite3.Connection) -> None:
@@ -165,13 +161,11 @@ def _read_scripts(connection: sqlite3.Connection) -> Scripts:
 @cache
 def _expected_scripts() -> Scripts:
     """The same of a database that was just laid down; the tables that FTS5 keeps for itself are among them."""
-    return dict(_laid_down())
-
-
-def _laid_down() -> Iterator[tuple[tuple[str, str], str]]:
-    yield from ((("trigger", name), script) for name, script in digests.trigger_scripts(text_columns()).items())
+    triggers = digests.trigger_scripts(text_columns())
+    scripts = {("trigger", name): script for name, script in triggers.items()}
     for statement in schema_statements():
         words = statement.removesuffix(";").split(maxsplit=4)
         kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW"))
         name = words[words.index(kind.upper()) + 1]
-        yield (kind, name), statement.removesuffix(";")
+        scripts[kind, name] = statement.removesuffix(";")
+    return scripts

@@ -144,6 +144,8 @@ CREATE TABLE pending (
     reason TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE index_file (path TEXT PRIMARY KEY, checksum TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
 -- Notes and facts, each with the messages it rests on, and what happened to each fact. The columns of a fact from
 -- `since` on follow from its events and from the other facts in its slot.
 
@@ -301,7 +303,7 @@ CREATE INDEX client_round_of_chain ON client_round (chain);
 CREATE INDEX client_round_of_session ON client_round (session_id);
 CREATE INDEX client_round_of_turn ON client_round (text_id);
 
-CREATE TABLE cleaning (
+CREATE TABLE client_extraction (
     chain TEXT NOT NULL,
     conversation_round INTEGER NOT NULL CHECK (conversation_round > 0),
     client_key TEXT NOT NULL,
@@ -310,7 +312,7 @@ CREATE TABLE cleaning (
     done_at TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (chain, conversation_round)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX client_extraction_left ON cleaning (stored_at) WHERE done_at = '';
+CREATE INDEX client_extraction_left ON client_extraction (stored_at) WHERE done_at = '';
 
 CREATE TABLE note_deletion (
     note INTEGER PRIMARY KEY REFERENCES note (seq) ON DELETE CASCADE,

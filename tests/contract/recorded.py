@@ -20,12 +20,10 @@ from typing import Any
 import pytest
 
 import storage
-from storage.engine import TwoForms
 from storage.sqlite.database import Database
 
 ROOT = Path(__file__).resolve().parents[2]
 
-statements: dict[str, str] = {}
 places: set[str] = set()
 statement_places: dict[str, str] = {}
 operations: set[str] = set()
@@ -77,9 +75,9 @@ def pytest_configure(config: pytest.Config) -> None:
         note(sql)
         return run(self, sql, *values)
 
-    def execute_and_note(self: Database, act: str, sql: str, values: Any) -> Any:
+    def execute_and_note(self: Database, sql: str, values: Any) -> Any:
         note(sql)
-        return execute(self, act, sql, values)
+        return execute(self, sql, values)
 
     def execute_many_and_note(self: Database, sql: str, rows: Any) -> Any:
         note(sql)
@@ -88,7 +86,6 @@ def pytest_configure(config: pytest.Config) -> None:
     def note(sql: str) -> None:
         place = _place()
         places.add(place)
-        statements[sql] = sql.postgres if isinstance(sql, TwoForms) else ""
         statement_places.setdefault(sql, place)
 
     Database.run = run_and_note  # type: ignore[method-assign]
@@ -101,10 +98,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Write it all into the file."""
-    found = {
-        "statements": statements,
-        "at": statement_places,
-        "places": sorted(places),
-        "operations": sorted(operations),
-    }
+    found = {"statements": statement_places, "places": sorted(places), "operations": sorted(operations)}
     Path(os.environ["RECORDED"]).write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")

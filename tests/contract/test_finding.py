@@ -54,6 +54,7 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     assert of_s1 == sorted(of_s1) == [turn.position for one_ in (one, three) for turn in one_.turns]
     assert store.messages.rows_after(rows[2].seq, 1) == [rows[3]]
     assert store.messages.numbers_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.seq}
+    assert store.messages.words_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.words}
     store.rounds.compact("s2", 1, teller.summary("two"))
     summary = store.summaries.of("s2")
     assert summary is not None

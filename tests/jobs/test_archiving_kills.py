@@ -24,7 +24,7 @@ from domain.workers import CancelToken
 from jobs.archiving import Archiving
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from storage import proof
+from storage import erasure
 from tests.conftest import Count, SetClock
 from tests.test_knowing_kills import Killer
 from tests.torture.kills import ROOT, scratch
@@ -94,7 +94,7 @@ def judge(folder: Path, limit: ForgetLimit, stood: list[tuple[list[str], list[st
     gone = [words for words in _SAID if f"User: {words}" not in stood[-1][0]]
     assert gone
     for words in gone if limit.mode == "delete" else []:
-        assert proof.find_traces([folder], proof.forms(words)) == []
+        assert erasure.find_traces([folder], erasure.forms(words)) == []
 
 
 def in_a_fork(work: Callable[[], None]) -> int:

@@ -63,15 +63,15 @@ def test_months_are_those_of_the_calendar(day: str, months: int, before: str) ->
 
 def test_what_a_model_fails_at_is_left_and_done_once_when_it_is_back(home: House, mind: Mind, clock: SetClock) -> None:
     held(home, clock, 51)
-    cleaning = ClientHistoryJob(home.memory, home.llm, clock)
+    job = ClientHistoryJob(home.memory, home.llm, clock)
     mind.answers("notes", status(500))
-    assert not cleaning.run(CancelToken())
+    assert not job.run(CancelToken())
     assert len(home.memory.clients.due_extractions()) == 1
     mind.answers("notes", '{"notes": []}')
-    assert cleaning.run(CancelToken())
+    assert job.run(CancelToken())
     assert home.memory.clients.due_extractions() == []
     asked = len(mind.asked("notes"))
-    assert cleaning.run(CancelToken())
+    assert job.run(CancelToken())
     assert len(mind.asked("notes")) == asked
 
 
@@ -112,12 +112,12 @@ def test_a_server_of_vectors_that_is_away_leaves_recall_to_words_until_it_is_bac
         held(home, clock, 51)
         mind.answers("notes", '{"notes": [{"turns": [1], "text": "The cat sleeps."}]}', '{"notes": []}')
         server.embeds = status(500)
-        cleaning = ClientHistoryJob(home.memory, home.llm, clock)
-        assert cleaning.run(CancelToken())
+        job = ClientHistoryJob(home.memory, home.llm, clock)
+        assert job.run(CancelToken())
         assert home.memory.clients.without_vector("remote-vectors") == [1]
         assert [one.number for one in recall_client_notes(home.memory, home.llm, "Where is the cat?")] == [1]
         assert recall_client_notes(home.memory, home.llm, "Zebras") == []
         server.embeds = vectors()
-        cleaning.run(CancelToken())
+        job.run(CancelToken())
         assert home.memory.clients.without_vector(home.llm.embedder.model) == []
         assert [one.number for one in recall_client_notes(home.memory, home.llm, "Zebras")] == [1]

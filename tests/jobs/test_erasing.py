@@ -13,7 +13,7 @@ from domain.events import Notice
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from jobs.erasing import Erased, Erasing
-from storage import proof
+from storage import erasure
 from tests.support.house import House, friend, house
 from tests.support.server import ScriptedServer, say, status
 
@@ -48,7 +48,8 @@ def plant(open_house: House) -> None:
 
 def holding(folder: Path) -> list[str]:
     return [
-        f"{trace.path.relative_to(folder)}: {trace.form}" for trace in proof.find_traces([folder], proof.forms(MARKER))
+        f"{trace.path.relative_to(folder)}: {trace.form}"
+        for trace in erasure.find_traces([folder], erasure.forms(MARKER))
     ]
 
 
@@ -200,7 +201,7 @@ def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
         turn = first.memory.messages.rounds(first.talk.session.session_id)[0].assistant
         erased = erase(first, first.memory.erasure.scope_of_round(turn.text_id))
         assert erased.proof.traces == ()
-        assert proof.find_traces([tmp_path / "data"], proof.forms("4711-zulu")) == []
+        assert erasure.find_traces([tmp_path / "data"], erasure.forms("4711-zulu")) == []
         assert len(first.rows("conversation")) == 2
 
 
@@ -210,12 +211,12 @@ def test_a_session_goes_whole_with_its_vectors(tmp_path, server, clock, new_id, 
         archived = first.rows("session")[0]["session_id"]
         ids = {row["text_id"] for row in first.rows("conversation") if row["session_id"] == archived}
         vectors = first.memory._of.index.embeddings.bytes_of(sorted(ids))
-        assert proof.find_traces([tmp_path / "data"], {"vector": vectors[0]})
+        assert erasure.find_traces([tmp_path / "data"], {"vector": vectors[0]})
         erase(first, first.memory.erasure.scope_of_session(archived))
         assert [row["session_id"] for row in first.rows("session")] == [first.talk.session.session_id]
         assert not ids & set(first.indexed())
         assert [
-            trace for vector in vectors for trace in proof.find_traces([tmp_path / "data"], {"vector": vector})
+            trace for vector in vectors for trace in erasure.find_traces([tmp_path / "data"], {"vector": vector})
         ] == []
 
 

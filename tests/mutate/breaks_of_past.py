@@ -129,7 +129,7 @@ OF_PAST: tuple[Break, ...] = (
     Break(
         "the words of what faded go in a commit of their own",
         "P-past",
-        "storage/archive.py",
+        "storage/messages.py",
         '            tx.many(f"INSERT INTO archived_memory {columns}", rows)\n',
         (
             '            tx.many(f"INSERT INTO archived_memory {columns}", rows)\n        with self._database.write() as tx:\n'

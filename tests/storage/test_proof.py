@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from storage import proof
+from storage import erasure
 
 SECRET = "my mother's maiden name is 欧阳"
 
@@ -25,15 +25,15 @@ SECRET = "my mother's maiden name is 欧阳"
 def test_every_form_is_found(tmp_path, write):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(b"\0" * 100 + write(SECRET) + b"\0" * 100)
-    assert proof.find_traces([tmp_path], proof.forms(SECRET))
+    assert erasure.find_traces([tmp_path], erasure.forms(SECRET))
 
 
 def test_what_lies_across_two_parts_of_a_file_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(proof, "_PART", 7)
+    monkeypatch.setattr(erasure, "_PART", 7)
     (tmp_path / "file").write_bytes(b"0123456789" + SECRET.encode() + b"0123456789")
-    assert {trace.form for trace in proof.find_traces([tmp_path], proof.forms(SECRET))} == {"utf-8", "json-unicode"}
+    assert {trace.form for trace in erasure.find_traces([tmp_path], erasure.forms(SECRET))} == {"utf-8", "json-unicode"}
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path):
     (tmp_path / "file").write_bytes(b"something else" * 1000)
-    assert proof.find_traces([tmp_path], proof.forms(SECRET)) == []
+    assert erasure.find_traces([tmp_path], erasure.forms(SECRET)) == []

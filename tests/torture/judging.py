@@ -9,7 +9,7 @@ from typing import Any
 from domain import errors
 from domain.workers import CancelToken
 from jobs.erasing import rebuild
-from storage import proof
+from storage import erasure
 from tests.torture.scene import MARKER, TYPED, Stage
 
 Contents = dict[str, list[tuple[Any, ...]]]
@@ -156,7 +156,7 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     stage.memory.erasure.finish()
     folders = [stage.settings.data_dir, stage.settings.log_dir]
     yield from (
-        f"{trace.path.name} holds it as {trace.form}" for trace in proof.find_traces(folders, proof.forms(MARKER))
+        f"{trace.path.name} holds it as {trace.form}" for trace in erasure.find_traces(folders, erasure.forms(MARKER))
     )
     if remembered(stage)["turns"] != wanted["turns"]:
         yield "other turns are not what they were"

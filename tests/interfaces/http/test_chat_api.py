@@ -1,4 +1,4 @@
-"""The chat API with memory: bodies as its clients know them, cleaning at every fifty messages, people apart."""
+"""The chat API with memory: bodies as its clients know them, extraction at every fifty messages, people apart."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_model_that_fails_is_a_bad_gateway_and_nothing_is_stored(
     assert answer.status_code == code
     assert isinstance(answer.json()["detail"], str)
     assert server.base not in answer.text
-    for table in ("session", "conversation", "client_round", "cleaning"):
+    for table in ("session", "conversation", "client_round", "client_extraction"):
         assert api.rows(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
@@ -239,7 +239,7 @@ def test_a_request_without_a_token_or_with_another_is_refused(api: Served) -> No
         assert api.client.post("/api/v1/memory/clear-old?months=3", headers=headers).status_code == 401
 
 
-# -- cleaning ------------------------------------------------------------------------------------------------------
+# -- extraction ----------------------------------------------------------------------------------------------------
 
 
 def test_fifty_messages_are_cleaned_once_when_they_are_full_and_not_when_they_are_sent_again(
@@ -252,7 +252,7 @@ def test_fifty_messages_are_cleaned_once_when_they_are_full_and_not_when_they_ar
         assert api.chat(talk(51)).json()["round"] == 1
         api.settle()
     assert sum(noted(server)) == 50
-    assert api.rows("SELECT conversation_round, done_at <> '' FROM cleaning") == [(1, 1)]
+    assert api.rows("SELECT conversation_round, done_at <> '' FROM client_extraction") == [(1, 1)]
     assert {row[0] for row in api.rows("SELECT conversation_round FROM conversation_memories")} == {1}
     assert api.people.registry.due_companions() == []
 
@@ -262,7 +262,7 @@ def test_a_client_that_jumps_to_a_hundred_and_one_messages_gets_both_rounds(
 ) -> None:
     assert api.chat(talk(101)).json()["round"] == 2
     api.settle()
-    assert api.rows("SELECT conversation_round FROM cleaning ORDER BY 1") == [(1,), (2,)]
+    assert api.rows("SELECT conversation_round FROM client_extraction ORDER BY 1") == [(1,), (2,)]
     assert sum(noted(server)) == 100
     rounds = api.rows("SELECT conversation_round, count(*) FROM conversation_memories GROUP BY 1 ORDER BY 1")
     assert rounds == [(1, 25), (2, 25)]
@@ -272,7 +272,7 @@ def test_two_conversations_that_begin_alike_are_cleaned_each_for_itself(api: Ser
     api.chat(talk(51))
     api.chat([*talk(51)[:2], *talk(51, "dog")[2:]])
     api.settle()
-    assert api.rows("SELECT count(*), sum(done_at <> '') FROM cleaning") == [(2, 2)]
+    assert api.rows("SELECT count(*), sum(done_at <> '') FROM client_extraction") == [(2, 2)]
     assert [row[0] for row in api.rows("SELECT count(*) FROM conversation WHERE window_id = ''")] == [4]
 
 
@@ -280,7 +280,7 @@ def test_conversations_are_counted_each_for_itself_by_their_session(api: Served,
     api.chat(talk(51), session="first")
     api.chat(talk(51), session="second")
     api.settle()
-    assert api.rows("SELECT client_key FROM cleaning ORDER BY 1") == [("id:first",), ("id:second",)]
+    assert api.rows("SELECT client_key FROM client_extraction ORDER BY 1") == [("id:first",), ("id:second",)]
     assert sum(noted(server)) == 100
 
 
@@ -293,7 +293,7 @@ def test_what_was_due_when_the_server_died_is_cleaned_after_the_next_start(
         assert api.chat(talk(51)).status_code == 200
         api.settle()
         assert api.memories() == []
-        assert api.rows("SELECT done_at FROM cleaning") == [("",)]
+        assert api.rows("SELECT done_at FROM client_extraction") == [("",)]
         assert api.people.registry.due_companions() == [("ann", None)]
     mind.answers("notes", _extraction)
     with opens() as api:

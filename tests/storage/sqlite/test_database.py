@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import sqlite3
 import stat
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from domain import errors
 from storage.sqlite import digests, schema
-from storage.sqlite.database import Database
+from storage.sqlite.database import CASCADING, Database
 
 
 def setting(database: Database, name: str) -> object:
@@ -45,6 +47,11 @@ def test_a_write_that_fails_is_taken_back_whole(database):
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
     assert database.run("SELECT * FROM meta") == []
+
+
+def test_what_was_read_is_not_remembered_once_a_row_that_it_rests_on_took_it_along():
+    script = Path(schema.__file__).with_name("schema.sql").read_text()
+    assert set(re.findall(r"REFERENCES (\w+) \(\w+\) ON DELETE", script)) == CASCADING
 
 
 def test_the_salt_of_digests_is_found_also_by_who_asked_before_it_was_made(tmp_path, log):
