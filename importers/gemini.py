@@ -20,7 +20,7 @@ from domain.imports import PastConversation
 from importers.conversation_builder import ConversationBuilder, LeftOut
 from importers.json_stream import CHUNK
 from importers.json_values import as_list, as_object, as_text, objects_in
-from importers.reading import SHAPE_ERRORS, Found, NotRead, Reading
+from importers.reading import SHAPE_ERRORS, Found, JsonFormat, NotRead, Reading, TextFormat
 from language.instants import utc_name, written_time
 
 _PAUSE = timedelta(minutes=30)
@@ -44,13 +44,13 @@ class ActivityEntry:
     thread: str = ""
 
 
-def matches_format(element: Mapping[str, Any]) -> bool:
+def _fits_entry(element: Mapping[str, Any]) -> bool:
     """Whether this is an entry of the log of Gemini, in whatever language."""
     named = [as_text(element.get("header")), *(one for one in as_list(element.get("products")) if isinstance(one, str))]
     return any("Gemini" in one or "Bard" in one for one in named) and ("time" in element or "title" in element)
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
+def _read_log(reading: Reading) -> Iterator[Found]:
     """The conversations of a log in JSON."""
     return group_conversations(
         (_parse_safely(as_object(element), reading) for _, element in reading.read_elements()), reading
@@ -213,12 +213,12 @@ _LONGEST_CELL = 1 << 25
 _ZONE_OF_CHINA = re.compile(r"(?<=\d) CST$")
 
 
-def fits_page(head: str) -> bool:
+def _fits_page(head: str) -> bool:
     """Whether this is a page of activities of Gemini."""
     return _CELL in head and "Gemini" in head and "<html" in head[:4_000].lower()
 
 
-def read_page(reading: Reading) -> Iterator[Found]:
+def _read_page(reading: Reading) -> Iterator[Found]:
     """The conversations of a log that is a page."""
     return group_conversations((_parse_cell(cell, reading) for cell in _read_cells(reading)), reading)
 
@@ -286,3 +286,7 @@ class _Content(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._depth:
             self.pieces.append(data.replace("\n", " ") if not data.strip() else data)
+
+
+JSON_FORMATS = (JsonFormat("gemini", _fits_entry, _read_log),)
+TEXT_FORMATS = (TextFormat("gemini", _fits_page, _read_page),)

@@ -221,16 +221,6 @@ def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
     return True
 
 
-def iterate_list(stream: JsonStream, wanted: str) -> Iterator[Any]:
-    """The elements of the list that an object holds under a key, one at a time; the rest is passed over."""
-    for key in stream.iterate_fields():
-        if key != wanted or stream.peek_mark() != "[":
-            stream.skip_value()
-            continue
-        for _ in stream.iterate_items():
-            yield stream.read_value()
-
-
 _TOO_DEEP = "too deep"
 _SCALARS = json.JSONDecoder(strict=False)
 

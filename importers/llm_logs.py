@@ -16,14 +16,14 @@ from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder, LeftOut
 from importers.json_values import as_name, as_number, as_object, as_text, objects_in
-from importers.reading import Found, NotRead, Reading
+from importers.reading import DatabaseFormat, Found, NotRead, Reading
 from language.instants import parse_instant
 
 _ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
 _OLD, _NEW = frozenset(("responses", "conversations")), frozenset(("threads", "turns", "messages", "parts"))
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
+def _read_log(reading: Reading) -> Iterator[Found]:
     """Every conversation, those that belong to none as one each."""
     assert reading.part.path is not None
     with closing(databases.open_readonly(reading.part.path)) as connection:
@@ -128,3 +128,6 @@ class _Log:
 def _parse_utc(written: str | None) -> datetime | None:
     """A time that is UTC whether it says so or not."""
     return parse_instant(written, UTC) if written else None
+
+
+DATABASE_FORMATS = (DatabaseFormat("llm", _OLD.issubset, _read_log), DatabaseFormat("llm", _NEW.issubset, _read_log))

@@ -12,34 +12,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from domain.errors import UsageError
 from domain.imports import HistoryFile, PastConversation, Unread
-from importers import (
-    chatgpt,
-    chatlab,
-    claude,
-    csv_exports,
-    deepseek,
-    gemini,
-    grok,
-    librechat,
-    llm_logs,
-    memforest_units,
-    notes,
-    open_webui,
-    own_export,
-    qq,
-    role_messages,
-    role_play,
-    telegram,
-    wechat,
-    whatsapp,
-)
+from importers import assistants, gemini, llm_logs, memory_dumps, messengers, own_export, role_messages, text_chats
 from importers.export_files import (
     DAMAGE_ERRORS,
     HEAD,
@@ -51,7 +31,7 @@ from importers.export_files import (
     files_in_folder,
 )
 from importers.json_stream import CutOff, JsonError, JsonStream
-from importers.reading import Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
+from importers.reading import JsonFormat, Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
 
 
 class FileRefused(StrEnum):
@@ -65,68 +45,15 @@ class FileRefused(StrEnum):
     LOCKED = "history.locked"
 
 
-@dataclass(frozen=True)
-class JsonFormat:
-    """A format of JSON or JSON Lines: what an element of it, or the outline of the whole file, looks like."""
-
-    source: str
-    matches: Callable[[Mapping[str, Any]], bool]
-    read: Reader
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """A format of lines: what its beginning looks like."""
-
-    source: str
-    matches: Callable[[str], bool]
-    read: Reader
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """A database: the tables that have to be in it."""
-
-    source: str
-    needs: frozenset[str]
-    read: Reader
-
-
+#: In the order in which they are tried: messages by role look like many a thing.
 JSON_FORMATS = (
-    JsonFormat("claude", claude.matches_format, claude.read_export),
-    JsonFormat("claude", claude.fits_manifest, claude.read_manifest),
-    JsonFormat("deepseek", deepseek.matches_format, deepseek.read_export),
-    JsonFormat("deepseek", deepseek.fits_raw, deepseek.read_raw),
-    JsonFormat("chatgpt", chatgpt.matches_format, chatgpt.read_export),
-    JsonFormat("gemini", gemini.matches_format, gemini.read_export),
-    JsonFormat("grok", grok.matches_format, grok.read_export),
-    JsonFormat("open_webui", open_webui.matches_format, open_webui.read_export),
-    JsonFormat("librechat", librechat.matches_format, librechat.read_export),
-    JsonFormat("sillytavern", role_play.fits_silly_tavern, role_play.read_silly_tavern),
-    JsonFormat("character_ai", role_play.fits_character_ai, role_play.read_character_ai),
-    JsonFormat("telegram", telegram.matches_format, telegram.read_export),
-    JsonFormat("wechat", wechat.matches_format, wechat.read_export),
-    JsonFormat("chatlab", chatlab.matches_format, chatlab.read_export),
-    JsonFormat("old_friend", own_export.matches_format, own_export.read_export),
-    JsonFormat("memforest", memforest_units.matches_format, memforest_units.read_export),
-    JsonFormat("notes", notes.matches_format, notes.read_export),
-    JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
-    JsonFormat("messages", role_messages.fits_conversation, role_messages.read_export),
-    JsonFormat("messages", role_messages.fits_message, role_messages.read_messages),
-)
+    *assistants.JSON_FORMATS, *gemini.JSON_FORMATS, *messengers.JSON_FORMATS, *own_export.JSON_FORMATS,
+    *memory_dumps.JSON_FORMATS, *role_messages.JSON_FORMATS,
+)  # fmt: skip
 TEXT_FORMATS = (
-    TextFormat("gemini", gemini.fits_page, gemini.read_page),
-    TextFormat("copilot", csv_exports.fits_copilot, csv_exports.read_copilot),
-    TextFormat("wechat", csv_exports.fits_wechat, csv_exports.read_wechat),
-    TextFormat("qq", qq.matches_head, qq.read_export),
-    TextFormat("whatsapp", whatsapp.matches_head, whatsapp.read_export),
-)
-TABLE_FORMATS = (
-    TableFormat("memforest", memforest_units.NEEDS, memforest_units.read_database),
-    TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read_export),
-    TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read_export),
-    TableFormat("open_webui", frozenset(("chat", "user")), open_webui.read_database),
-)
+    *gemini.TEXT_FORMATS, *assistants.TEXT_FORMATS, *messengers.TEXT_FORMATS, *text_chats.TEXT_FORMATS
+)  # fmt: skip
+DATABASE_FORMATS = (*memory_dumps.DATABASE_FORMATS, *llm_logs.DATABASE_FORMATS, *assistants.DATABASE_FORMATS)
 
 # -- files, folders and archives
 
@@ -365,7 +292,7 @@ def _recognise_database(part: ExportFile, options: ReadingOptions) -> tuple[Read
             tables = tables_of(connection)
     except sqlite3.Error as error:
         return FileRefused.LOCKED if is_locked(error) else FileRefused.DAMAGED
-    found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
+    found = next((one for one in DATABASE_FORMATS if one.matches(tables)), None)
     return (Reading(found.source, part, options), found.read) if found else FileRefused.NOT_RECOGNISED
 
 
@@ -441,7 +368,7 @@ def _parse_object(line: str) -> Mapping[str, Any] | None:
 def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
     """The first objects of an array; the outline of the first where none of them is whole."""
     any_whole = False
-    for number, (_, element) in enumerate(reading.read_layout(Layout("array"))):
+    for number, (_, element) in enumerate(reading.read_elements(Layout("array"))):
         if isinstance(element, dict):
             any_whole = True
             yield element
