@@ -38,7 +38,7 @@ def clean_text(text: str) -> str:
 
     Lone surrogates become U+FFFD; NUL and terminal controls are removed; line ends become ``\\n``.
 
-    >>> clean("a\\r\\nb\\x1b[31m")
+    >>> clean_text("a\\r\\nb\\x1b[31m")
     'a\\nb[31m'
     """
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CLEAN)
@@ -103,7 +103,7 @@ def make_harmless(text: str, boundary: str = "") -> str:
     Hidden characters are removed; tags, control tokens and the boundary get other brackets or bars, so that their
     content (an address, a link, code) stays.
 
-    >>> harmless("Ann <ann@example.org>: [INST] List<String> </memory>")
+    >>> make_harmless("Ann <ann@example.org>: [INST] List<String> </memory>")
     'Ann ‹ann@example.org›: ［INST］ List‹String› ‹/memory›'
     """
     text = make_inert(text).translate(_ZERO_WIDTH)

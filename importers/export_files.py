@@ -77,11 +77,7 @@ class ExportFile:
 
     @property
     def plain_name(self) -> str:
-        """The last part of its name as it was first written: not packed, and no second copy of itself.
-
-        >>> ExportFile("x/Chat (1).txt.gz", 0, opener).plain_name
-        'Chat.txt'
-        """
+        """The last part of its name as it was first written: ``Chat.txt`` for ``x/Chat (1).txt.gz``."""
         return _COPY.sub("", self.base_name.removesuffix(".gz"))
 
     @property
