@@ -88,6 +88,7 @@ _BRACKETS = str.maketrans("<>[]", "‹›［］")
 #: Tokens nested deeper are code or an attack; then all brackets are replaced.
 _NESTED = 6
 _BARS = str.maketrans("=", "＝")
+_LINE_ENDS = dict.fromkeys((0x85, 0x2028, 0x2029), " ")
 
 
 def new_boundary() -> str:
@@ -128,13 +129,9 @@ def _disarm_tokens(tokens: re.Pattern[str], text: str) -> str:
 
 def format_record(**fields: object) -> str:
     """One record as one line of JSON."""
-    return _one_line(json.dumps(fields, ensure_ascii=False))
+    return encode_json(fields)
 
 
 def encode_json(value: object) -> str:
     """Any value as one line of JSON."""
-    return _one_line(json.dumps(value, ensure_ascii=False))
-
-
-def _one_line(encoded_text: str) -> str:
-    return encoded_text.replace("\u2028", " ").replace("\u2029", " ").replace("\x85", " ")
+    return json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
