@@ -20,6 +20,7 @@ from typing import Any
 from domain.errors import UsageError
 from domain.imports import HistoryFile, PastConversation, Unread
 from importers import assistants, gemini, llm_logs, memory_dumps, messengers, own_export, role_messages, text_chats
+from importers.databases import is_locked, open_readonly, tables_of
 from importers.export_files import (
     DAMAGE_ERRORS,
     HEAD,
@@ -30,7 +31,8 @@ from importers.export_files import (
     file_on_disk,
     files_in_folder,
 )
-from importers.json_stream import CutOff, JsonError, JsonStream
+from importers.json_stream import JsonError, JsonStream
+from importers.json_values import as_list, as_object
 from importers.reading import JsonFormat, Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
 
 
@@ -100,19 +102,15 @@ def recognise_export(path: Path, options: ReadingOptions | None = None) -> list[
         raise UsageError(FileRefused.NOT_FOUND, path=str(path))
     if path.is_dir():
         return _group_files(path, _look_through(files_in_folder(path), options, 0))
+    part = file_on_disk(path)
     try:
-        return _recognise_file(path, options)
+        if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
+            return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
+        found = _recognise_part(part, options)
     except DAMAGE_ERRORS as error:
         if isinstance(error, OSError) and error.errno:
             raise
         raise UsageError(FileRefused.DAMAGED, path=str(path)) from error
-
-
-def _recognise_file(path: Path, options: ReadingOptions) -> list[HistoryFile]:
-    part = file_on_disk(path)
-    if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
-        return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
-    found = _recognise_part(part, options)
     if isinstance(found, str):
         raise UsageError(found, path=str(path))
     return [_make_file([found])]
@@ -166,14 +164,10 @@ def _group_files(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
             shard = _SHARD.fullmatch(part.base_name) and (look[0].source, part.folder)
             found.setdefault(shard or part.name, []).append(look)
     if not found:
-        raise UsageError(_why_nothing(others), path=str(path))
+        empty = any(reason == FileRefused.NO_CONVERSATIONS for _, reason in others)
+        raise UsageError(FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE, path=str(path))
     files: list[HistoryFile] = [_make_file(readings, _missing_shards(readings, parts)) for readings in found.values()]
     return files + list(_skipped_files(others))
-
-
-def _why_nothing(others: Sequence[tuple[ExportFile, str]]) -> str:
-    empty = [part for part, reason in others if reason == FileRefused.NO_CONVERSATIONS]
-    return FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE
 
 
 def _make_file(readings: Sequence[tuple[Reading, Reader]], missing: Sequence[Unread] = ()) -> RecognisedFile:
@@ -190,23 +184,14 @@ def _missing_shards(readings: Sequence[tuple[Reading, Reader]], parts: Sequence[
     manifest = next((part for part in parts if part.folder == folder and part.base_name == _MANIFEST), None)
     if manifest is None or not _SHARD.fullmatch(reading.part.base_name):
         return []
-    return [
-        reading.make_unread(NotRead.MISSING_FILE, name) for name in _shards_in_manifest(manifest) if name not in beside
-    ]
-
-
-def _shards_in_manifest(manifest: ExportFile) -> list[str]:
-    from json import loads
-
-    from importers.json_values import as_list, as_object
-
     try:
-        given = loads(manifest.read_head(1 << 24))
+        given = json.loads(manifest.read_head(1 << 24))
     except (*DAMAGE_ERRORS, ValueError):
         return []
     logical = as_object(given, "logical_files")
     files = (as_object(logical.get(name)).get("files") for name in logical if _SHARD.fullmatch(name))
-    return [name for listed in files for name in as_list(listed) if isinstance(name, str)]
+    names = (name for listed in files for name in as_list(listed) if isinstance(name, str))
+    return [reading.make_unread(NotRead.MISSING_FILE, name) for name in names if name not in beside]
 
 
 def _skipped_files(others: Sequence[tuple[ExportFile, str]]) -> Iterator[HistoryFile]:
@@ -247,27 +232,23 @@ def _recognise_part(part: ExportFile, options: ReadingOptions) -> tuple[Reading,
     if encoding is None:
         return FileRefused.NOT_RECOGNISED
     reading = Reading("", part, options, encoding)
-    return _recognise_json(reading) or _recognise_text(reading) or _why_unrecognised(reading)
+    found = _recognise_json(reading) or _recognise_text(reading)
+    return found or (FileRefused.NO_CONVERSATIONS if is_empty(reading) else FileRefused.NOT_RECOGNISED)
 
 
 def _recognise_json(reading: Reading) -> tuple[Reading, Reader] | None:
-    try:
-        for layout, element, outline in outline_candidates(reading, lambda root: _format_of(root) is not None):
-            found = _format_of(element)
-            if found:
+    with suppress(JsonError):
+        for layout, element, outline in _outline_candidates(reading):
+            if found := _format_of(element):
                 return replace(reading, source=found.source, layout=layout, outline=outline, problems=[]), found.read
-    except JsonError:
-        pass
     return None
 
 
 def _format_of(element: Mapping[str, Any]) -> JsonFormat | None:
     for one in JSON_FORMATS:
-        try:
+        with suppress(AttributeError, LookupError, TypeError, ValueError):
             if one.matches(element):
                 return one
-        except (AttributeError, LookupError, TypeError, ValueError):
-            continue
     return None
 
 
@@ -278,15 +259,9 @@ def _recognise_text(reading: Reading) -> tuple[Reading, Reader] | None:
     return (replace(reading, source=found.source), found.read) if found else None
 
 
-def _why_unrecognised(reading: Reading) -> str:
-    return FileRefused.NO_CONVERSATIONS if is_empty(reading) else FileRefused.NOT_RECOGNISED
-
-
 def _recognise_database(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
     if part.path is None:
         return NotRead.DATABASE_INSIDE
-    from importers.databases import is_locked, open_readonly, tables_of
-
     try:
         with closing(open_readonly(part.path, _PATIENCE)) as connection:
             tables = tables_of(connection)
@@ -313,14 +288,12 @@ _LONGEST_LINE = 1 << 24
 #: Behind so many characters, the first format that fits is taken without looking at the rest.
 _ENOUGH = 1 << 21
 
-Fits = Callable[[Mapping[str, Any]], bool]
-
 
 class _Enough(Exception):
     """A format fits what was seen."""
 
 
-def outline_candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
+def _outline_candidates(reading: Reading) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
     """What may tell the format: a layout, an element in it, and the outline of the whole file, empty for an array."""
     lines = _first_lines(reading)
     if lines:
@@ -331,7 +304,8 @@ def outline_candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, M
     if opens == "[":
         yield from ((Layout("array"), element, {}) for element in _first_elements(reading))
     elif opens == "{":
-        root = _outline_of(reading, fits)
+        with reading.open_json() as stream:
+            root = _read_outline(stream, lambda root: _format_of(root) is not None)
         yield Layout("object"), root, root
         yield from ((Layout("array", path), element, root) for path, element in _nested_arrays(root, ()))
 
@@ -340,19 +314,14 @@ def _first_lines(reading: Reading) -> list[Mapping[str, Any]]:
     """The objects of the first lines, where each line is one."""
     found: list[Mapping[str, Any]] = []
     with suppress(*DAMAGE_ERRORS), reading.open_text(newline="\n") as text:
-        first, second = text.readline(_LONGEST_LINE), _next_line(text.readline)
+        first, second = text.readline(_LONGEST_LINE), "\n"
+        while second.isspace():
+            second = text.readline(_LONGEST_LINE)
         if not second.lstrip().startswith("{") or _parse_object(first) is None:
             return []
         for line in (first, second, *(text.readline(_LONGEST_LINE) for _ in range(_LINES))):
             found += filter(None, [_parse_object(line)])
     return found
-
-
-def _next_line(readline: Callable[[int], str]) -> str:
-    """The next line that is not empty."""
-    while (line := readline(_LONGEST_LINE)).isspace():
-        continue
-    return line
 
 
 def _parse_object(line: str) -> Mapping[str, Any] | None:
@@ -377,15 +346,10 @@ def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
     if not any_whole:
         with reading.open_json() as stream:
             stream.expect_mark("[")
-            yield _read_outline(stream)
+            yield _read_outline(stream, lambda _: False)
 
 
-def _outline_of(reading: Reading, fits: Fits) -> Mapping[str, Any]:
-    with reading.open_json() as stream:
-        return _read_outline(stream, fits)
-
-
-def _read_outline(stream: JsonStream, fits: Fits = lambda _: False) -> Mapping[str, Any]:
+def _read_outline(stream: JsonStream, fits: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any]:
     """The outline of an object, as far as it goes."""
     root: dict[str, Any] = {}
 
@@ -393,11 +357,9 @@ def _read_outline(stream: JsonStream, fits: Fits = lambda _: False) -> Mapping[s
         if stream.read_so_far > _ENOUGH and fits(root):
             raise _Enough
 
-    try:
+    with suppress(_Enough, JsonError):
         if stream.peek_mark() == "{":
             _outline_object(root, stream, seen, 0)
-    except (_Enough, JsonError):
-        pass
     return root
 
 
@@ -442,15 +404,8 @@ def _nested_arrays(
 
 def is_empty(reading: Reading) -> bool:
     """Whether there is nothing in it: no character but spaces, or JSON that holds nothing."""
-    with reading.open_json() as stream:
-        try:
-            inside: Mapping[str, Callable[[], Iterator[object]]] = {
-                "[": stream.iterate_items,
-                "{": stream.iterate_fields,
-            }
-            opens = stream.peek_mark()
-            if not opens:
-                return True
-            return opens in inside and next(inside[opens](), None) is None and not stream.peek_mark()
-        except (CutOff, JsonError):
-            return False
+    with reading.open_json() as stream, suppress(JsonError):
+        opens = stream.peek_mark()
+        inside: Iterator[object] = stream.iterate_items() if opens == "[" else stream.iterate_fields()
+        return not opens or (opens in "[{" and next(inside, None) is None and not stream.peek_mark())
+    return False
