@@ -114,9 +114,8 @@ def llm_prompt_fragments(connection: sqlite3.Connection, response: str) -> list[
 # -- MemForest
 
 
-def forest_sessions(connection: sqlite3.Connection) -> list[str]:
-    """The ids of its sessions, in the order in which they were stored."""
-    return [row["id"] for row in connection.execute("SELECT id FROM session_memories ORDER BY rowid")]
+#: The ids of its sessions, in the order in which they were stored.
+FOREST_SESSIONS = "SELECT id FROM session_memories ORDER BY rowid"
 
 
 def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite3.Row]:

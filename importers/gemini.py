@@ -51,13 +51,10 @@ def _fits_entry(element: Mapping[str, Any]) -> bool:
 
 
 def _read_log(reading: Reading) -> Iterator[Found]:
-    """The conversations of a log in JSON."""
-    return group_conversations(
-        (_parse_safely(as_object(element), reading) for _, element in reading.read_elements()), reading
-    )
+    return _group_conversations((_parse_entry(element, reading) for _, element in reading.read_elements()), reading)
 
 
-def group_conversations(found: Iterable[ActivityEntry | str], reading: Reading) -> Iterator[Found]:
+def _group_conversations(found: Iterable[ActivityEntry | str], reading: Reading) -> Iterator[Found]:
     """Entries that belong together, in the order in which they were said; a text is a reason to leave one out."""
     group: list[ActivityEntry] = []
     left_out: Counter[str] = Counter()
@@ -88,8 +85,11 @@ def _build_conversation(
     keyed = []
     for entry in group:
         equal[entry.said] += 1
-        keyed.append((entry, _entry_key(entry, equal[entry.said])))
-    if _newest_first(group):
+        # The instant, and the how manieth of that instant it is.
+        ordinal = f"~{equal[entry.said]}" if equal[entry.said] > 1 else ""
+        keyed.append((entry, utc_name(entry.said) + ordinal if entry.said else ""))
+    began, ended = (group[0].said, group[-1].said) if group else (None, None)
+    if began is None or ended is None or began >= ended:
         keyed.reverse()
     first = keyed[0][1] if keyed else "log"
     thread = group[0].thread if group else ""
@@ -105,45 +105,24 @@ def _build_conversation(
     return replace(builder.build(), log=_LOG if dated else "")
 
 
-def _entry_key(entry: ActivityEntry, ordinal: int) -> str:
-    """The instant, and the how manieth of that instant it is."""
-    if entry.said is None:
-        return ""
-    return utc_name(entry.said) + (f"~{ordinal}" if ordinal > 1 else "")
-
-
-def _newest_first(group: list[ActivityEntry]) -> bool:
-    first, last = group[0].said if group else None, group[-1].said if group else None
-    return first is None or last is None or first >= last
-
-
-def _parse_safely(element: Mapping[str, Any], reading: Reading) -> ActivityEntry | str:
+def _parse_entry(given: Any, reading: Reading) -> ActivityEntry | str:
     """An entry; a malformed one costs only itself."""
-    try:
-        return _parse_entry(element, reading)
-    except SHAPE_ERRORS:
-        return LeftOut.MISSHAPEN
-
-
-def _parse_entry(element: Mapping[str, Any], reading: Reading) -> ActivityEntry | str:
+    element = as_object(given)
     if not element:
         return LeftOut.MISSHAPEN
-    question, answer = _from_details(element)
-    if not question and not answer:
-        question, answer = _from_title(element)
-    if not question:
-        return LeftOut.NO_TALK
-    thread = _THREAD.search(as_text(element.get("titleUrl")))
-    return ActivityEntry(reading.parse_time(element.get("time")), question, answer, thread[1] if thread else "")
+    try:
+        question, answer = _from_details(element)
+        if not question and not answer:
+            items = objects_in(element.get("safeHtmlItem"))
+            answer = "\n\n".join(_html_to_text(as_text(one.get("html"))) for one in items)
+            question = _parse_prompt(as_text(element.get("title")), bool(answer))
+        said, thread = reading.parse_time(element.get("time")), _THREAD.search(as_text(element.get("titleUrl")))
+    except SHAPE_ERRORS:
+        return LeftOut.MISSHAPEN
+    return ActivityEntry(said, question, answer, thread[1] if thread else "") if question else LeftOut.NO_TALK
 
 
-def _from_title(element: Mapping[str, Any]) -> tuple[str, str]:
-    """The prompt in the title, the answer in HTML."""
-    answer = "\n\n".join(html_to_text(as_text(one.get("html"))) for one in objects_in(element.get("safeHtmlItem")))
-    return parse_prompt(as_text(element.get("title")), bool(answer)), answer
-
-
-def parse_prompt(title: str, answered: bool) -> str:
+def _parse_prompt(title: str, answered: bool) -> str:
     """What was asked, without the verb before it; nothing where the title describes something else."""
     title = title.replace("\u00a0", " ").strip()
     found = _PROMPTED.match(title)
@@ -197,7 +176,7 @@ class _Plain(HTMLParser):
         self.pieces.append(data)
 
 
-def html_to_text(html: str) -> str:
+def _html_to_text(html: str) -> str:
     """The words of HTML, a line for each block."""
     parser = _Plain()
     parser.feed(html)
@@ -214,36 +193,27 @@ _ZONE_OF_CHINA = re.compile(r"(?<=\d) CST$")
 
 
 def _fits_page(head: str) -> bool:
-    """Whether this is a page of activities of Gemini."""
     return _CELL in head and "Gemini" in head and "<html" in head[:4_000].lower()
 
 
 def _read_page(reading: Reading) -> Iterator[Found]:
-    """The conversations of a log that is a page."""
-    return group_conversations((_parse_cell(cell, reading) for cell in _read_cells(reading)), reading)
+    return _group_conversations((_parse_cell(cell, reading) for cell in _read_cells(reading)), reading)
 
 
 def _read_cells(reading: Reading) -> Iterator[str]:
     """The entries of the page, one at a time."""
     pending = ""
-    for piece in _read_pieces(reading):
-        pending += piece
-        *whole, pending = pending.split(_CELL)
-        yield from (cell for cell in whole if "content-cell" in cell)
-        if len(pending) > _LONGEST_CELL:
-            reading.add_problem(NotRead.TOO_LONG)
-            return
+    with reading.tolerate_damage(), reading.open_text() as text:
+        while piece := text.read(CHUNK):
+            *whole, pending = (pending + piece).split(_CELL)
+            yield from (cell for cell in whole if "content-cell" in cell)
+            if len(pending) > _LONGEST_CELL:
+                reading.add_problem(NotRead.TOO_LONG)
+                return
     if "</html>" not in pending:
         reading.add_problem(NotRead.CUT)
     elif "content-cell" in pending:
         yield pending
-
-
-def _read_pieces(reading: Reading) -> Iterator[str]:
-    """The page in pieces, as far as the file is sound."""
-    with reading.tolerate_damage(), reading.open_text() as text:
-        while piece := text.read(CHUNK):
-            yield piece
 
 
 def _parse_cell(cell: str, reading: Reading) -> ActivityEntry | str:
@@ -255,7 +225,7 @@ def _parse_cell(cell: str, reading: Reading) -> ActivityEntry | str:
         when = written_time(_ZONE_OF_CHINA.sub(" GMT+8" if "年" in line else "", line), reading.options.zone)
         if at and when:
             answer = re.sub(r"\n{3,}", "\n\n", "\n".join(lines[at + 1 :])).strip()
-            question = parse_prompt("\n".join(lines[:at]), bool(answer))
+            question = _parse_prompt("\n".join(lines[:at]), bool(answer))
             return ActivityEntry(when, question, answer) if question else LeftOut.NO_TALK
     return LeftOut.NO_TALK
 

@@ -11,11 +11,11 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from domain.imports import PastConversation, PastMessage, Spoken
+from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder
 from importers.json_stream import enter_path
@@ -32,8 +32,6 @@ _ID = re.compile(r"[0-9A-Za-z_.-]{8,64}")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is read of a unit."""
-
     id: str
     content: str
     said: datetime | None
@@ -66,7 +64,8 @@ def _read_database(reading: Reading) -> Iterator[Found]:
     assert reading.part.path is not None
     with closing(databases.open_readonly(reading.part.path)) as connection:
         try:
-            for session_id in [*databases.forest_sessions(connection), ""]:
+            sessions = [row["id"] for row in connection.execute(databases.FOREST_SESSIONS)]
+            for session_id in [*sessions, ""]:
                 rows = databases.forest_units(connection, session_id)
                 if rows or session_id:
                     yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], reading)
@@ -88,14 +87,8 @@ def _build_session(key: str, units: Iterable[_Unit], reading: Reading) -> PastCo
         by = _speaker_role(unit.source)
         builder.add_message(unit.id, by, unit.content, unit.said, unit.source if by == "somebody" else "")
     found = builder.build()
-    kept = tuple(_with_id(message) for message in found.messages)
-    return PastConversation(
-        found.source, found.key, found.title, kept, left_out=found.left_out, session_id=_usable_id(key)
-    )
-
-
-def _with_id(message: PastMessage) -> PastMessage:
-    return PastMessage(message.key, message.by, message.text, message.said, message.speaker, _usable_id(message.key))
+    messages = tuple(replace(message, text_id=_usable_id(message.key)) for message in found.messages)
+    return replace(found, messages=messages, session_id=_usable_id(key))
 
 
 def _usable_id(given: str) -> str:

@@ -24,7 +24,6 @@ _BY: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
 
 
 def _fits_export(element: Mapping[str, Any]) -> bool:
-    """Whether this is an export of our own."""
     return element.get("format") == FORMAT and isinstance(element.get("tables"), dict)
 
 

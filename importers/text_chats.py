@@ -74,7 +74,6 @@ class _OpenMessage:
 
 
 def _read_whatsapp(reading: Reading) -> Iterator[Found]:
-    """The one chat that a file is."""
     dates = DateOrder()
     senders = find_senders(_line_rests(reading, dates))
     order = dates.decide_order(reading.options.day_first)
