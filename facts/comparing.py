@@ -373,8 +373,8 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
     texts = [(fact, _text_of(fact)) for fact in known if fact.current]
     slots = _by_slot(fact for fact, _ in texts)
     # The names of person and companion are too common to connect facts.
-    named = (one for one in (*new, *(fact for fact, _ in texts)) if one.slot.subject in (PERSON, COMPANION))
-    own = telling_terms(" ".join({one.subject for one in named}))
+    facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
+    own = telling_terms(" ".join({one.subject for one in facts if one.slot.subject in (PERSON, COMPANION)}))
     everything = "\n".join(text for _, text in texts)
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)

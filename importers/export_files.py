@@ -51,7 +51,7 @@ Count = Callable[[int], None]
 OpenBytes = Callable[[], AbstractContextManager[BinaryIO]]
 
 
-def _ignore_count(_: int) -> None:
+def ignore_count(_: int) -> None:
     """Counts nothing."""
 
 
@@ -86,7 +86,7 @@ class ExportFile:
         return str(PurePosixPath(self.name).parent)
 
     @contextmanager
-    def open(self, count: Count = _ignore_count) -> Iterator[BinaryIO]:
+    def open(self, count: Count = ignore_count) -> Iterator[BinaryIO]:
         """Its bytes; those of a gzip file as they were before."""
         with self.opener() as raw, io.BufferedReader(_Counted(raw, count), HEAD) as counted:
             if counted.peek(2)[:2] == GZIP:

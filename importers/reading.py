@@ -19,7 +19,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from domain.imports import PastConversation, Unread
 from importers.conversation_builder import CONTENT_KEY_PREFIX, make_key
-from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile
+from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile, ignore_count
 from importers.json_stream import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter_path
 from language.instants import parse_instant, with_zone
 
@@ -72,10 +72,6 @@ class Layout:
     path: tuple[str, ...] = ()
 
 
-def _ignore_count(_: int) -> None:
-    """Counts nothing."""
-
-
 @dataclass
 class Reading:
     """One file, ready to be read. ``outline`` is what of its shape was seen when it was recognised."""
@@ -86,7 +82,7 @@ class Reading:
     encoding: str = "utf-8-sig"
     layout: Layout = Layout()
     outline: Mapping[str, Any] = field(default_factory=dict)
-    count_bytes: Count = _ignore_count
+    count_bytes: Count = ignore_count
     problems: list[Unread] = field(default_factory=list)
 
     def add_problem(self, reason: str, where: str = "", **details: object) -> None:
@@ -120,7 +116,7 @@ class Reading:
     @contextmanager
     def open_text(self, counted: bool = True, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
         """Its text."""
-        count = self.count_bytes if counted else _ignore_count
+        count = self.count_bytes if counted else ignore_count
         with self.part.open(count) as file, io.TextIOWrapper(file, self.encoding, "replace", newline) as text:
             yield text
 
@@ -263,37 +259,18 @@ def read_each(read_one: ReadOne) -> Reader:
     return read
 
 
-class KeyDisambiguator:
-    """Gives conversations that have no keys and begin alike keys of their own; two identical ones share one."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, int]] = {}
-
-    def disambiguate_key(self, found: PastConversation) -> PastConversation:
-        """The conversation, under a key of its own."""
-        if not found.key.startswith(CONTENT_KEY_PREFIX):
-            return found
-        known = self._known.setdefault(found.key, {})
-        place = known.setdefault(make_key(*(message.key for message in found.messages)), len(known))
-        return replace(found, key=f"{found.key}-{place + 1}") if place else found
-
-
 class RecognisedFile:
     """What was recognised as one export: a file, or several that belong together."""
 
     def __init__(
         self, source: str, name: str, reader: Reader, readings: Sequence[Reading], unread: Sequence[Unread] = ()
     ) -> None:
-        self._source, self._reader = source, reader
+        self.source, self.name = source, name
+        self._reader = reader
         self._readings, self._unread = readings, unread
-        self.name = name
         self._done = 0
-        self._alike = KeyDisambiguator()
-
-    @property
-    def source(self) -> str:
-        """The format."""
-        return self._source
+        #: The keys that were made from how conversations begin, each with the conversations that begin so.
+        self._alike: dict[str, dict[str, int]] = {}
 
     @property
     def size(self) -> int:
@@ -307,8 +284,7 @@ class RecognisedFile:
 
     def read(self) -> Iterator[Found]:
         """Everything in it, from the beginning, one conversation in memory at a time."""
-        self._done = 0
-        self._alike = KeyDisambiguator()
+        self._done, self._alike = 0, {}
         yield from self._unread
         for reading in self._readings:
             reading.count_bytes, reading.problems = self._count_bytes, []
@@ -323,9 +299,17 @@ class RecognisedFile:
             for found in self._reader(reading):
                 yield from reading.problems
                 reading.problems.clear()
-                yield self._alike.disambiguate_key(found) if isinstance(found, PastConversation) else found
+                yield self._with_own_key(found) if isinstance(found, PastConversation) else found
         except (*DAMAGE_ERRORS, *SHAPE_ERRORS, sqlite3.Error) as error:
             yield reading.make_unread(NotRead.DAMAGED, said=type(error).__name__)
+
+    def _with_own_key(self, found: PastConversation) -> PastConversation:
+        """The conversation; one that has no key and begins as another is numbered. Two identical ones share a key."""
+        if not found.key.startswith(CONTENT_KEY_PREFIX):
+            return found
+        alike = self._alike.setdefault(found.key, {})
+        place = alike.setdefault(make_key(*(message.key for message in found.messages)), len(alike))
+        return replace(found, key=f"{found.key}-{place + 1}") if place else found
 
     def _count_bytes(self, count: int) -> None:
         self._done += count
