@@ -18,7 +18,7 @@ from typing import Any
 from domain.imports import PastConversation, Spoken
 from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name
 from importers.databases import open_readonly, webui_chats, webui_owners
-from importers.json_values import as_list, as_name, as_number, as_object, as_text, first_value, join_text, objects_in
+from importers.json_stream import as_list, as_name, as_number, as_object, as_text, first_value, join_text, objects_in
 from importers.reading import (
     DatabaseFormat,
     Found,

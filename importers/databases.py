@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from importers.json_values import as_text
+from importers.json_stream import as_text
 
 #: Where SQLite's header says that a log is written beside (sqlite.org/fileformat2.html).
 _LOGGED = b"\x02\x02"

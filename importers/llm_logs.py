@@ -16,7 +16,7 @@ from typing import Any
 from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder, LeftOut
-from importers.json_values import as_name, as_number, as_object, as_text, objects_in
+from importers.json_stream import as_name, as_number, as_object, as_text, objects_in
 from importers.reading import DatabaseFormat, Found, NotRead, Reading
 from language.instants import parse_instant
 

@@ -18,8 +18,7 @@ from typing import Any
 from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder
-from importers.json_stream import enter_path
-from importers.json_values import as_number, as_object, as_text, objects_in
+from importers.json_stream import as_number, as_object, as_text, enter_path, objects_in
 from importers.reading import DatabaseFormat, Found, JsonFormat, NotRead, Reading
 
 _TABLES = frozenset(("memory_units", "session_memories", "mu_sequence_edges", "session_unit_membership"))

@@ -15,8 +15,7 @@ from typing import Any
 from domain.imports import PastConversation, Spoken
 from domain.records import PREFIX
 from importers.conversation_builder import ConversationBuilder, LeftOut
-from importers.json_stream import JsonError, JsonStream, enter_path
-from importers.json_values import as_object, as_text
+from importers.json_stream import JsonError, JsonStream, as_object, as_text, enter_path
 from importers.reading import Found, JsonFormat, Reading
 
 FORMAT = "old-friend"

@@ -31,8 +31,7 @@ from importers.export_files import (
     file_on_disk,
     files_in_folder,
 )
-from importers.json_stream import JsonError, JsonStream
-from importers.json_values import as_list, as_object
+from importers.json_stream import JsonError, JsonStream, as_list, as_object
 from importers.reading import JsonFormat, Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
 
 

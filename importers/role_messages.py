@@ -11,7 +11,7 @@ from typing import Any
 
 from domain.imports import Spoken
 from importers.conversation_builder import ConversationBuilder, LeftOut, make_key
-from importers.json_values import as_list, as_name, as_object, as_text, first_value, join_text, objects_in
+from importers.json_stream import as_list, as_name, as_object, as_text, first_value, join_text, objects_in
 from importers.reading import Found, JsonFormat, NotRead, Reading, read_each
 from language.instants import written_time
 
