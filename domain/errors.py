@@ -58,8 +58,8 @@ class OldFriendError(Exception):
     exit_code: ClassVar[Exit] = Exit.FAILED
     retryable: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, key: str, exit_code: Exit | None = None) -> None:
-        cls.default_key = key
+    def __init_subclass__(cls, *, key: str = "", exit_code: Exit | None = None) -> None:
+        cls.default_key = key or cls.default_key
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
         cls.retryable = cls.exit_code == Exit.TRY_LATER
 

@@ -80,7 +80,6 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _as_ours(path: Path) -> Iterator[None]:
-    """Convert file system errors to ours."""
     try:
         yield
     except OSError as fault:

@@ -247,7 +247,6 @@ class ErasureScope:
         return tuple(dict.fromkeys(text for text in [*spoken, *written, *spelled] if text.strip()))
 
     def _known_texts(self) -> Iterator[str]:
-        """The texts of the notes, facts and relations."""
         yield from (note.text for note in self.notes)
         for fact in self.facts:
             yield from (fact.restatement, fact.value, *fact.persons, *fact.entities)

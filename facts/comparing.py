@@ -177,7 +177,6 @@ class _Comparison:
             self._changes.setdefault(name, Change(name, "ends", one.state.until, name))
 
     def _without_repeated(self, values: Sequence[_Value]) -> list[_Value]:
-        """The values of a slot without new ones that repeat their neighbour in time."""
         by_number = {one.learned.number: one for one in values}
         ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
         kept: list[_Value] = []
@@ -210,7 +209,6 @@ class _Comparison:
                 )
 
     def _confirm_known(self, new: NewFact, known: Fact) -> None:
-        """Confirm a known fact by a new one that says the same."""
         self._dropped[new.text_id] = known.text_id
         when = max(new.start or new.said, new.said)
         before = self._confirmed.get(known.text_id)
@@ -264,7 +262,6 @@ class _Comparison:
             self._changes[fact.text_id] = Change(fact.text_id, "doubts", since, trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
-        """Whether a new fact replaced a value on which other facts depend."""
         if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS or fact.text_id in self.replaced:
             return False
         gone = {name for name, by in self.replaced.items() if by == fact.text_id}
@@ -315,7 +312,6 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
 
 
 def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
-    """Why a verdict is ignored; "" if it is not."""
     if known.decided == "hand" and verdict.verdict != "same":
         return "decided by hand"
     if known.corrected or (known.until and verdict.verdict != "corrects"):

@@ -142,8 +142,6 @@ def apply_operations(
 
 
 class _Evidence:
-    """The evidence for the text of an operation."""
-
     def __init__(self, window: SpokenWindow, shown: Sequence[str], today: date, allowed: Allowed) -> None:
         self._window = window
         self._allowed = allowed
@@ -266,7 +264,6 @@ class _Editing:
     # --- one operation
 
     def _execute_operation(self, operation: Operation, sources: tuple[Source, ...]) -> str:
-        """Apply an operation; return the reason if it is rejected."""
         if operation.deed == "add":
             return self._add_line(operation, sources)
         if not 0 < operation.line <= len(self._places):
@@ -339,7 +336,6 @@ class _Editing:
         return self._grounds.find_missing(text, sources, old) or self._grounds.only_as(text, sources)
 
     def _find_refusal(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
-        """Why a text cannot become a line; "" if it can."""
         if unfit := self._find_unfit(text, language, sources, old):
             return unfit
         if any(self._read(text).is_like(self._read(line.text)) for line in self._lines if line):

@@ -166,5 +166,4 @@ def _flatten_lists(value: dict[object, object] | list[object], keys: tuple[str, 
 
 
 def _normalize_keys(value: dict[object, object]) -> dict[str, object]:
-    """The object with lower-case keys without spaces and dashes."""
     return {str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()}

@@ -115,7 +115,6 @@ def normalize_text(text: str) -> str:
 
 
 def _strip_pointers(text: str) -> str:
-    """A subject or attribute without articles and possessives."""
     text = normalize_text(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
     return _POINTING.sub("", text).strip()
 
@@ -128,7 +127,6 @@ def _is_called(plain: str, names: tuple[str, ...]) -> bool:
 
 @lru_cache(_CACHE_SIZE)
 def _plain_names(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """The plain forms of some names, and the first word of each."""
     own = frozenset(filter(None, map(_strip_pointers, names)))
     return own, frozenset(name.split()[0] for name in own)
 
@@ -268,7 +266,6 @@ _FORMS = _read_table(_SEVERAL, False) | _read_table(_SINGLE, True)
 
 
 def _form_of(plain: str) -> tuple[str, bool] | None:
-    """The entry of the closed list with this name."""
     if found := _FORMS.get(plain):
         return found
     bare = plain.removesuffix("'s name").removesuffix(" name").removesuffix("的名字").removesuffix("名字")

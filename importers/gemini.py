@@ -129,7 +129,6 @@ def _parse_prompt(title: str, answered: bool) -> str:
 
 
 def _from_details(element: Mapping[str, Any]) -> tuple[str, str]:
-    """Prompt and answer where they are named fields."""
     named = {as_text(one.get("name")).lower(): as_text(one.get("value")) for one in objects_in(element.get("details"))}
     if named.get("request"):
         return _unwrap_text(named["request"]), _unwrap_text(named.get("response", ""))
@@ -157,8 +156,6 @@ _HOLDERS = ("text", "prompt", "content", "message", "query", "response", "parts"
 
 
 class _Plain(HTMLParser):
-    """Collects the words of HTML."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []

@@ -44,7 +44,6 @@ class Text(Protocol):
 
     def read(self, size: int, /) -> str:
         """The next piece, empty at the end."""
-        ...
 
 
 class JsonStream:
@@ -212,6 +211,7 @@ def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
 
 _TOO_DEEP = "too deep"
 _SCALARS = json.JSONDecoder(strict=False)
+_CLOSING = {"{": "}", "[": "]"}
 
 
 def decode_deep(text: str, at: int) -> tuple[Any, int]:
@@ -220,46 +220,41 @@ def decode_deep(text: str, at: int) -> tuple[Any, int]:
     keys: list[str] = []
     while True:
         at = _skip_space(text, at)
-        value, at, opened = _open_value(text, at)
-        if opened:
-            holders.append(value)
-            if len(holders) > DEEPEST:
-                raise JsonError(_TOO_DEEP)
-            at = _read_key(text, at, keys) if isinstance(value, dict) else at
-            continue
-        while True:
-            if not holders:
-                return value, at
+        closing = _CLOSING.get(text[at : at + 1])
+        if closing is None:
+            value, at = _SCALARS.raw_decode(text, at)
+        else:
+            holders.append({} if closing == "}" else [])
+            at = _skip_space(text, at + 1)
+            if text[at : at + 1] != closing:
+                if len(holders) > DEEPEST:
+                    raise JsonError(_TOO_DEEP)
+                at = _read_key(text, at, keys) if closing == "}" else at
+                continue
+            value, at = holders.pop(), at + 1
+        # The value is whole, and with it each container that ends behind it.
+        while holders:
             at, ended = _place_value(holders[-1], keys, value, text, at)
             if not ended:
-                at = _read_key(text, at, keys) if isinstance(holders[-1], dict) else at
                 break
             value = holders.pop()
-
-
-def _open_value(text: str, at: int) -> tuple[Any, int, bool]:
-    """A scalar or an empty container, whole; or a container that is open now."""
-    mark = text[at : at + 1]
-    if mark not in ("{", "["):
-        value, at = _SCALARS.raw_decode(text, at)
-        return value, at, False
-    value = {} if mark == "{" else []
-    at = _skip_space(text, at + 1)
-    ended = text[at : at + 1] == ("}" if mark == "{" else "]")
-    return value, at + ended, not ended
+        else:
+            return value, at
 
 
 def _place_value(holder: Any, keys: list[str], value: Any, text: str, at: int) -> tuple[int, bool]:
-    """Puts a value into its container; whether the container ends behind it."""
-    if isinstance(holder, dict):
+    """Puts a value into its container; whether the container ends behind it. If not, its next key is read."""
+    is_object = isinstance(holder, dict)
+    if is_object:
         holder[keys.pop()] = value
     else:
         holder.append(value)
     at = _skip_space(text, at)
-    mark = text[at : at + 1]
-    if mark not in (",", "}" if isinstance(holder, dict) else "]") or not mark:
+    if text[at : at + 1] == ",":
+        return _read_key(text, at + 1, keys) if is_object else at + 1, False
+    if text[at : at + 1] != ("}" if is_object else "]"):
         raise JSONDecodeError("Expecting ',' delimiter", text, at)
-    return at + 1, mark != ","
+    return at + 1, True
 
 
 def _read_key(text: str, at: int, keys: list[str]) -> int:

@@ -39,8 +39,6 @@ def _read_log(reading: Reading) -> Iterator[Found]:
 
 
 class _Log:
-    """A log that is open."""
-
     def __init__(self, connection: sqlite3.Connection, reading: Reading, old: bool, new: bool) -> None:
         self._connection, self._reading = connection, reading
         self.old, self.new = old, new

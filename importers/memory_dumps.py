@@ -45,7 +45,6 @@ def _fits_units(element: Mapping[str, Any]) -> bool:
 
 
 def _read_units(reading: Reading) -> Iterator[Found]:
-    """Every session of the JSON layout with what was said in it."""
     sessions: dict[str, list[_Unit]] = {}
     with reading.tolerate_damage(), reading.open_json() as stream:
         if enter_path(stream, ()):

@@ -51,7 +51,6 @@ _MEDIA = ("media_type", "file", "photo", "location_information")
 
 
 def _fits_telegram(element: Mapping[str, Any]) -> bool:
-    """Whether this is one chat, or an account."""
     chats = (as_object(one) for kind in _LISTS for one in as_list(as_object(element, kind).get("list")))
     return any(map(_is_telegram_chat, chats)) or _is_telegram_chat(element)
 

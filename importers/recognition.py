@@ -221,7 +221,6 @@ def _is_mentioned(part: ExportFile, reason: str) -> bool:
 
 
 def _recognise_part(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
-    """What a file is, or the reason why it is nothing."""
     if _BESIDE.fullmatch(part.base_name) and part.path is None:
         return NotRead.SKIPPED
     head = part.read_head(HEAD)
@@ -349,7 +348,6 @@ def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
 
 
 def _read_outline(stream: JsonStream, fits: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any]:
-    """The outline of an object, as far as it goes."""
     root: dict[str, Any] = {}
 
     def seen() -> None:

@@ -59,7 +59,6 @@ def _read_sharegpt(element: Mapping[str, Any], where: str, reading: Reading) -> 
 
 
 def _read_messages(reading: Reading) -> Iterator[Found]:
-    """The conversation that a file is whose elements are messages."""
     builder = ConversationBuilder(reading.source, "")
     for _, element in reading.read_elements():
         _add_message(builder, as_object(element), reading)

@@ -66,8 +66,6 @@ def _fits_whatsapp(head: str) -> bool:
 
 @dataclass
 class _OpenMessage:
-    """A message whose lines are being gathered."""
-
     head: MessageHead
     sender: str
     lines: list[str]
