@@ -143,7 +143,7 @@ def with_references(turn: Message) -> str:
 
 def own_words(turn: Message) -> str:
     """The own words of a message: a reply without its quotations; what a person pastes counts as own."""
-    return outside_quotations(turn.words) if turn.role == "assistant" else without_tags(turn.words)
+    return outside_quotations(turn.words) if turn.role == "assistant" else QUOTATION_TAG.sub(" ", turn.words)
 
 
 def as_memory(turn: Message) -> Message:

@@ -92,11 +92,6 @@ class ConversationBuilder:
         if count:
             self._left_out[reason] += count
 
-    @property
-    def message_count(self) -> int:
-        """How many messages were taken."""
-        return len(self._messages)
-
     def build(self) -> PastConversation:
         """The conversation; one without a key is named by how it begins, so that one that grew is the same."""
         title = clean_text(self.title).strip()

@@ -80,7 +80,8 @@ def _telegram_chats(stream: JsonStream, reading: Reading) -> Iterator[None]:
             continue
         for inner in stream.iterate_fields():
             if inner == "list" and stream.peek_mark() == "[":
-                yield from (None for _ in stream.iterate_items())
+                for _ in stream.iterate_items():
+                    yield
             else:
                 stream.skip_value()
 
@@ -100,8 +101,9 @@ def _read_telegram_chat(stream: JsonStream, reading: Reading, account: str) -> I
                 about[key] = stream.read_value()
                 builder.key, builder.title = as_name(about.get("id")), as_text(about.get("name"))
     except (JsonError, *DAMAGE_ERRORS):
-        if builder.message_count:
-            yield builder.build()
+        found = builder.build()
+        if found.messages:
+            yield found
         raise
     yield builder.build()
 
