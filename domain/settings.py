@@ -14,9 +14,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
-from domain.masking import mask_url, url_secrets
 from domain.recollection import RecallLimits
 from domain.records import Session
+from domain.text import mask_url, url_secrets
 from domain.tree import ForgetLimit, ForgetMode
 
 OPENAI_BASE = "https://api.openai.com/v1"
