@@ -34,8 +34,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from domain.client_records import MessageDigest
-from domain.records import Finish, Quoted, Round
+from domain.records import Finish, MessageDigest, Quoted, Round
 from domain.text import clean_text
 from memory import Memory
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from domain import errors
 from domain.events import Notice
-from domain.masking import mask_url
 from domain.settings import BY_NAME, DEFAULT_OPENAI_MODEL, OPENAI_BASE, TABLE, InvalidValue, Setting, Settings, Source
+from domain.text import mask_url
 
 if TYPE_CHECKING:
     from dotenv.parser import Original

@@ -58,6 +58,11 @@ class OldFriendError(Exception):
     exit_code: ClassVar[Exit] = Exit.FAILED
     retryable: ClassVar[bool] = False
 
+    def __init_subclass__(cls, *, key: str = "", exit_code: Exit | None = None) -> None:
+        cls.default_key = key or cls.default_key
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
+        cls.retryable = cls.exit_code == Exit.TRY_LATER
+
     def __init__(self, key: str | None = None, /, **details: object) -> None:
         self.key = key or self.default_key
         self.details = details
@@ -69,166 +74,100 @@ class OldFriendError(Exception):
         return f"{self.key}({said})"
 
 
-class SettingsError(OldFriendError):
+class SettingsError(OldFriendError, key="settings.wrong", exit_code=Exit.USAGE):
     """One or more settings are wrong; ``problems`` has a (key, details) pair for each."""
-
-    default_key = "settings.wrong"
-    exit_code = Exit.USAGE
 
     def __init__(self, problems: tuple[tuple[str, dict[str, object]], ...]) -> None:
         super().__init__(None, problems=problems)
         self.problems = problems
 
 
-class UsageError(OldFriendError):
+class UsageError(OldFriendError, key="usage.wrong", exit_code=Exit.USAGE):
     """The command line, or the arguments of a command, cannot be understood."""
 
-    default_key = "usage.wrong"
-    exit_code = Exit.USAGE
 
-
-class Interrupted(OldFriendError):
+class Interrupted(OldFriendError, key="interrupted", exit_code=Exit.INTERRUPTED):
     """The person cancelled before anything was shown, so nothing is stored."""
 
-    default_key = "interrupted"
-    exit_code = Exit.INTERRUPTED
 
-
-class ModelError(OldFriendError):
+class ModelError(OldFriendError, key="model.failed"):
     """The model server did not give a usable reply."""
-
-    default_key = "model.failed"
 
     #: Seconds the server asked us to wait (``Retry-After``), a floor for the next try.
     retry_after: float | None = None
 
 
-class Unreachable(ModelError):
+class Unreachable(ModelError, key="model.unreachable", exit_code=Exit.TRY_LATER):
     """No connection: refused, no such host, reset."""
 
-    default_key = "model.unreachable"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class Insecure(Unreachable):
+class Insecure(Unreachable, key="model.insecure", exit_code=Exit.FAILED):
     """No trusted connection: TLS failed. Waiting does not help."""
 
-    default_key = "model.insecure"
-    exit_code = Exit.FAILED
-    retryable = False
 
-
-class TimedOut(ModelError):
+class TimedOut(ModelError, key="model.timed_out", exit_code=Exit.TRY_LATER):
     """The server took longer than REQUEST_TIMEOUT."""
 
-    default_key = "model.timed_out"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class RateLimited(ModelError):
+class RateLimited(ModelError, key="model.rate_limited", exit_code=Exit.TRY_LATER):
     """429: too many requests."""
 
-    default_key = "model.rate_limited"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class QuotaExhausted(ModelError):
+class QuotaExhausted(ModelError, key="model.quota"):
     """429 insufficient_quota, 402: waiting does not help."""
 
-    default_key = "model.quota"
 
-
-class ServerFault(ModelError):
+class ServerFault(ModelError, key="model.server_fault", exit_code=Exit.TRY_LATER):
     """500, 502, 503, 529 and similar."""
 
-    default_key = "model.server_fault"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class Unauthorized(ModelError):
+class Unauthorized(ModelError, key="model.unauthorized"):
     """401, 403: the key is missing, wrong, or not allowed."""
 
-    default_key = "model.unauthorized"
 
-
-class NotFound(ModelError):
+class NotFound(ModelError, key="model.not_found"):
     """404: no such model, or no such path."""
 
-    default_key = "model.not_found"
 
-
-class ContextTooLong(ModelError):
+class ContextTooLong(ModelError, key="model.context_too_long"):
     """The prompt does not fit into the model."""
 
-    default_key = "model.context_too_long"
 
-
-class ContentFiltered(ModelError):
+class ContentFiltered(ModelError, key="model.content_filtered"):
     """The provider's filter refused the prompt or the reply."""
 
-    default_key = "model.content_filtered"
 
-
-class BadRequest(ModelError):
+class BadRequest(ModelError, key="model.bad_request"):
     """Any other 4xx, with the server's explanation."""
 
-    default_key = "model.bad_request"
 
-
-class BadReply(ModelError):
+class BadReply(ModelError, key="model.bad_reply", exit_code=Exit.TRY_LATER):
     """An answer that is not a complete reply: HTML, empty, malformed, truncated."""
 
-    default_key = "model.bad_reply"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class EmbeddingError(OldFriendError):
+class EmbeddingError(OldFriendError, key="embedding.failed", exit_code=Exit.TRY_LATER):
     """No vectors available now; recall uses words only."""
 
-    default_key = "embedding.failed"
-    exit_code = Exit.TRY_LATER
-    retryable = True
 
-
-class StorageError(OldFriendError):
+class StorageError(OldFriendError, key="storage.failed"):
     """The data directory could not be read or written."""
 
-    default_key = "storage.failed"
 
-
-class DataInUse(StorageError):
+class DataInUse(StorageError, key="storage.in_use", exit_code=Exit.DATA):
     """Another program uses the data directory."""
 
-    default_key = "storage.in_use"
-    exit_code = Exit.DATA
 
-
-class Damaged(StorageError):
+class Damaged(StorageError, key="storage.damaged", exit_code=Exit.DATA):
     """The database is damaged. It is not changed."""
 
-    default_key = "storage.damaged"
-    exit_code = Exit.DATA
 
-
-class NewerSchema(StorageError):
+class NewerSchema(StorageError, key="storage.newer_schema", exit_code=Exit.DATA):
     """The database was written by a newer version. It is not changed."""
 
-    default_key = "storage.newer_schema"
-    exit_code = Exit.DATA
 
-
-class DiskFull(StorageError):
+class DiskFull(StorageError, key="storage.disk_full"):
     """The disk is full; the last write was rolled back."""
 
-    default_key = "storage.disk_full"
 
-
-class ReadOnly(StorageError):
+class ReadOnly(StorageError, key="storage.read_only"):
     """The data directory is not writable."""
-
-    default_key = "storage.read_only"

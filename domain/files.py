@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from domain import errors
@@ -76,18 +78,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-class _as_ours:
-    """Convert file system errors to ours."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, OSError):
-            raise storage_error(fault, self._path) from fault
+@contextmanager
+def _as_ours(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise storage_error(fault, path) from fault
 
 
 def storage_error(fault: OSError, path: Path) -> errors.StorageError:

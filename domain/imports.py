@@ -211,18 +211,14 @@ class HistoryFile(Protocol):
     @property
     def source(self) -> str:
         """The program that wrote it."""
-        ...
 
     @property
     def size(self) -> int:
         """Its length, in the unit of ``done``."""
-        ...
 
     @property
     def done(self) -> int:
         """How far it has been read."""
-        ...
 
     def read(self) -> Iterator[PastConversation | Unread]:
         """Everything in it, one conversation in memory at a time."""
-        ...

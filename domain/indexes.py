@@ -43,14 +43,12 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The name that stored vectors carry."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A finite non-zero float32 vector per text, in order, all of one length; None for a refused text.
 
         Raises EmbeddingError when the server cannot be used now.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +88,6 @@ class VectorIndex(Protocol):
     @property
     def state(self) -> str:
         """Whether it can be searched, or why not."""
-        ...
 
     def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
         """Up to ``limit`` texts of a kind outside of a session, the nearest first."""
-        ...

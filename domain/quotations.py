@@ -31,28 +31,31 @@ def without_quotations(text: str) -> str:
 
     Of an unmatched tag only the tag is removed. Tags may be nested. Lines left empty by a quotation are removed.
     """
-    tags = list(QUOTATION_TAG.finditer(text))
-    if not tags:
-        return text
-    kept, position = [], 0
-    for start, end in _removed_spans(tags):
-        kept.append(text[position:start])
-        position = end
-    kept.append(text[position:])
-    return re.sub(r"\n{3,}", "\n\n", "".join(kept)).strip()
+    edges = [0, *(edge for span in quotation_spans(text) for edge in span), len(text)]
+    pieces = (text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    kept = "".join(QUOTATION_TAG.sub("", piece) for piece in pieces)
+    return text if kept == text else re.sub(r"\n{3,}", "\n\n", kept).strip()
 
 
 def find_quotations(text: str) -> list[str]:
     """The outermost quotations of a text, in order, their tags removed."""
-    found = []
-    for start, end in _pair_tags(list(QUOTATION_TAG.finditer(text))):
-        found.append(QUOTATION_TAG.sub("", text[start:end]).strip())
+    found = (QUOTATION_TAG.sub("", text[start:end]).strip() for start, end in quotation_spans(text))
     return [quotation for quotation in found if quotation]
 
 
 def quotation_spans(text: str) -> list[tuple[int, int]]:
     """Where the outermost quotations of a text begin and end, their tags included."""
-    return _pair_tags(list(QUOTATION_TAG.finditer(text)))
+    opened: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for tag in QUOTATION_TAG.finditer(text):
+        if not tag[1]:
+            opened.append(tag.start())
+        elif opened:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, tag.end()))
+    return spans
 
 
 def outside_quotations(text: str) -> str:
@@ -75,33 +78,6 @@ def outside_quotations(text: str) -> str:
 def without_tags(text: str) -> str:
     """The text without the tags of quotations; their content stays."""
     return QUOTATION_TAG.sub(" ", text)
-
-
-def _pair_tags(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
-    """Spans of the outermost matched pairs of tags."""
-    opened: list[int] = []
-    spans: list[tuple[int, int]] = []
-    for tag in tags:
-        if not tag[1]:
-            opened.append(tag.start())
-        elif opened:
-            start = opened.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, tag.end()))
-    return spans
-
-
-def _removed_spans(tags: list[re.Match[str]]) -> list[tuple[int, int]]:
-    """Pairs whole, and single tags outside of them, in order."""
-    spans = _pair_tags(tags)
-    removed, at = list(spans), 0
-    for tag in tags:
-        while at < len(spans) and spans[at][1] <= tag.start():
-            at += 1
-        if at == len(spans) or tag.start() < spans[at][0]:
-            removed.append(tag.span())
-    return sorted(removed)
 
 
 # -- quotations of a reply, checked against the memories that were recalled for it
@@ -158,20 +134,16 @@ def with_references(turn: Message) -> str:
     kept, position = "", 0
     for number, (start, end) in enumerate(quotation_spans(text)):
         if quoted := checked_ones.get(number):
-            kept += f"{text[position:start]}[{quoted.timestamp[:10]} · {_format_reference(quoted)}]"
+            # An external memory is named, a message by the beginning of its id.
+            name = quoted.text_id.rpartition("·")[0] if quoted.text_id.startswith("@") else quoted.text_id[:8]
+            kept += f"{text[position:start]}[{quoted.timestamp[:10]} · {name}]"
             position = end
     return kept + text[position:]
 
 
-def _format_reference(quoted: Quoted) -> str:
-    """The source of a quotation: the beginning of an id, or the name of an external memory."""
-    of_others = quoted.text_id.startswith("@")
-    return quoted.text_id.rpartition("·")[0] if of_others else quoted.text_id[:8]
-
-
 def own_words(turn: Message) -> str:
     """The own words of a message: a reply without its quotations; what a person pastes counts as own."""
-    return outside_quotations(turn.words) if turn.role == "assistant" else without_tags(turn.words)
+    return outside_quotations(turn.words) if turn.role == "assistant" else QUOTATION_TAG.sub(" ", turn.words)
 
 
 def as_memory(turn: Message) -> Message:

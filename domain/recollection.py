@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.client_records import ClientNote
-from domain.facts import Stance
+from domain.facts import MemoryType, Stance
 from domain.records import Role
 
 #: A part of recall that was unavailable.
@@ -143,6 +142,19 @@ class RecalledChapter:
     why: Why
     cut: bool = False
     whole: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientNote:
+    """A row of the table ``conversation_memories``. ``key_points`` is a JSON list."""
+
+    number: int
+    summary: str
+    key_points: str
+    memory_type: MemoryType
+    importance: int
+    round: int
+    created_at: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,7 +247,6 @@ class ErasureScope:
         return tuple(dict.fromkeys(text for text in [*spoken, *written, *spelled] if text.strip()))
 
     def _known_texts(self) -> Iterator[str]:
-        """The texts of the notes, facts and relations."""
         yield from (note.text for note in self.notes)
         for fact in self.facts:
             yield from (fact.restatement, fact.value, *fact.persons, *fact.entities)
@@ -260,3 +259,35 @@ class ErasureScope:
             return set()
         wanted = re.compile(re.escape(self.words), re.IGNORECASE)
         return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}
+
+
+# -- what is stored for a client of the chat API, which sends its history, or the end of it, with every request
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDigest:
+    """A message of a client's history that was stored, by one of its digests.
+
+    ``message`` is its index in the conversation, from 0; -1 is the reply. ``text_id`` is the person's message of the
+    round, which may have been erased since.
+    """
+
+    number: int
+    digest: str
+    session_id: str
+    text_id: str
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class DueExtraction:
+    """Fifty messages of a conversation that are due for extraction.
+
+    ``round`` counts such batches from 1; ``text_ids`` are the person's messages in it, and ``last`` is the last one,
+    which tells batches of different conversations apart.
+    """
+
+    last: str
+    round: int
+    client_key: str
+    text_ids: tuple[str, ...]

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
-from domain.masking import mask_url, url_secrets
 from domain.recollection import RecallLimits
 from domain.records import Session
+from domain.text import mask_url, url_secrets
 from domain.tree import ForgetLimit, ForgetMode
 
 OPENAI_BASE = "https://api.openai.com/v1"
@@ -183,63 +183,25 @@ def _read_base(value: str) -> str:
     return value.rstrip("/")
 
 
-def _read_count(value: str) -> int:
-    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or not 1 <= int(value) <= 100_000:
-        raise InvalidValue("whole_number")
-    return int(value)
+def _read_whole(problem: str, least: int, most: int | None, digits: str = r"\+?[0-9]{1,9}") -> Callable[[str], int]:
+    """A parser of whole numbers; ``most``: None for any number of these digits."""
+
+    def read(value: str) -> int:
+        if not re.fullmatch(digits, value.strip()) or int(value) < least or (most is not None and int(value) > most):
+            raise InvalidValue(problem)
+        return int(value)
+
+    return read
 
 
-def _read_amount(value: str) -> int:
-    """A whole number, zero allowed."""
-    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()) or int(value) > 100_000:
-        raise InvalidValue("amount")
-    return int(value)
+def _read_word(problem: str, *words: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        word = value.strip().lower()
+        if word not in words:
+            raise InvalidValue(problem)
+        return word
 
-
-def _read_tokens(value: str) -> int:
-    """A whole number, zero and very large numbers allowed."""
-    if not re.fullmatch(r"\+?[0-9]{1,12}", value.strip()):
-        raise InvalidValue("tokens")
-    return int(value)
-
-
-def _read_small_count(value: str) -> int:
-    if not re.fullmatch(r"[0-9]", value.strip()):
-        raise InvalidValue("few")
-    return int(value)
-
-
-def _read_limit(value: str) -> int:
-    """A number; 0 means unlimited."""
-    if not re.fullmatch(r"\+?[0-9]{1,9}", value.strip()):
-        raise InvalidValue("most")
-    return int(value)
-
-
-def _read_percentage(value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 1 <= int(value) <= 100:
-        raise InvalidValue("percentage")
-    return int(value)
-
-
-def _forget_mode(value: str) -> str:
-    word = value.strip().lower()
-    if word not in ("fade", "delete"):
-        raise InvalidValue("forget_mode")
-    return word
-
-
-def _read_group_size(value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,3}", value.strip()) or not 2 <= int(value) <= 100:
-        raise InvalidValue("group")
-    return int(value)
-
-
-def _read_planning(value: str) -> str:
-    word = value.strip().lower()
-    if word not in ("off", "auto", "always"):
-        raise InvalidValue("planning")
-    return word
+    return read
 
 
 def _read_seconds(value: str) -> float:
@@ -322,6 +284,9 @@ class Setting:
         return mask_url(value) if self.read is _read_base else value
 
 
+_read_count = _read_whole("whole_number", 1, 100_000)
+_read_digit = _read_whole("few", 0, 9, "[0-9]")
+
 TABLE: tuple[Setting, ...] = (
     Setting("OPENAI_API_KEY", _read_key, secret=True),
     Setting("OPENAI_API_BASE", _read_base),
@@ -335,24 +300,24 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_CONV_NUM", _read_count, "30"),
     Setting("RECALL_TOKENS", _read_count, "2000"),
     Setting("EXTERNAL_MEMORIES", _read_external_memories),
-    Setting("RECALL_PLANNING", _read_planning, "auto"),
-    Setting("REFLECTION_ROUNDS", _read_small_count, "2"),
+    Setting("RECALL_PLANNING", _read_word("planning", "off", "auto", "always"), "auto"),
+    Setting("REFLECTION_ROUNDS", _read_digit, "2"),
     Setting("WINDOW_SIZE", _read_count, "40"),
-    Setting("IMPORT_CALLS", _read_amount, "50"),
+    Setting("IMPORT_CALLS", _read_whole("amount", 0, 100_000), "50"),
     Setting("PERSONA_TOKENS", _read_count, "800"),
-    Setting("MAX_MEMORIES", _read_limit, "0"),
-    Setting("FORGET_PERCENTAGE", _read_percentage, "10"),
-    Setting("FORGET_MODE", _forget_mode, "fade"),
-    Setting("GROUP_SIZE", _read_group_size, "8"),
+    Setting("MAX_MEMORIES", _read_whole("most", 0, None), "0"),
+    Setting("FORGET_PERCENTAGE", _read_whole("percentage", 1, 100, "[0-9]{1,3}"), "10"),
+    Setting("FORGET_MODE", _read_word("forget_mode", "fade", "delete"), "fade"),
+    Setting("GROUP_SIZE", _read_whole("group", 2, 100, "[0-9]{1,3}"), "8"),
     Setting("GROUP_TOKENS", _read_count, "4000"),
     Setting("OPEN_MEMORIES", _read_count, "200"),
     Setting("SESSION_TIMEOUT", _read_seconds, "1800"),
     Setting("SESSION_MAX_DURATION", _read_seconds, "86400"),
     Setting("SESSION_MAX_EVENTS", _read_count, "100"),
-    Setting("COREFERENCE_CONTEXT_SIZE", _read_small_count, "5"),
+    Setting("COREFERENCE_CONTEXT_SIZE", _read_digit, "5"),
     Setting("REQUESTS_PER_MINUTE", _read_count, "600"),
     Setting("REQUESTS_AT_ONCE", _read_count, "32"),
-    Setting("TOKENS_PER_DAY", _read_tokens, "0"),
+    Setting("TOKENS_PER_DAY", _read_whole("tokens", 0, None, r"\+?[0-9]{1,12}"), "0"),
     Setting("SERVER_NAMES", _read_text),
     Setting("DATA_DIR", _read_folder, "data"),
     Setting("LOG_DIR", _read_folder, "logs"),

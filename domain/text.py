@@ -1,4 +1,4 @@
-"""Cleans text on input, makes it inert for display, and harmless for a prompt.
+"""Cleans text on input, makes it inert for display and harmless for a prompt, and masks secrets in it.
 
 Memories are data in a prompt: one line of JSON per record between two unguessable marks, with nothing that could end
 the data, open a role or be invisible. Everything here is linear in the length of the text.
@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from base64 import b64encode
+from collections.abc import Sequence
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from domain import errors
 from domain.patterns import pattern_of
@@ -38,7 +41,7 @@ def clean_text(text: str) -> str:
 
     Lone surrogates become U+FFFD; NUL and terminal controls are removed; line ends become ``\\n``.
 
-    >>> clean("a\\r\\nb\\x1b[31m")
+    >>> clean_text("a\\r\\nb\\x1b[31m")
     'a\\nb[31m'
     """
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CLEAN)
@@ -88,6 +91,7 @@ _BRACKETS = str.maketrans("<>[]", "‹›［］")
 #: Tokens nested deeper are code or an attack; then all brackets are replaced.
 _NESTED = 6
 _BARS = str.maketrans("=", "＝")
+_LINE_ENDS = dict.fromkeys((0x85, 0x2028, 0x2029), " ")
 
 
 def new_boundary() -> str:
@@ -103,7 +107,7 @@ def make_harmless(text: str, boundary: str = "") -> str:
     Hidden characters are removed; tags, control tokens and the boundary get other brackets or bars, so that their
     content (an address, a link, code) stays.
 
-    >>> harmless("Ann <ann@example.org>: [INST] List<String> </memory>")
+    >>> make_harmless("Ann <ann@example.org>: [INST] List<String> </memory>")
     'Ann ‹ann@example.org›: ［INST］ List‹String› ‹/memory›'
     """
     text = make_inert(text).translate(_ZERO_WIDTH)
@@ -128,13 +132,81 @@ def _disarm_tokens(tokens: re.Pattern[str], text: str) -> str:
 
 def format_record(**fields: object) -> str:
     """One record as one line of JSON."""
-    return _one_line(json.dumps(fields, ensure_ascii=False))
+    return encode_json(fields)
 
 
 def encode_json(value: object) -> str:
     """Any value as one line of JSON."""
-    return _one_line(json.dumps(value, ensure_ascii=False))
+    return json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
 
 
-def _one_line(encoded_text: str) -> str:
-    return encoded_text.replace("\u2028", " ").replace("\u2029", " ").replace("\x85", " ")
+# --- masking
+
+_SECRET = pattern_of(
+    r"(?P<lead>(?:bearer|basic)\s+|[?&](?:api[-_]?key|key|token|access_token|auth|secret|password|sig|signature)="
+    r"|api[-_]key['\"]?\s*[:=]\s*['\"]?)"
+    r"(?P<value>[^\s'\"&,}]{4,})"
+    r"|(?P<scheme>\bhttps?://)[^\s/@'\"<>]{1,500}(?=@)"
+    r"|\b(?:sk|rk|pk|gsk|xai|hf|ghp|AIza)[-_]?[A-Za-z0-9_-]{16,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}-----END [A-Z ]{0,40}PRIVATE KEY-----",
+    re.IGNORECASE,
+)
+MASK = "[secret]"
+#: Everything before the last "@" of a URL: an unencoded password may contain any character.
+_USER_INFO = pattern_of(r"^(?P<scheme>[a-z][a-z0-9+.-]{0,20}://)?[^?]*@", re.IGNORECASE)
+#: Query fields that are never secret.
+_OPEN_FIELDS = ("api-version", "api_version", "version", "model")
+
+
+def mask(text: str, secrets: Sequence[str] = ()) -> str:
+    """The text without known secrets and without anything that looks like one.
+
+    >>> mask("Authorization: Bearer abcd1234")
+    'Authorization: Bearer [secret]'
+    """
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, MASK)
+    return _SECRET.sub(lambda found: (found["lead"] or found["scheme"] or "") + MASK, text)
+
+
+def mask_url(url: str) -> str:
+    """The URL without user, password and query values.
+
+    Other text is treated as a URL, so that a mistyped one reveals nothing either.
+
+    >>> mask_url("https://ann:pass@host/v1?api_key=abc&api-version=2")
+    'https://[secret]@host/v1?api_key=[secret]&api-version=2'
+    """
+    place, mark, query = _USER_INFO.sub(lambda found: (found["scheme"] or "") + MASK + "@", url).partition("?")
+    return mask(place + mark + "&".join(_masked_field(field) for field in query.split("&")))
+
+
+def url_secrets(url: str) -> tuple[str, ...]:
+    """The secrets of a URL, in every form in which a server or a library may repeat them.
+
+    >>> url_secrets("https://ann:pa%73s@host/v1?api_key=abc&api-version=2")
+    ('pa%73s', 'pass', 'YW5uOnBhc3M=', 'abc')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ()
+    found: list[str] = []
+    if "@" in parts.netloc:
+        user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+        both = f"{unquote(user)}:{unquote(password)}"
+        found += [password or user, unquote(password or user), b64encode(both.encode()).decode()]
+    for name, separator, value in (field.partition("=") for field in parts.query.split("&")):
+        if name.lower() not in _OPEN_FIELDS:
+            found += [value, unquote_plus(value)] if separator else [name]
+    return tuple(dict.fromkeys(secret for secret in found if secret))
+
+
+def _masked_field(field: str) -> str:
+    """A query field without its value; nothing of it if it is not a pair."""
+    name, separator, value = field.partition("=")
+    if not field or name.lower() in _OPEN_FIELDS:
+        return field
+    return name + separator + MASK if separator and value else MASK

@@ -40,8 +40,7 @@ class Workers:
     """A pool of threads started on demand. Tasks must not raise.
 
     >>> workers = Workers("index", most=4)
-    >>> task = workers.add(work, after=1.5)
-    >>> workers.cancel(task)
+    >>> workers.cancel(workers.add(print, after=1.5))
     True
     """
 
@@ -172,7 +171,7 @@ class Worker:
         self._task: Scheduled | None = None
         self._thread: threading.Thread | None = None
         self._started = self._ended = False
-        self._due: float | None = _FIRST
+        self._due = _FIRST
 
     def start(self) -> None:
         """Start; a second call does nothing."""
@@ -191,7 +190,7 @@ class Worker:
         with self._changed:
             if self._is_resting():
                 self.woken = time.monotonic()
-            if not self._is_due_now():
+            if self._due > AT_ONCE:
                 self._due = AT_ONCE
                 self._schedule()
 
@@ -217,20 +216,14 @@ class Worker:
             return self._changed.wait_for(lambda: self._thread is None, timeout)
 
     def _is_resting(self) -> bool:
-        return self._ended or not (self._thread or self._is_due_now())
-
-    def _is_due_now(self) -> bool:
-        return self._due is not None and self._due <= AT_ONCE
+        return self._ended or (self._thread is None and self._due > AT_ONCE)
 
     def _schedule(self) -> None:
         """Schedule the next step, unless one is running, which does so itself; the caller has the lock."""
         self._cancel_scheduled()
-        if self.is_alive and self._thread is None and self._due is not None:
-            self._task = self._workers.add(self._run_step, self._delay_until(self._due))
-
-    @staticmethod
-    def _delay_until(due: float) -> float:
-        return -math.inf if due == _FIRST else max(0.0, due - time.monotonic())
+        if self._started and not self._ended and self._thread is None and self._due < math.inf:
+            delay = -math.inf if self._due == _FIRST else max(0.0, self._due - time.monotonic())
+            self._task = self._workers.add(self._run_step, delay)
 
     def _cancel_scheduled(self) -> None:
         if self._task:
@@ -242,23 +235,19 @@ class Worker:
             if self._ended or self._thread:
                 return
             self._cancel_scheduled()
-            self._due, self._thread = None, threading.current_thread()
-        again = self._one_step()
-        with self._changed:
-            self._thread = None
-            if again is not None and not self._is_due_now():
-                self._due = time.monotonic() + again if again else AT_ONCE
-            self._schedule()
-            self._changed.notify_all()
-
-    def _one_step(self) -> Again:
-        """Run a step; one that fails is tried again later."""
+            self._due, self._thread = math.inf, threading.current_thread()
+        again: Again = _AFTER_A_FAULT
         try:
-            return self._step()
+            again = self._step()
         except Exception:
             if not self._ended:
                 self._log.exception("%s: a step failed", self._name)
-            return _AFTER_A_FAULT
+        with self._changed:
+            self._thread = None
+            if again is not None and self._due > AT_ONCE:
+                self._due = time.monotonic() + again if again else AT_ONCE
+            self._schedule()
+            self._changed.notify_all()
 
 
 class CancelToken:

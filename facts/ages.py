@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import date
+from functools import partial
 
 from domain.patterns import pattern_of
 from language.calendar import MONTH_NAMES
@@ -62,38 +62,26 @@ _BORN = pattern_of(
     r"\bborn\b[^.;]*\b(?:19|20)\d\d\b|(?:19|20)\d\d年?[^，。；]{0,8}(?:出生|生(?!日))|(?:生于|出生于)", re.IGNORECASE
 )
 _WHO = r"(?:[A-ZÀ-Þ][\w'’-]*|[Ss]he|[Hh]e|[Ww]ho)"
-_Rule = tuple[re.Pattern[str], Callable[[re.Match[str], str], str]]
 _UNTIL = r"(?P<until> until (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+)?"
-_ENGLISH: tuple[_Rule, ...] = (
-    (
-        pattern_of(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"),
-        lambda found, born: f"was born {born}",
-    ),
-    (
-        pattern_of(rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", re.IGNORECASE),
-        lambda found, born: f"{'an' if found['what'][0] in 'aeiou' else 'a'} {found['what']} born {born}",
-    ),
-    (pattern_of(rf"(?<=\w )\((?P<age>{_WORD})\)"), lambda found, born: f"(born {born})"),
-    (pattern_of(rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), lambda found, born: f"born {born}"),
-    (pattern_of(rf"\bAge: ?(?P<age>{_WORD}){_END}"), lambda found, born: f"Born: {born}"),
+#: Ages, and what takes their place; ``{a}`` is the article of ``{what}``.
+_ENGLISH = (
+    (pattern_of(rf"\b(?:is|are)(?: now| about| currently)? (?P<age>{_WORD}){_OLD}\b"), "was born {born}"),
+    (pattern_of(rf"\b[Aa]n? (?P<age>{_WORD}){_OLD} (?P<what>[^,.;()]+\w)", re.IGNORECASE), "{a} {what} born {born}"),
+    (pattern_of(rf"(?<=\w )\((?P<age>{_WORD})\)"), "(born {born})"),
+    (pattern_of(rf"\b[Aa]ged? (?P<age>{_WORD}){_END}"), "born {born}"),
+    (pattern_of(rf"\bAge: ?(?P<age>{_WORD}){_END}"), "Born: {born}"),
     (
         pattern_of(
             rf"(?P<who>\b{_WHO}) (?:is|turned)(?: now| about| just)? (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$| and )"
         ),
-        lambda found, born: f"{found['who']} was born {born}",
+        "{who} was born {born}",
     ),
-    (
-        pattern_of(rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"),
-        lambda found, born: f"{found['who']}, born {born}",
-    ),
-    (pattern_of(rf"\b(?P<age>{_WORD}){_OLD}\b"), lambda found, born: f"born {born}"),
+    (pattern_of(rf"(?P<who>\b[A-ZÀ-Þ][\w'’-]*), (?P<age>{_WORD}){_UNTIL}(?=[.,;)]|$)"), "{who}, born {born}"),
+    (pattern_of(rf"\b(?P<age>{_WORD}){_OLD}\b"), "born {born}"),
 )
-_CHINESE: tuple[_Rule, ...] = (
-    (
-        pattern_of(rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"),
-        lambda found, born: born,
-    ),
-    (pattern_of(rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), lambda found, born: born),
+_CHINESE = (
+    (pattern_of(rf"(?:今年|现在|现年|年龄[:：]?\s?|年约)?(?P<age>{_HAN})\s?周?岁{_NOT_THEN}"), "{born}"),
+    (pattern_of(rf"年龄[:：]\s?(?P<age>{_HAN})(?!\d)"), "{born}"),
 )
 
 
@@ -144,25 +132,26 @@ def without_ages(line: str, said: date) -> str:
     """The line with each age replaced by a year of birth; a line with a year of birth is returned as it is."""
     if _BORN.search(line):
         return line
-    for pattern, rule in _ENGLISH:
-        line = pattern.sub(lambda found, rule=rule: _replace_age(found, rule, said, "about {}/{}", "in {}"), line)  # type: ignore[misc]
-    for pattern, rule in _CHINESE:
-        line = pattern.sub(lambda found, rule=rule: _replace_age(found, rule, said, "约{}/{}年生", "{}年生"), line)  # type: ignore[misc]
+    for rules, about, exact in ((_ENGLISH, "about {}/{}", "in {}"), (_CHINESE, "约{}/{}年生", "{}年生")):
+        for pattern, template in rules:
+            line = pattern.sub(partial(_replace_age, template=template, said=said, about=about, exact=exact), line)
     return line
 
 
-def _replace_age(
-    found: re.Match[str], rule: Callable[[re.Match[str], str], str], said: date, about: str, exact: str
-) -> str:
+def _replace_age(found: re.Match[str], template: str, said: date, about: str, exact: str) -> str:
     age = parse_number(found["age"])
     if age is None or not 0 < age < 120:
         return found[0]
+    groups = found.groupdict("")
     birthday = _birthday_in(found.string)
     if birthday is None:
-        return rule(found, about.format(said.year - age - 1, said.year - age))
-    year = _birth_years_text(age, found.string, said)
-    day = f"on {birthday[1]} {MONTH_NAMES[birthday[0] - 1].title()} {year}" if found.groupdict().get("until") else ""
-    return rule(found, day or exact.format(year))
+        born = about.format(said.year - age - 1, said.year - age)
+    else:
+        year = _birth_years_text(age, found.string, said)
+        day = f"on {birthday[1]} {MONTH_NAMES[birthday[0] - 1].title()} {year}" if groups.get("until") else ""
+        born = day or exact.format(year)
+    article = "an" if groups.get("what", "")[:1] in tuple("aeiou") else "a"
+    return template.format(**groups, born=born, a=article)
 
 
 def _birthday_in(line: str) -> tuple[int, int] | None:

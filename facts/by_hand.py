@@ -90,17 +90,16 @@ def about_person(said: str, name: str) -> str:
     called = name[:1].upper() + name[1:]
     turned = None
     if not text.endswith(_ASKS) and not any(mark in text for mark in '"“”「」'):
-        turned = _turned_zh(text, name) if language == "zh" else _turned_en(text, called)
+        if language == "zh":
+            turned = _turned_zh(text, name)
+        else:
+            sentences = [_turn_sentence(one, called) for one in _SENTENCES.split(text)]
+            turned = " ".join(one for one in sentences if one) if all(sentences) else None
     return turned or _ATTRIBUTED[language].format(name=called, said=text)
 
 
-def _turned_en(text: str, name: str) -> str | None:
-    """The text rewritten in the third person; None where a sentence cannot be rewritten safely."""
-    turned = [_turn_sentence(one, name) for one in _SENTENCES.split(text)]
-    return " ".join(one for one in turned if one) if all(turned) else None
-
-
 def _turn_sentence(said: str, name: str) -> str | None:
+    """The sentence in the third person; None where that is not safe."""
     if mine := _MY.fullmatch(said):
         return f"{name}'s {mine['rest']}" if not _OF_ONESELF.search(mine["rest"]) else None
     found = _STATEMENT.fullmatch(said)
@@ -112,7 +111,8 @@ def _turn_sentence(said: str, name: str) -> str | None:
     else:
         third = _third_person(verb.rstrip(".!"))
         turned = third and f"{found['adverb'].lstrip()} {third}{verb[len(verb.rstrip('.!')) :]}{space}{rest}".lstrip()
-    unsafe = _OF_ONESELF.search(found["rest"]) or _joins_a_verb(found["rest"])
+    joined = {one["verb"] for one in _JOINED.finditer(found["rest"])}
+    unsafe = _OF_ONESELF.search(found["rest"]) or joined & (_VERBS | _FORMS.keys() | {"i'm", "was", "were"})
     return None if unsafe or not turned else f"{name} {turned}"
 
 
@@ -129,11 +129,6 @@ def _third_person(verb: str) -> str | None:
     if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
         return f"{verb}es"
     return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2] not in "aeou" else f"{verb}s"
-
-
-def _joins_a_verb(text: str) -> bool:
-    joined = (found["verb"] for found in _JOINED.finditer(text))
-    return any(word in _VERBS or word in _FORMS or word in ("i'm", "was", "were") for word in joined)
 
 
 def _turned_zh(text: str, name: str) -> str | None:

@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from math import log
-from typing import Protocol
 
 from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
 from domain.facts import Change, Fact, NewFact, Slot
@@ -140,7 +140,7 @@ class _Comparison:
         kept: list[NewFact] = []
         for fact in facts:
             known = next((one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None)
-            earlier = next((one for one in kept if _is_repetition(fact, one)), None)
+            earlier = next((one for one in kept if _says_the_same(fact, one)), None)
             if known:
                 self._confirm_known(fact, known)
             elif earlier:
@@ -151,7 +151,12 @@ class _Comparison:
     def _settle_slot(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """Drop values that repeat their neighbour in time, then record which values replace which."""
         placed = {by for _, by in self._placed}
-        known = [fact for fact in self._slots.get(slot, ()) if is_alone(fact) and not self._is_corrected(fact)]
+        decided = {name for name, one in self._changes.items() if one.verdict in ("corrects", "ends", "changes")}
+        known = [
+            fact
+            for fact in self._slots.get(slot, ())
+            if is_alone(fact) and not fact.corrected and fact.text_id not in decided
+        ]
         first = 1 + max((fact.number for fact in known), default=0)
         new = sorted(facts, key=lambda fact: fact.text_id in placed)
         values = self._without_repeated(
@@ -172,7 +177,6 @@ class _Comparison:
             self._changes.setdefault(name, Change(name, "ends", one.state.until, name))
 
     def _without_repeated(self, values: Sequence[_Value]) -> list[_Value]:
-        """The values of a slot without new ones that repeat their neighbour in time."""
         by_number = {one.learned.number: one for one in values}
         ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
         kept: list[_Value] = []
@@ -198,18 +202,13 @@ class _Comparison:
         """End the plans that are stated as done."""
         for known in self._slots.get(slot, ()):
             done = known.current and known.stance in ("planned", "wished")
-            by = next((fact for fact in facts if done and same_matter(fact, known)), None)
+            by = next((fact for fact in facts if done and _is_same_matter(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
                     known.text_id, Change(known.text_id, "changes", _counts_from(by, known), by.text_id)
                 )
 
-    def _is_corrected(self, fact: Fact) -> bool:
-        change = self._changes.get(fact.text_id)
-        return fact.corrected or (change is not None and change.verdict in ("corrects", "ends", "changes"))
-
     def _confirm_known(self, new: NewFact, known: Fact) -> None:
-        """Confirm a known fact by a new one that says the same."""
         self._dropped[new.text_id] = known.text_id
         when = max(new.start or new.said, new.said)
         before = self._confirmed.get(known.text_id)
@@ -263,15 +262,16 @@ class _Comparison:
             self._changes[fact.text_id] = Change(fact.text_id, "doubts", since, trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
-        """Whether a new fact replaced a value on which other facts depend."""
-        if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS:
-            return False
-        if fact.text_id in self.replaced:
+        if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS or fact.text_id in self.replaced:
             return False
         gone = {name for name, by in self.replaced.items() if by == fact.text_id}
         gone |= {change.fact for change in self._changes.values() if change.by == fact.text_id}
-        other = any(_is_other_matter(self._known[name], fact) for name in gone if name in self._known)
-        return fact.slot.attribute == "death" or other
+        before = [self._known[name] for name in gone if name in self._known]
+        # A known fact that is only less exact is no other matter.
+        return fact.slot.attribute == "death" or any(
+            one.slot.attribute in _TRIGGERS and one.stance == "stated" and not _is_less_exact(one.value, fact.value)
+            for one in before
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,17 +308,10 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
         return False
     if not new_before and before.state.until and before.state.until < max(one.state.since, one.state.seen):
         return False
-    return same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
-
-
-def _is_other_matter(known: Fact, new: NewFact) -> bool:
-    """Whether a replaced fact really differed, rather than being less exact."""
-    about = known.slot.attribute in _TRIGGERS and known.stance == "stated"
-    return about and not _is_less_exact(known.value, new.value)
+    return _is_same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
 
 
 def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
-    """Why a verdict is ignored; "" if it is not."""
     if known.decided == "hand" and verdict.verdict != "same":
         return "decided by hand"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
@@ -344,28 +337,16 @@ def _adds_nothing(new: NewFact, known: Fact) -> bool:
     return alike and one_value and find_numbers(new.value) <= known_numbers
 
 
-def _says_the_same(new: NewFact, known: Fact) -> bool:
-    return new.stance == known.stance and same_matter(new, known)
-
-
-def _is_repetition(new: NewFact, earlier: NewFact) -> bool:
-    return new.stance == earlier.stance and same_matter(new, earlier)
-
-
-def _says_it_is_over(fact: Fact) -> bool:
-    """Whether a fact only says that something ended, which no later change makes doubtful."""
-    return (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement)
+def _says_the_same(new: NewFact, other: Fact | NewFact) -> bool:
+    return new.stance == other.stance and _is_same_matter(new, other)
 
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
     """Whether a known fact depends on what changed: by its attribute, or because it mentions someone who died."""
-    if (
-        fact.text_id == trigger.text_id
-        or fact.slot == trigger.slot
-        or not fact.current
-        or fact.stance != "stated"
-        or _says_it_is_over(fact)
-    ):
+    if fact.text_id == trigger.text_id or fact.slot == trigger.slot or not fact.current or fact.stance != "stated":
+        return False
+    # What only says that something ended stays true after any change.
+    if (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement):
         return False
     if fact.slot.subject == trigger.slot.subject:
         return fact.slot.attribute in depends_on(trigger.slot)
@@ -386,7 +367,10 @@ _SAME_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 20.0, 1.5
 def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_COMPARED) -> tuple[Fact, ...]:
     """The known facts worth comparing with the new ones, nearest first; if there are none, no call is needed."""
     texts = [(fact, _text_of(fact)) for fact in known if fact.current]
-    own, slots = _own_names((*new, *(fact for fact, _ in texts))), _by_slot(fact for fact, _ in texts)
+    slots = _by_slot(fact for fact, _ in texts)
+    # The names of person and companion are too common to connect facts.
+    facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
+    own = telling_terms(" ".join({one.subject for one in facts if one.slot.subject in (PERSON, COMPANION)}))
     everything = "\n".join(text for _, text in texts)
     holding: dict[str, list[Fact]] = {}
     scores: dict[str, float] = defaultdict(float)
@@ -394,24 +378,15 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
         # A fixed order makes the sums of scores, and so the prompt, reproducible.
         roots = dict.fromkeys(_root_of(term) for term in terms(_text_of(one)) if is_telling(term) and term not in own)
         for root in roots.keys() - holding.keys():
-            holding[root] = _facts_with(root, texts) if root in everything else []
+            # No more than are needed to show that the word is common.
+            with_root = (fact for fact, text in texts if root in text)
+            holding[root] = list(islice(with_root, _RARE + 1)) if root in everything else []
         rare = [holding[root] for root in roots if 0 < len(holding[root]) <= _RARE]
         for name, score in _score_known(one, slots, rare, len(texts)).items():
             scores[name] = max(scores[name], score)
     found = (fact for fact, _ in texts if scores[fact.text_id])
     kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
     return tuple(kept[:most])
-
-
-def _facts_with(root: str, texts: Iterable[tuple[Fact, str]]) -> list[Fact]:
-    """The facts that contain a word; no more than are needed to show that it is common."""
-    found: list[Fact] = []
-    for fact, text in texts:
-        if root in text:
-            found.append(fact)
-            if len(found) > _RARE:
-                break
-    return found
 
 
 def _text_of(fact: Fact | NewFact) -> str:
@@ -421,12 +396,6 @@ def _text_of(fact: Fact | NewFact) -> str:
 def _root_of(term: str) -> str:
     """The letters common to all forms of a word."""
     return term[:-1] if len(term) > 3 and term.endswith("i") else term
-
-
-def _own_names(facts: Iterable[Fact | NewFact]) -> frozenset[str]:
-    """The names of person and companion, which are too common to connect facts."""
-    names = {fact.subject for fact in facts if fact.slot.subject in (PERSON, COMPANION)}
-    return telling_terms(" ".join(names))
 
 
 def _by_slot(facts: Iterable[Fact]) -> Mapping[Slot, list[Fact]]:
@@ -472,14 +441,14 @@ def _was_known_before(fact: Fact, change: NewFact, known: Iterable[Fact]) -> boo
     begins, last = change.start or change.said, max(fact.said, fact.seen)
     of_after = bool(fact.start) and fact.start >= begins[: len(fact.start)]
     of_its_day = begins[:10] <= last[:10] == change.said[:10]
-    plans = (one for one in known if one.slot == change.slot and _is_ahead(one))
+    ahead = ("planned", "wished")
+    plans = (
+        one
+        for one in known
+        if one.slot == change.slot and (one.stance in ahead or (one.stance == "stated" and one.start > one.said))
+    )
     with_plan = any((fact.note and one.note == fact.note) or {*one.turns} & {*fact.turns} for one in plans)
     return not (of_after or of_its_day or with_plan) and last < max(begins, change.said)
-
-
-def _is_ahead(fact: Fact) -> bool:
-    """Whether it was in the future when it was said."""
-    return fact.stance in ("planned", "wished") or (fact.stance == "stated" and fact.start > fact.said)
 
 
 # --- equal values
@@ -506,25 +475,12 @@ def _is_less_exact(one: str, other: str) -> bool:
     return bool(value.words) and value.words < beside.words and value.numbers <= beside.numbers
 
 
-class _StatedValue(Protocol):
-    """A value with its statement: a known or new fact, or its entry."""
-
-    @property
-    def value(self) -> str:
-        """The value."""
-
-    @property
-    def restatement(self) -> str:
-        """The statement."""
-
-
-def same_matter(one: _StatedValue, other: _StatedValue) -> bool:
-    """Whether two statements of a slot say the same and neither denies the other."""
-    equal = (
-        same_value(one.value, other.value)
-        if one.value or other.value
-        else _letters_of(one.restatement) == _letters_of(other.restatement)
-    )
+def _is_same_matter(one: Fact | NewFact, other: Fact | NewFact) -> bool:
+    """Whether two facts of a slot say the same and neither denies the other."""
+    if one.value or other.value:
+        equal = same_value(one.value, other.value)
+    else:
+        equal = _letters_of(one.restatement) == _letters_of(other.restatement)
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
 
 
@@ -544,16 +500,14 @@ class _ReadValue:
 
 @lru_cache(_MOST_CACHED)
 def _value_of(text: str) -> _ReadValue:
-    return _ReadValue(_letters_of(text), _numbers_in(text), _words_in(text))
+    found = find_numbers(text)
+    numbers = frozenset(number for number in found if len(number) > 1) or found
+    words = frozenset(term for term in telling_terms(text) if not find_numbers(term)) - _UNIT
+    return _ReadValue(_letters_of(text), numbers, words)
 
 
 def _letters_of(text: str) -> str:
     return _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _numbers_in(text: str) -> frozenset[str]:
-    found = find_numbers(text)
-    return frozenset(number for number in found if len(number) > 1) or found
 
 
 _UNIT = frozenset(
@@ -561,7 +515,3 @@ _UNIT = frozenset(
     pound dollar euro yuan 元 块 块钱 gbp usd rmb cny eur a day month year per 每月 每年 一个月
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
-
-
-def _words_in(text: str) -> frozenset[str]:
-    return frozenset(term for term in telling_terms(text) if not find_numbers(term)) - _UNIT

@@ -47,21 +47,18 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def split_clauses(sentence: str) -> tuple[str, ...]:
     """The clauses of a sentence."""
-    parts = (each for part in _CLAUSE.split(sentence) for each in _without_denial_besides(part))
+    parts: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        found = _DENIED_BESIDES.search(part)
+        apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
+        parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
     return tuple(clause for part in parts if (clause := part.strip()))
-
-
-def _without_denial_besides(clause: str) -> tuple[str, ...]:
-    found = _DENIED_BESIDES.search(clause)
-    if not found or len(clause[: found.start()].split()) < _SHORTEST_CLAUSE:
-        return (clause,)
-    return clause[: found.start()], clause[found.end() :]
 
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence is a question; a tag question after a statement is none.
 
-    >>> asks("Is Rafe a baker?"), asks("Rafe has a daughter, did I say?")
+    >>> is_question("Is Rafe a baker?"), is_question("Rafe has a daughter, did I say?")
     (True, False)
     """
     if not _ASKS.search(sentence):
@@ -103,7 +100,10 @@ _PLANNED = Guarded(
 def stance_of(sentence: str, following: str = "") -> Stance:
     """The stance of a sentence by its words; a laugh in the following sentence makes it a joke."""
     sentence = sentence.casefold().replace("’", "'")
-    if _JOKED.search(sentence) or _LAUGHS.search(sentence) or _only_laughs(following.casefold()):
+    following = following.casefold()
+    laughs = _LAUGHS.search(following) or _JOKED.search(following)
+    only_laughs = laughs is not None and len(following) - len(laughs[0]) < 6
+    if only_laughs or _JOKED.search(sentence) or _LAUGHS.search(sentence):
         return "joked"
     if _SUPPOSED.search(sentence):
         return "supposed"
@@ -125,7 +125,7 @@ _HEDGES = Guarded(
 def is_hedged(statement: str) -> bool:
     """Whether a statement marks itself as a joke, a thought or hearsay.
 
-    >>> hedges("Mara joked that she would marry Gareth."), hedges("Mara marries Gareth.")
+    >>> is_hedged("Mara joked that she would marry Gareth."), is_hedged("Mara marries Gareth.")
     (True, False)
     """
     return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
@@ -152,11 +152,6 @@ _PROMISES = pattern_of(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替
 def is_promise(sentence: str) -> bool:
     """Whether the speaker says what they will do."""
     return not is_question(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
-
-
-def _only_laughs(sentence: str) -> bool:
-    found = _LAUGHS.search(sentence) or _JOKED.search(sentence)
-    return bool(found) and len(sentence) - len(found[0] if found else "") < 6
 
 
 # --- denying
@@ -252,8 +247,8 @@ _AGREES = pattern_of(
 def is_agreement(text: str) -> bool:
     """Whether a text agrees with the previous message.
 
-    >>> agrees("Yes, every morning."), agrees("对，就是那只"), agrees("对不起"), agrees("Yes, but not now")
-    (True, True, False, False)
+    >>> is_agreement("Yes, every morning."), is_agreement("对，就是那只"), is_agreement("Yes, but not now")
+    (True, True, False)
     """
     return _AGREES.match(text) is not None
 
@@ -272,6 +267,7 @@ _ANYBODY = Guarded(
     r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
     any_case=True,
 )
+_YOU = pattern_of(r"\byou\b|你", re.IGNORECASE)
 _SOMEBODY = pattern_of(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
 _SEVERAL = pattern_of(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
 _SOMEBODYS = pattern_of(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
@@ -301,13 +297,15 @@ _DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,
 def _points_away(statement: str, named: Sequence[str]) -> bool:
     """Whether a pronoun of a statement has no referent in it: "I", "你", or "she" without exactly one person named before.
 
-    >>> points_away("She lives in York.", ()), points_away("Pickle died while she was asleep.", ["Pickle"])
+    >>> _points_away("She lives in York.", ()), _points_away("Pickle died while she was asleep.", ["Pickle"])
     (True, False)
     """
     plain = _without_quotes(statement)
     if _ANYBODY.may_stand_in(plain):
-        plain = _ANYBODY.pattern.sub(_without_you, plain)
-    if _holds_pointer(plain):
+        plain = _ANYBODY.pattern.sub(lambda found: _YOU.sub("one", found[0]), plain)
+    # A sentence without any letter or word of a pronoun needs no search.
+    pointers_han = not plain.isascii() and not _POINTERS_HAN.isdisjoint(plain)
+    if pointers_han or not _POINTERS.isdisjoint(_LETTERS.findall(plain)):
         if _OWN.search(plain):
             return True
         if found := _SOMEBODY.search(plain):
@@ -315,16 +313,6 @@ def _points_away(statement: str, named: Sequence[str]) -> bool:
         if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
             return _named_before(plain, found.start(), named) == 0
     return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
-
-
-def _holds_pointer(plain: str) -> bool:
-    if not _POINTERS.isdisjoint(_LETTERS.findall(plain)):
-        return True
-    return not plain.isascii() and not _POINTERS_HAN.isdisjoint(plain)
-
-
-def _without_you(found: re.Match[str]) -> str:
-    return re.sub(r"\byou\b|你", "one", found[0], flags=re.IGNORECASE)
 
 
 _POINTER = pattern_of(

@@ -169,7 +169,6 @@ def _month_and_day(written: str) -> tuple[int, int]:
 
 
 def _bears_expression(named: TimeExpression, figures: Figures, weekdays: AbstractSet[int]) -> bool:
-    """Whether these figures support the day, month or weekday of a statement."""
     days = named.meant or named.possible[0]
     if named.kind == "day":
         return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))

@@ -142,8 +142,6 @@ def apply_operations(
 
 
 class _Evidence:
-    """The evidence for the text of an operation."""
-
     def __init__(self, window: SpokenWindow, shown: Sequence[str], today: date, allowed: Allowed) -> None:
         self._window = window
         self._allowed = allowed
@@ -173,10 +171,9 @@ class _Evidence:
     def find_unsupported(self, text: str, sources: Sequence[Source], old: str) -> str:
         """Why the messages do not support a text: "unsupported", "polarity" if they say the opposite, or ""."""
         bearing = self._find_bearing(sources)
-        own = telling_terms(text) - self._window.without_own_names(telling_terms(text))
-        if not _is_borne_out(text, bearing, old, own):
-            return "unsupported"
         wanted = self._window.without_own_names(telling_terms(text))
+        if not _is_borne_out(text, bearing, old, telling_terms(text) - wanted):
+            return "unsupported"
         best = best_sentences(wanted, bearing)
         return "polarity" if best and is_reversed(text, wanted, best, bearing) else ""
 
@@ -205,9 +202,8 @@ class _Evidence:
         return "" if not said <= {"joked", "supposed"} or is_hedged(text) else min(said)
 
     def _knows_name(self, name: str, sources: Sequence[Source], old: str) -> bool:
-        if any(is_named_in(normalize_text(name), text) for text in (self._shown, normalize_text(old))):
-            return True
-        return self._window.source_of(name, sources, True) is not None
+        shown = any(is_named_in(normalize_text(name), text) for text in (self._shown, normalize_text(old)))
+        return shown or self._window.source_of(name, sources, True) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +237,8 @@ class _Editing:
     def apply_operation(self, operation: Operation) -> None:
         """Apply one operation, or count why it was rejected."""
         sources = self._grounds.find_sources(operation)
-        if isinstance(sources, str):
-            self._refused[sources] += 1
-            return
-        if reason := self._execute_operation(operation, sources):
+        reason = sources if isinstance(sources, str) else self._execute_operation(operation, sources)
+        if reason:
             self._refused[reason] += 1
 
     def make_result(self) -> AppliedOperations:
@@ -255,28 +249,21 @@ class _Editing:
 
     def limit_size(self, size: int) -> None:
         """Remove the least important lines until the persona has this size: past, unimportant and old ones first."""
-        order = sorted(
-            (at for at, line in enumerate(self._lines) if line and line.evidence and not line.pinned),
-            key=self._weigh_line,
-        )
-        for at in order:
-            if estimate(self.make_result().text) <= size:
-                return
+        removable = [
+            (not _ENDED.search(line.text), line.evidence.importance, line.evidence.date, at, line.evidence)
+            for at, line in enumerate(self._lines)
+            if line and line.evidence and not line.pinned
+        ]
+        for *_, at, evidence in sorted(removable, key=lambda one: one[:4]):
             line = self._lines[at]
-            if line and line.evidence:
-                self._moved.append(replace(line.evidence, line=line.text.strip()))
-                self._lines[at] = None
-
-    def _weigh_line(self, at: int) -> tuple[bool, int, str, int]:
-        line = self._lines[at]
-        assert line is not None
-        assert line.evidence is not None
-        return not _ENDED.search(line.text), line.evidence.importance, line.evidence.date, at
+            if line is None or estimate(self.make_result().text) <= size:
+                return
+            self._moved.append(replace(evidence, line=line.text.strip()))
+            self._lines[at] = None
 
     # --- one operation
 
     def _execute_operation(self, operation: Operation, sources: tuple[Source, ...]) -> str:
-        """Apply an operation; return the reason if it is rejected."""
         if operation.deed == "add":
             return self._add_line(operation, sources)
         if not 0 < operation.line <= len(self._places):
@@ -291,14 +278,12 @@ class _Editing:
             return self._add_line(operation, sources) if operation.deed in ("change", "correct") else "written by hand"
         if not self._grounds.may_touch(line.evidence.line, sources):
             return "unconcerned"
-        if operation.deed == "drop":
-            self._lines[place] = None
-            return ""
-        return (
-            self._end_line(place, line, operation, sources)
-            if operation.deed == "end"
-            else self._change_line(place, line, operation, sources)
-        )
+        if operation.deed == "end":
+            return self._end_line(place, line, operation, sources)
+        if operation.deed != "drop":
+            return self._change_line(place, line, operation, sources)
+        self._lines[place] = None
+        return ""
 
     def _add_line(self, operation: Operation, sources: tuple[Source, ...]) -> str:
         text = _text_of(operation, sources)
@@ -338,11 +323,10 @@ class _Editing:
         if not text or not ends_or_denies(text):
             return ""
         language = _language_of_line(old) or self._language
-        return (
-            ""
-            if self._find_unfit(text, language, sources, old) or self._grounds.find_unsupported(text, sources, old)
-            else line.text[: len(line.text) - len(old)] + text
-        )
+        unfit = self._find_unfit(text, language, sources, old)
+        if unfit or self._grounds.find_unsupported(text, sources, old):
+            return ""
+        return line.text[: len(line.text) - len(old)] + text
 
     def _find_unfit(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
         if not text or len(text) > _LONGEST_LINE:
@@ -352,9 +336,11 @@ class _Editing:
         return self._grounds.find_missing(text, sources, old) or self._grounds.only_as(text, sources)
 
     def _find_refusal(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
-        """Why a text cannot become a line; "" if it can."""
-        unfit = self._find_unfit(text, language, sources, old) or self._find_repeated(text)
-        return unfit or self._grounds.find_unsupported(text, sources, old)
+        if unfit := self._find_unfit(text, language, sources, old):
+            return unfit
+        if any(self._read(text).is_like(self._read(line.text)) for line in self._lines if line):
+            return "repeats"
+        return self._grounds.find_unsupported(text, sources, old)
 
     def _rests_on_old(self, text: str, sources: tuple[Source, ...], old: str) -> bool:
         """Whether a changed line repeats something found only in the old line."""
@@ -362,10 +348,6 @@ class _Editing:
             return True
         here = frozenset().union(*(sentence.terms for source in sources for sentence in source.sentences))
         return bool((telling_terms(text) & telling_terms(old)) - here)
-
-    def _find_repeated(self, text: str) -> str:
-        others = [self._read(line.text) for line in self._lines if line]
-        return "repeats" if any(self._read(text).is_like(other) for other in others) else ""
 
 
 def _read_fields(value: object) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from domain.patterns import pattern_of
@@ -43,19 +43,15 @@ def read_entries(reply: str, finish: str, *keys: str) -> Entries:
     value, whole = _load_json(text)
     if not isinstance(value, dict | list):
         return Entries((), False, False)
-    return Entries(tuple(_flatten_lists(value, keys)), True, not whole and (finish == "length" or not _is_closed(text)))
+    # A text that was cut off does not end where JSON can.
+    is_closed = text.rstrip("`;. \n\t").endswith(("]", "}"))
+    return Entries(tuple(_flatten_lists(value, keys)), True, not whole and (finish == "length" or not is_closed))
 
 
 def read_object(reply: str) -> Mapping[str, object]:
     """The single object in a reply; empty if there is none."""
     value, _ = _load_json(_json_of(reply))
     return _normalize_keys(value) if isinstance(value, dict) else {}
-
-
-def without_thoughts(reply: str) -> str:
-    """A reply without the thinking before it."""
-    reply = _THOUGHT.sub(" ", reply)
-    return _OPEN_THOUGHT.sub(" ", reply, count=1)
 
 
 def words_of(value: object) -> tuple[str, ...]:
@@ -80,14 +76,14 @@ def handles_of(value: object) -> tuple[int, ...]:
     """The numbers of messages or lines: ``[3, "4", "#5", "6-8"]``.
 
     >>> handles_of("3, #4, 6-8")
-    (3, 4, 6, 7, 8)
+    (6, 7, 8, 3, 4)
     """
     if isinstance(value, bool) or value is None:
         return ()
     if isinstance(value, int | float):
         return (int(value),) if -(10**9) < value < 10**9 else ()
     if isinstance(value, str):
-        return tuple(dict.fromkeys(_handles_in(value)))
+        return tuple(dict.fromkeys(_handles_in(value[:400])))
     if isinstance(value, list | tuple):
         return tuple(dict.fromkeys(handle for each in value for handle in handles_of(each)))
     return ()
@@ -110,21 +106,16 @@ def first_of(entry: Mapping[str, object], *keys: str) -> object:
 
 
 def _handles_in(text: str) -> Iterator[int]:
-    for first, last in _RANGE.findall(text[:400]):
-        yield from _read_span(first, last)
-    rest = _RANGE.sub(" ", text[:400])
+    for first, last in _RANGE.findall(text):
+        if len(first) < 7 and len(last) < 7 and int(last) - int(first) <= _LONGEST_SPAN:
+            yield from range(int(first), int(last) + 1)
+    rest = _RANGE.sub(" ", text)
     yield from (int(found) for found in _INTEGER.findall(rest) if len(found) < 7)
 
 
-def _read_span(first: str, last: str) -> Iterable[int]:
-    if len(first) > 6 or len(last) > 6 or int(last) - int(first) > _LONGEST_SPAN:
-        return ()
-    return range(int(first), int(last) + 1)
-
-
 def _json_of(reply: str) -> str:
-    """The part of a reply that begins like JSON."""
-    text = without_thoughts(reply[:_LONGEST])
+    """The part of a reply that begins like JSON, behind the thinking before it."""
+    text = _OPEN_THOUGHT.sub(" ", _THOUGHT.sub(" ", reply[:_LONGEST]), count=1)
     fenced = [block for block in _FENCE.findall(text) if _START.search(block)]
     text = fenced[-1] if fenced else text
     found = _START.search(text)
@@ -175,10 +166,4 @@ def _flatten_lists(value: dict[object, object] | list[object], keys: tuple[str, 
 
 
 def _normalize_keys(value: dict[object, object]) -> dict[str, object]:
-    """The object with lower-case keys without spaces and dashes."""
     return {str(key).strip().casefold().replace(" ", "_").replace("-", "_"): each for key, each in value.items()}
-
-
-def _is_closed(text: str) -> bool:
-    """Whether the text ends where JSON can end."""
-    return text.rstrip("`;. \n\t").endswith(("]", "}"))

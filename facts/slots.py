@@ -73,7 +73,10 @@ def subject_of(subject: str, about: About, names: Names) -> str:
         return COMPANION
     if plain in _PERSON_WORDS or _is_called(plain, names.person):
         return PERSON
-    return _relative_of(plain, names)
+    # "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister.
+    rest = _of_the_person(names.person).sub("", plain) if "'s " in plain or "的" in plain else plain
+    words = rest.split()
+    return " ".join(words[1:]) if len(words) > 1 and words[0] in _KIN else rest
 
 
 @lru_cache(_CACHE_SIZE)
@@ -82,8 +85,9 @@ def attribute_of(attribute: str) -> tuple[str, bool]:
     plain = _strip_pointers(attribute.replace("_", " ").replace("-", " "))
     if known := _form_of(plain):
         return known
-    if favourite := _read_favourite(plain):
-        return favourite, True
+    if found := _FAVOURITE.fullmatch(plain):
+        what = (found["what"] or found["han"] or found["behind"]).strip()
+        return f"favourite {_THINGS.get(what, _to_singular(what))}", True
     if measured := _MEASURED.fullmatch(plain):
         return f"{measured['what']} time", True
     return " ".join(map(_to_singular, plain.split())), False
@@ -111,7 +115,6 @@ def normalize_text(text: str) -> str:
 
 
 def _strip_pointers(text: str) -> str:
-    """A subject or attribute without articles and possessives."""
     text = normalize_text(text).replace("’", "'").strip(" .,:;。，：；“”\"'「」")
     return _POINTING.sub("", text).strip()
 
@@ -124,18 +127,8 @@ def _is_called(plain: str, names: tuple[str, ...]) -> bool:
 
 @lru_cache(_CACHE_SIZE)
 def _plain_names(names: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """The plain forms of some names, and the first word of each."""
     own = frozenset(filter(None, map(_strip_pointers, names)))
     return own, frozenset(name.split()[0] for name in own)
-
-
-def _relative_of(plain: str, names: Names) -> str:
-    """The normal form of anyone else: "mara's sister annika" is annika, "陈默的女朋友" is 女朋友; "my sister" is sister."""
-    rest = _of_the_person(names.person).sub("", plain) if "'s " in plain or "的" in plain else plain
-    words = rest.split()
-    if len(words) > 1 and words[0] in _KIN:
-        return " ".join(words[1:])
-    return rest
 
 
 @lru_cache(_CACHE_SIZE)
@@ -143,15 +136,6 @@ def _of_the_person(called: tuple[str, ...]) -> re.Pattern[str]:
     """The pattern of a possessive of the person at the beginning."""
     own = [re.escape(_strip_pointers(name)) for name in (*called, "the user", "user", "用户") if name.strip()]
     return re.compile(rf"^(?:{'|'.join(own)})(?:'s |的)")
-
-
-def _read_favourite(plain: str) -> str:
-    """ "favorite books" and 最喜欢的书 are one matter."""
-    found = _FAVOURITE.fullmatch(plain)
-    if not found:
-        return ""
-    what = (found["what"] or found["han"] or found["behind"]).strip()
-    return f"favourite {_THINGS.get(what, _to_singular(what))}"
 
 
 def _to_singular(word: str) -> str:
@@ -282,7 +266,6 @@ _FORMS = _read_table(_SEVERAL, False) | _read_table(_SINGLE, True)
 
 
 def _form_of(plain: str) -> tuple[str, bool] | None:
-    """The entry of the closed list with this name."""
     if found := _FORMS.get(plain):
         return found
     bare = plain.removesuffix("'s name").removesuffix(" name").removesuffix("的名字").removesuffix("名字")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -93,11 +92,6 @@ class ConversationBuilder:
         if count:
             self._left_out[reason] += count
 
-    @property
-    def message_count(self) -> int:
-        """How many messages were taken."""
-        return len(self._messages)
-
     def build(self) -> PastConversation:
         """The conversation; one without a key is named by how it begins, so that one that grew is the same."""
         title = clean_text(self.title).strip()
@@ -110,27 +104,3 @@ class ConversationBuilder:
         """The key, numbered from its second use on."""
         self._written[key] += 1
         return key if not key or self._written[key] == 1 else f"{key}-{self._written[key]}"
-
-
-def path_from_root(parents: Mapping[str, str | None], leaf: str | None) -> list[str]:
-    """The nodes from the first to the leaf; it ends where a parent is missing, or was met before.
-
-    >>> path_from_root({"a": None, "b": "a", "c": "a"}, "c")
-    ['a', 'c']
-    """
-    way: dict[str, None] = {}
-    while leaf is not None and leaf in parents and leaf not in way:
-        way[leaf] = None
-        leaf = parents[leaf]
-    return list(reversed(way))
-
-
-def newest_leaf(parents: Mapping[str, str | None], time_of: Callable[[str], datetime | None]) -> str | None:
-    """The childless node with the latest time; of several, the last one. In a tree of cycles any node may be it."""
-    named = set(parents.values())
-    leaves = [node for node in parents if node not in named] or list(parents)
-    return max(enumerate(leaves), key=lambda leaf: (_sort_time(time_of(leaf[1])), leaf[0]), default=(0, None))[1]
-
-
-def _sort_time(when: datetime | None) -> float:
-    return when.timestamp() if when else float("-inf")

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from importers.json_values import as_text
+from importers.json_stream import as_text
 
 #: Where SQLite's header says that a log is written beside (sqlite.org/fileformat2.html).
 _LOGGED = b"\x02\x02"
@@ -84,13 +84,20 @@ def llm_conversations(connection: sqlite3.Connection, old: bool, new: bool) -> l
     return list(found.items())
 
 
-def llm_responses(connection: sqlite3.Connection, key: str) -> list[sqlite3.Row]:
-    """Prompts with their responses of one conversation of the old generation, in their order."""
-    statement = (
-        "SELECT id, prompt, response, datetime_utc FROM responses "
-        "WHERE COALESCE(conversation_id, '') = ? ORDER BY rowid"
-    )
-    return connection.execute(statement, (key,)).fetchall()
+#: Prompts with their responses of one conversation of the old generation, "" for those of none, in their order.
+LLM_RESPONSES = (
+    "SELECT id, prompt, response, datetime_utc FROM responses WHERE COALESCE(conversation_id, '') = ? ORDER BY rowid"
+)
+#: The turns of one thread of the new generation, in their order.
+LLM_TURNS = "SELECT id, tip_message_hash, datetime_utc FROM turns WHERE thread_id = ? ORDER BY rowid"
+#: Where the turns of the thread ended from which this one was forked.
+LLM_TIPS = "SELECT u.tip_message_hash FROM threads t JOIN turns u ON u.thread_id = t.forked_from WHERE t.id = ?"
+#: A message of the new generation, by what names it.
+LLM_MESSAGE = "SELECT parent_hash, role FROM messages WHERE hash = ?"
+#: The parts of a message: kind, text, and what else there is of it as JSON.
+LLM_PARTS = "SELECT type, text, payload FROM parts WHERE message_hash = ? ORDER BY position"
+#: A piece that texts are put together from.
+LLM_FRAGMENT = "SELECT content FROM fragments WHERE id = ?"
 
 
 def llm_prompt_fragments(connection: sqlite3.Connection, response: str) -> list[str]:
@@ -104,44 +111,11 @@ def llm_prompt_fragments(connection: sqlite3.Connection, response: str) -> list[
     return [row["content"] for row in connection.execute(statement, (response,))]
 
 
-def llm_turns(connection: sqlite3.Connection, thread: str) -> list[sqlite3.Row]:
-    """The turns of one thread of the new generation, in their order."""
-    statement = "SELECT id, tip_message_hash, datetime_utc FROM turns WHERE thread_id = ? ORDER BY rowid"
-    return connection.execute(statement, (thread,)).fetchall()
-
-
-def llm_message(connection: sqlite3.Connection, digest: str) -> sqlite3.Row | None:
-    """A message of the new generation, by what names it."""
-    row = connection.execute("SELECT parent_hash, role FROM messages WHERE hash = ?", (digest,)).fetchone()
-    return row if isinstance(row, sqlite3.Row) else None
-
-
-def llm_parts(connection: sqlite3.Connection, digest: str) -> list[sqlite3.Row]:
-    """The parts of a message: kind, text, and what else there is of it as JSON."""
-    statement = "SELECT type, text, payload FROM parts WHERE message_hash = ? ORDER BY position"
-    return connection.execute(statement, (digest,)).fetchall()
-
-
-def llm_fragment(connection: sqlite3.Connection, number: int) -> str:
-    """A piece that texts are put together from."""
-    row = connection.execute("SELECT content FROM fragments WHERE id = ?", (number,)).fetchone()
-    return str(row["content"]) if row else ""
-
-
-def llm_tips(connection: sqlite3.Connection, thread: str) -> frozenset[str]:
-    """Where the turns of the thread ended from which this one was forked."""
-    statement = (
-        "SELECT u.tip_message_hash AS tip FROM threads t JOIN turns u ON u.thread_id = t.forked_from WHERE t.id = ?"
-    )
-    return frozenset(row["tip"] for row in connection.execute(statement, (thread,)) if row["tip"])
-
-
 # -- MemForest
 
 
-def forest_sessions(connection: sqlite3.Connection) -> list[str]:
-    """The ids of its sessions, in the order in which they were stored."""
-    return [row["id"] for row in connection.execute("SELECT id FROM session_memories ORDER BY rowid")]
+#: The ids of its sessions, in the order in which they were stored.
+FOREST_SESSIONS = "SELECT id FROM session_memories ORDER BY rowid"
 
 
 def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite3.Row]:

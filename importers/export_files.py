@@ -51,7 +51,7 @@ Count = Callable[[int], None]
 OpenBytes = Callable[[], AbstractContextManager[BinaryIO]]
 
 
-def _ignore_count(_: int) -> None:
+def ignore_count(_: int) -> None:
     """Counts nothing."""
 
 
@@ -77,11 +77,7 @@ class ExportFile:
 
     @property
     def plain_name(self) -> str:
-        """The last part of its name as it was first written: not packed, and no second copy of itself.
-
-        >>> ExportFile("x/Chat (1).txt.gz", 0, opener).plain_name
-        'Chat.txt'
-        """
+        """The last part of its name as it was first written: ``Chat.txt`` for ``x/Chat (1).txt.gz``."""
         return _COPY.sub("", self.base_name.removesuffix(".gz"))
 
     @property
@@ -90,7 +86,7 @@ class ExportFile:
         return str(PurePosixPath(self.name).parent)
 
     @contextmanager
-    def open(self, count: Count = _ignore_count) -> Iterator[BinaryIO]:
+    def open(self, count: Count = ignore_count) -> Iterator[BinaryIO]:
         """Its bytes; those of a gzip file as they were before."""
         with self.opener() as raw, io.BufferedReader(_Counted(raw, count), HEAD) as counted:
             if counted.peek(2)[:2] == GZIP:
@@ -210,19 +206,29 @@ _WHOLE_FOR_DAMAGED = 4
 
 def detect_encoding(part: ExportFile, looked_at: int = LOOKED_AT) -> str | None:
     """The name of the encoding; None for what is no text."""
+    utf8, gb = codecs.getincrementaldecoder("utf-8")("replace"), codecs.getincrementaldecoder("gb18030")()
+    whole = damaged = 0
+    fits_gb = True
     with part.open() as file:
         start = _read_piece(file)
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         if b"\x00" in start:
             return None
-        utf8, gb = _Utf8Check(), _GbCheck()
         while start and looked_at > 0:
-            utf8.feed(start)
-            gb.feed(start)
+            text = utf8.decode(start)
+            wrong = text.count("\ufffd")
+            damaged += wrong
+            whole += len(text) - len(text.encode("ascii", "ignore")) - wrong
+            try:
+                gb.decode(start if fits_gb else b"")
+            except UnicodeDecodeError:
+                fits_gb = False
             looked_at -= len(start)
             start = _read_piece(file)
-    return "utf-8-sig" if utf8.fits() else "gb18030" if gb.fits() else None
+    if whole >= damaged * _WHOLE_FOR_DAMAGED:
+        return "utf-8-sig"
+    return "gb18030" if fits_gb else None
 
 
 def _read_piece(file: BinaryIO) -> bytes:
@@ -257,37 +263,3 @@ class DecodedText:
         if left == size:
             pieces.append(self._decoder.decode(b"", final=True))
         return "".join(pieces) or ("" if left == size else self.read(size))
-
-
-class _Utf8Check:
-    """Counts characters that are whole, and bytes that are none."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._whole = self._damaged = 0
-
-    def feed(self, piece: bytes) -> None:
-        text = self._decoder.decode(piece)
-        damaged = text.count("\ufffd")
-        self._damaged += damaged
-        self._whole += len(text) - len(text.encode("ascii", "ignore")) - damaged
-
-    def fits(self) -> bool:
-        return self._whole >= self._damaged * _WHOLE_FOR_DAMAGED
-
-
-class _GbCheck:
-    """Whether all of it is GB18030."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("gb18030")("strict")
-        self._fits = True
-
-    def feed(self, piece: bytes) -> None:
-        try:
-            self._fits = self._fits and self._decoder.decode(piece) is not None
-        except UnicodeDecodeError:
-            self._fits = False
-
-    def fits(self) -> bool:
-        return self._fits

@@ -18,9 +18,8 @@ from typing import Any
 
 from domain.imports import PastConversation
 from importers.conversation_builder import ConversationBuilder, LeftOut
-from importers.json_stream import CHUNK
-from importers.json_values import as_list, as_object, as_text, objects_in
-from importers.reading import SHAPE_ERRORS, Found, NotRead, Reading
+from importers.json_stream import CHUNK, as_list, as_object, as_text, objects_in
+from importers.reading import SHAPE_ERRORS, Found, JsonFormat, NotRead, Reading, TextFormat
 from language.instants import utc_name, written_time
 
 _PAUSE = timedelta(minutes=30)
@@ -44,20 +43,17 @@ class ActivityEntry:
     thread: str = ""
 
 
-def matches_format(element: Mapping[str, Any]) -> bool:
+def _fits_entry(element: Mapping[str, Any]) -> bool:
     """Whether this is an entry of the log of Gemini, in whatever language."""
     named = [as_text(element.get("header")), *(one for one in as_list(element.get("products")) if isinstance(one, str))]
     return any("Gemini" in one or "Bard" in one for one in named) and ("time" in element or "title" in element)
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
-    """The conversations of a log in JSON."""
-    return group_conversations(
-        (_parse_safely(as_object(element), reading) for _, element in reading.read_elements()), reading
-    )
+def _read_log(reading: Reading) -> Iterator[Found]:
+    return _group_conversations((_parse_entry(element, reading) for _, element in reading.read_elements()), reading)
 
 
-def group_conversations(found: Iterable[ActivityEntry | str], reading: Reading) -> Iterator[Found]:
+def _group_conversations(found: Iterable[ActivityEntry | str], reading: Reading) -> Iterator[Found]:
     """Entries that belong together, in the order in which they were said; a text is a reason to leave one out."""
     group: list[ActivityEntry] = []
     left_out: Counter[str] = Counter()
@@ -88,8 +84,11 @@ def _build_conversation(
     keyed = []
     for entry in group:
         equal[entry.said] += 1
-        keyed.append((entry, _entry_key(entry, equal[entry.said])))
-    if _newest_first(group):
+        # The instant, and the how manieth of that instant it is.
+        ordinal = f"~{equal[entry.said]}" if equal[entry.said] > 1 else ""
+        keyed.append((entry, utc_name(entry.said) + ordinal if entry.said else ""))
+    began, ended = (group[0].said, group[-1].said) if group else (None, None)
+    if began is None or ended is None or began >= ended:
         keyed.reverse()
     first = keyed[0][1] if keyed else "log"
     thread = group[0].thread if group else ""
@@ -105,45 +104,24 @@ def _build_conversation(
     return replace(builder.build(), log=_LOG if dated else "")
 
 
-def _entry_key(entry: ActivityEntry, ordinal: int) -> str:
-    """The instant, and the how manieth of that instant it is."""
-    if entry.said is None:
-        return ""
-    return utc_name(entry.said) + (f"~{ordinal}" if ordinal > 1 else "")
-
-
-def _newest_first(group: list[ActivityEntry]) -> bool:
-    first, last = group[0].said if group else None, group[-1].said if group else None
-    return first is None or last is None or first >= last
-
-
-def _parse_safely(element: Mapping[str, Any], reading: Reading) -> ActivityEntry | str:
+def _parse_entry(given: Any, reading: Reading) -> ActivityEntry | str:
     """An entry; a malformed one costs only itself."""
-    try:
-        return _parse_entry(element, reading)
-    except SHAPE_ERRORS:
-        return LeftOut.MISSHAPEN
-
-
-def _parse_entry(element: Mapping[str, Any], reading: Reading) -> ActivityEntry | str:
+    element = as_object(given)
     if not element:
         return LeftOut.MISSHAPEN
-    question, answer = _from_details(element)
-    if not question and not answer:
-        question, answer = _from_title(element)
-    if not question:
-        return LeftOut.NO_TALK
-    thread = _THREAD.search(as_text(element.get("titleUrl")))
-    return ActivityEntry(reading.parse_time(element.get("time")), question, answer, thread[1] if thread else "")
+    try:
+        question, answer = _from_details(element)
+        if not question and not answer:
+            items = objects_in(element.get("safeHtmlItem"))
+            answer = "\n\n".join(_html_to_text(as_text(one.get("html"))) for one in items)
+            question = _parse_prompt(as_text(element.get("title")), bool(answer))
+        said, thread = reading.parse_time(element.get("time")), _THREAD.search(as_text(element.get("titleUrl")))
+    except SHAPE_ERRORS:
+        return LeftOut.MISSHAPEN
+    return ActivityEntry(said, question, answer, thread[1] if thread else "") if question else LeftOut.NO_TALK
 
 
-def _from_title(element: Mapping[str, Any]) -> tuple[str, str]:
-    """The prompt in the title, the answer in HTML."""
-    answer = "\n\n".join(html_to_text(as_text(one.get("html"))) for one in objects_in(element.get("safeHtmlItem")))
-    return parse_prompt(as_text(element.get("title")), bool(answer)), answer
-
-
-def parse_prompt(title: str, answered: bool) -> str:
+def _parse_prompt(title: str, answered: bool) -> str:
     """What was asked, without the verb before it; nothing where the title describes something else."""
     title = title.replace("\u00a0", " ").strip()
     found = _PROMPTED.match(title)
@@ -151,7 +129,6 @@ def parse_prompt(title: str, answered: bool) -> str:
 
 
 def _from_details(element: Mapping[str, Any]) -> tuple[str, str]:
-    """Prompt and answer where they are named fields."""
     named = {as_text(one.get("name")).lower(): as_text(one.get("value")) for one in objects_in(element.get("details"))}
     if named.get("request"):
         return _unwrap_text(named["request"]), _unwrap_text(named.get("response", ""))
@@ -179,8 +156,6 @@ _HOLDERS = ("text", "prompt", "content", "message", "query", "response", "parts"
 
 
 class _Plain(HTMLParser):
-    """Collects the words of HTML."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
@@ -197,7 +172,7 @@ class _Plain(HTMLParser):
         self.pieces.append(data)
 
 
-def html_to_text(html: str) -> str:
+def _html_to_text(html: str) -> str:
     """The words of HTML, a line for each block."""
     parser = _Plain()
     parser.feed(html)
@@ -213,37 +188,28 @@ _LONGEST_CELL = 1 << 25
 _ZONE_OF_CHINA = re.compile(r"(?<=\d) CST$")
 
 
-def fits_page(head: str) -> bool:
-    """Whether this is a page of activities of Gemini."""
+def _fits_page(head: str) -> bool:
     return _CELL in head and "Gemini" in head and "<html" in head[:4_000].lower()
 
 
-def read_page(reading: Reading) -> Iterator[Found]:
-    """The conversations of a log that is a page."""
-    return group_conversations((_parse_cell(cell, reading) for cell in _read_cells(reading)), reading)
+def _read_page(reading: Reading) -> Iterator[Found]:
+    return _group_conversations((_parse_cell(cell, reading) for cell in _read_cells(reading)), reading)
 
 
 def _read_cells(reading: Reading) -> Iterator[str]:
     """The entries of the page, one at a time."""
     pending = ""
-    for piece in _read_pieces(reading):
-        pending += piece
-        *whole, pending = pending.split(_CELL)
-        yield from (cell for cell in whole if "content-cell" in cell)
-        if len(pending) > _LONGEST_CELL:
-            reading.add_problem(NotRead.TOO_LONG)
-            return
+    with reading.tolerate_damage(), reading.open_text() as text:
+        while piece := text.read(CHUNK):
+            *whole, pending = (pending + piece).split(_CELL)
+            yield from (cell for cell in whole if "content-cell" in cell)
+            if len(pending) > _LONGEST_CELL:
+                reading.add_problem(NotRead.TOO_LONG)
+                return
     if "</html>" not in pending:
         reading.add_problem(NotRead.CUT)
     elif "content-cell" in pending:
         yield pending
-
-
-def _read_pieces(reading: Reading) -> Iterator[str]:
-    """The page in pieces, as far as the file is sound."""
-    with reading.tolerate_damage(), reading.open_text() as text:
-        while piece := text.read(CHUNK):
-            yield piece
 
 
 def _parse_cell(cell: str, reading: Reading) -> ActivityEntry | str:
@@ -255,7 +221,7 @@ def _parse_cell(cell: str, reading: Reading) -> ActivityEntry | str:
         when = written_time(_ZONE_OF_CHINA.sub(" GMT+8" if "年" in line else "", line), reading.options.zone)
         if at and when:
             answer = re.sub(r"\n{3,}", "\n\n", "\n".join(lines[at + 1 :])).strip()
-            question = parse_prompt("\n".join(lines[:at]), bool(answer))
+            question = _parse_prompt("\n".join(lines[:at]), bool(answer))
             return ActivityEntry(when, question, answer) if question else LeftOut.NO_TALK
     return LeftOut.NO_TALK
 
@@ -286,3 +252,7 @@ class _Content(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._depth:
             self.pieces.append(data.replace("\n", " ") if not data.strip() else data)
+
+
+JSON_FORMATS = (JsonFormat("gemini", _fits_entry, _read_log),)
+TEXT_FORMATS = (TextFormat("gemini", _fits_page, _read_page),)

@@ -7,8 +7,9 @@ costs no stack; a value that is longer than ``LONGEST`` is passed over, not read
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from json import JSONDecodeError
 from typing import Any, Protocol
 
@@ -43,7 +44,6 @@ class Text(Protocol):
 
     def read(self, size: int, /) -> str:
         """The next piece, empty at the end."""
-        ...
 
 
 class JsonStream:
@@ -108,35 +108,26 @@ class JsonStream:
 
     def iterate_items(self) -> Iterator[int]:
         """Enters an array: counts its elements, each of which has to be read or skipped before the next."""
-        self.expect_mark("[")
-        if self.peek_mark() == "]":
-            self._at += 1
-            return
-        number = 0
-        while True:
-            yield number
-            number += 1
-            if self.peek_mark() == "]":
-                self._at += 1
-                return
-            self.expect_mark(",")
+        return self._count_members("[", "]")
 
     def iterate_fields(self) -> Iterator[str]:
         """Enters an object: its keys, the value of each of which has to be read or skipped before the next."""
-        self.expect_mark("{")
-        if self.peek_mark() == "}":
-            self._at += 1
-            return
-        while True:
+        for _ in self._count_members("{", "}"):
             key = self.read_value()
             if not isinstance(key, str):
                 raise JsonError("a key that is no text")
             self.expect_mark(":")
             yield key
-            if self.peek_mark() == "}":
-                self._at += 1
-                return
-            self.expect_mark(",")
+
+    def _count_members(self, opens: str, closes: str) -> Iterator[int]:
+        self.expect_mark(opens)
+        number = 0
+        while self.peek_mark() != closes:
+            if number:
+                self.expect_mark(",")
+            yield number
+            number += 1
+        self._at += 1
 
     def _decode_value(self) -> tuple[Any, int]:
         try:
@@ -155,7 +146,9 @@ class JsonStream:
             self._at = found.start()
         mark = self._text[self._at]
         if mark == '"':
-            self._skip_string()
+            while (whole := _STRING.match(self._text, self._at)) is None:
+                self._read_more()
+            self._at = whole.end()
             return 0
         if mark in "[{":
             self._at += 1
@@ -165,11 +158,6 @@ class JsonStream:
             return -1
         self._skip_scalar()
         return 0
-
-    def _skip_string(self) -> None:
-        while (found := _STRING.match(self._text, self._at)) is None:
-            self._read_more()
-        self._at = found.end()
 
     def _skip_scalar(self) -> None:
         while True:
@@ -221,18 +209,9 @@ def enter_path(stream: JsonStream, path: Sequence[str]) -> bool:
     return True
 
 
-def iterate_list(stream: JsonStream, wanted: str) -> Iterator[Any]:
-    """The elements of the list that an object holds under a key, one at a time; the rest is passed over."""
-    for key in stream.iterate_fields():
-        if key != wanted or stream.peek_mark() != "[":
-            stream.skip_value()
-            continue
-        for _ in stream.iterate_items():
-            yield stream.read_value()
-
-
 _TOO_DEEP = "too deep"
 _SCALARS = json.JSONDecoder(strict=False)
+_CLOSING = {"{": "}", "[": "]"}
 
 
 def decode_deep(text: str, at: int) -> tuple[Any, int]:
@@ -241,46 +220,41 @@ def decode_deep(text: str, at: int) -> tuple[Any, int]:
     keys: list[str] = []
     while True:
         at = _skip_space(text, at)
-        value, at, opened = _open_value(text, at)
-        if opened:
-            holders.append(value)
-            if len(holders) > DEEPEST:
-                raise JsonError(_TOO_DEEP)
-            at = _read_key(text, at, keys) if isinstance(value, dict) else at
-            continue
-        while True:
-            if not holders:
-                return value, at
+        closing = _CLOSING.get(text[at : at + 1])
+        if closing is None:
+            value, at = _SCALARS.raw_decode(text, at)
+        else:
+            holders.append({} if closing == "}" else [])
+            at = _skip_space(text, at + 1)
+            if text[at : at + 1] != closing:
+                if len(holders) > DEEPEST:
+                    raise JsonError(_TOO_DEEP)
+                at = _read_key(text, at, keys) if closing == "}" else at
+                continue
+            value, at = holders.pop(), at + 1
+        # The value is whole, and with it each container that ends behind it.
+        while holders:
             at, ended = _place_value(holders[-1], keys, value, text, at)
             if not ended:
-                at = _read_key(text, at, keys) if isinstance(holders[-1], dict) else at
                 break
             value = holders.pop()
-
-
-def _open_value(text: str, at: int) -> tuple[Any, int, bool]:
-    """A scalar or an empty container, whole; or a container that is open now."""
-    mark = text[at : at + 1]
-    if mark not in ("{", "["):
-        value, at = _SCALARS.raw_decode(text, at)
-        return value, at, False
-    value = {} if mark == "{" else []
-    at = _skip_space(text, at + 1)
-    ended = text[at : at + 1] == ("}" if mark == "{" else "]")
-    return value, at + ended, not ended
+        else:
+            return value, at
 
 
 def _place_value(holder: Any, keys: list[str], value: Any, text: str, at: int) -> tuple[int, bool]:
-    """Puts a value into its container; whether the container ends behind it."""
-    if isinstance(holder, dict):
+    """Puts a value into its container; whether the container ends behind it. If not, its next key is read."""
+    is_object = isinstance(holder, dict)
+    if is_object:
         holder[keys.pop()] = value
     else:
         holder.append(value)
     at = _skip_space(text, at)
-    mark = text[at : at + 1]
-    if mark not in (",", "}" if isinstance(holder, dict) else "]") or not mark:
+    if text[at : at + 1] == ",":
+        return _read_key(text, at + 1, keys) if is_object else at + 1, False
+    if text[at : at + 1] != ("}" if is_object else "]"):
         raise JSONDecodeError("Expecting ',' delimiter", text, at)
-    return at + 1, mark != ","
+    return at + 1, True
 
 
 def _read_key(text: str, at: int, keys: list[str]) -> int:
@@ -300,3 +274,66 @@ def _skip_space(text: str, at: int) -> int:
         return at
     found = _SPACE.match(text, at)
     return found.end() if found else at
+
+
+# -- values of any shape: whatever they hold, the result has the requested type
+
+NOTHING: Mapping[str, Any] = {}
+
+
+def as_text(value: Any) -> str:
+    """A text, empty where there is none."""
+    return value if isinstance(value, str) else ""
+
+
+def as_name(value: Any) -> str:
+    """What names something: a text, or a whole number as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else as_text(value)
+
+
+def as_object(value: Any, *path: str) -> Mapping[str, Any]:
+    """An object, or the one that a path in it leads to; empty where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else NOTHING
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list, empty where there is none."""
+    return value if isinstance(value, list) else []
+
+
+def objects_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list."""
+    return (one for one in as_list(value) if isinstance(one, dict))
+
+
+def as_number(value: Any) -> float:
+    """A number, also one written as text; 0 where there is none."""
+    try:
+        found = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+    return found if math.isfinite(found) else 0.0
+
+
+def first_value(given: Mapping[str, Any], *keys: str) -> Any:
+    """The first of these values that is there and not null."""
+    return next((given[key] for key in keys if given.get(key) is not None), None)
+
+
+def join_text(value: Any, kinds: frozenset[str] = frozenset(("text", "input_text", "output_text"))) -> str:
+    """The text of a content: a text itself, or the parts of these kinds in a list, or both mixed."""
+    if isinstance(value, str):
+        return value
+    parts = (_part_text(part, kinds) for part in as_list(value))
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _part_text(part: Any, kinds: frozenset[str]) -> str:
+    if isinstance(part, str):
+        return part
+    given = as_object(part)
+    if given.get("type") not in kinds:
+        return ""
+    return as_text(given.get("text")) or as_text(as_object(given.get("text")).get("value"))

@@ -11,19 +11,20 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 
 from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder, LeftOut
-from importers.json_values import as_name, as_number, as_object, as_text, objects_in
-from importers.reading import Found, NotRead, Reading
+from importers.json_stream import as_name, as_number, as_object, as_text, objects_in
+from importers.reading import DatabaseFormat, Found, NotRead, Reading
 from language.instants import parse_instant
 
 _ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
 _OLD, _NEW = frozenset(("responses", "conversations")), frozenset(("threads", "turns", "messages", "parts"))
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
+def _read_log(reading: Reading) -> Iterator[Found]:
     """Every conversation, those that belong to none as one each."""
     assert reading.part.path is not None
     with closing(databases.open_readonly(reading.part.path)) as connection:
@@ -38,8 +39,6 @@ def read_export(reading: Reading) -> Iterator[Found]:
 
 
 class _Log:
-    """A log that is open."""
-
     def __init__(self, connection: sqlite3.Connection, reading: Reading, old: bool, new: bool) -> None:
         self._connection, self._reading = connection, reading
         self.old, self.new = old, new
@@ -48,7 +47,7 @@ class _Log:
         """One conversation, what the old tables have of it first."""
         builder = ConversationBuilder(self._reading.source, as_name(key), as_text(title))
         before: list[tuple[Spoken, str]] = []
-        for row in databases.llm_responses(self._connection, key) if self.old else ():
+        for row in self._rows(databases.LLM_RESPONSES, key) if self.old else ():
             before += self._add_response(builder, row)
         if self.new:
             self._add_turns(builder, key, before)
@@ -56,10 +55,13 @@ class _Log:
 
     def read_single_prompts(self) -> Iterator[PastConversation]:
         """Prompts that were logged without a conversation."""
-        for row in databases.llm_responses(self._connection, ""):
+        for row in self._rows(databases.LLM_RESPONSES, ""):
             builder = ConversationBuilder(self._reading.source, as_name(row["id"]))
             self._add_response(builder, row)
             yield builder.build()
+
+    def _rows(self, statement: str, key: str | int) -> list[sqlite3.Row]:
+        return self._connection.execute(statement, (key,)).fetchall()
 
     def _add_response(self, builder: ConversationBuilder, row: sqlite3.Row) -> list[tuple[Spoken, str]]:
         """Prompt and response of one call; returns what was said in it."""
@@ -73,8 +75,8 @@ class _Log:
 
     def _add_turns(self, builder: ConversationBuilder, thread: str, before: list[tuple[Spoken, str]]) -> None:
         """The turns of the new generation; each chain is followed up to what is known of it already."""
-        seen = set(databases.llm_tips(self._connection, thread))
-        for turn in databases.llm_turns(self._connection, thread):
+        seen = {tip for (tip,) in self._rows(databases.LLM_TIPS, thread) if tip}
+        for turn in self._rows(databases.LLM_TURNS, thread):
             chain = self._new_in_chain(turn["tip_message_hash"], seen)
             for place, (digest, role) in enumerate(chain):
                 words, reason = self._message_text(digest)
@@ -95,16 +97,16 @@ class _Log:
         chain: list[tuple[str, str]] = []
         while tip and tip not in seen:
             seen.add(tip)
-            row = databases.llm_message(self._connection, tip)
-            if row is None:
+            found = self._rows(databases.LLM_MESSAGE, tip)
+            if not found:
                 break
-            chain.append((tip, row["role"] or ""))
-            tip = row["parent_hash"]
+            chain.append((tip, found[0]["role"] or ""))
+            tip = found[0]["parent_hash"]
         return chain[::-1]
 
     def _message_text(self, digest: str) -> tuple[str, str]:
         """What a message says, and why nothing where that is so."""
-        parts = databases.llm_parts(self._connection, digest)
+        parts = self._rows(databases.LLM_PARTS, digest)
         said = "\n\n".join(filter(str.strip, (self._part_text(row) for row in parts if row["type"] == "text")))
         kinds = {row["type"] for row in parts}
         if kinds & {"tool_call", "tool_result"}:
@@ -115,16 +117,19 @@ class _Log:
         if row["text"] or not row["payload"]:
             return as_text(row["text"])
         try:
-            given = as_object(json.loads(row["payload"]))
+            pieces = list(objects_in(as_object(json.loads(row["payload"])).get("text_ref")))
         except (ValueError, TypeError):
             return ""
-        return "".join(
-            as_text(piece.get("literal"))
-            or databases.llm_fragment(self._connection, int(as_number(piece.get("fragment"))))
-            for piece in objects_in(given.get("text_ref"))
-        )
+        return "".join(as_text(piece.get("literal")) or self._fragment_text(piece) for piece in pieces)
+
+    def _fragment_text(self, piece: Mapping[str, Any]) -> str:
+        found = self._rows(databases.LLM_FRAGMENT, int(as_number(piece.get("fragment"))))
+        return str(found[0]["content"]) if found else ""
 
 
 def _parse_utc(written: str | None) -> datetime | None:
     """A time that is UTC whether it says so or not."""
     return parse_instant(written, UTC) if written else None
+
+
+DATABASE_FORMATS = (DatabaseFormat("llm", _OLD.issubset, _read_log), DatabaseFormat("llm", _NEW.issubset, _read_log))

@@ -15,20 +15,18 @@ from typing import Any
 from domain.imports import PastConversation, Spoken
 from domain.records import PREFIX
 from importers.conversation_builder import ConversationBuilder, LeftOut
-from importers.json_stream import JsonError, JsonStream, enter_path
-from importers.json_values import as_object, as_text
-from importers.reading import Found, Reading
+from importers.json_stream import JsonError, JsonStream, as_object, as_text, enter_path
+from importers.reading import Found, JsonFormat, Reading
 
 FORMAT = "old-friend"
 _BY: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}
 
 
-def matches_format(element: Mapping[str, Any]) -> bool:
-    """Whether this is an export of our own."""
+def _fits_export(element: Mapping[str, Any]) -> bool:
     return element.get("format") == FORMAT and isinstance(element.get("tables"), dict)
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
+def _read_export(reading: Reading) -> Iterator[Found]:
     """Every session with its turns, which are adjacent."""
     for key, turns in groupby(_message_rows(reading), lambda row: as_text(row.get("session_id"))):
         yield _read_session(key, turns, reading)
@@ -104,3 +102,6 @@ def _read_rows(stream: JsonStream, fields: Iterator[str]) -> Iterator[tuple[str,
             yield table, dict(as_object(stream.read_value()))
     for _ in fields:
         stream.skip_value()
+
+
+JSON_FORMATS = (JsonFormat("old_friend", _fits_export, _read_export),)

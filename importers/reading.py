@@ -6,6 +6,7 @@ recorded as a problem, everything intact around it is read, and problems are ret
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sqlite3
@@ -14,16 +15,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from domain.imports import PastConversation, Unread
 from importers.conversation_builder import CONTENT_KEY_PREFIX, make_key
-from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile
+from importers.export_files import DAMAGE_ERRORS, Count, DecodedText, ExportFile, ignore_count
 from importers.json_stream import LONGEST, CutOff, JsonError, JsonStream, TooLong, enter_path
 from language.instants import parse_instant, with_zone
 
 #: Errors that a reader may raise on a malformed conversation.
 SHAPE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+#: The longest cell of a table; a longer one is no message.
+_LONGEST_CELL = 1 << 24
 
 
 class NotRead(StrEnum):
@@ -69,10 +72,6 @@ class Layout:
     path: tuple[str, ...] = ()
 
 
-def _ignore_count(_: int) -> None:
-    """Counts nothing."""
-
-
 @dataclass
 class Reading:
     """One file, ready to be read. ``outline`` is what of its shape was seen when it was recognised."""
@@ -83,7 +82,7 @@ class Reading:
     encoding: str = "utf-8-sig"
     layout: Layout = Layout()
     outline: Mapping[str, Any] = field(default_factory=dict)
-    count_bytes: Count = _ignore_count
+    count_bytes: Count = ignore_count
     problems: list[Unread] = field(default_factory=list)
 
     def add_problem(self, reason: str, where: str = "", **details: object) -> None:
@@ -117,7 +116,7 @@ class Reading:
     @contextmanager
     def open_text(self, counted: bool = True, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
         """Its text."""
-        count = self.count_bytes if counted else _ignore_count
+        count = self.count_bytes if counted else ignore_count
         with self.part.open(count) as file, io.TextIOWrapper(file, self.encoding, "replace", newline) as text:
             yield text
 
@@ -127,12 +126,44 @@ class Reading:
             while line := text.readline(LONGEST):
                 yield line.rstrip("\n")
 
-    def read_elements(self) -> Iterator[tuple[str, Any]]:
-        """Its elements in order, each with its place, as far as the file is intact."""
-        yield from self.read_layout(self.layout)
+    def read_rows(self) -> Iterator[Mapping[str, str]]:
+        """The rows of a table of text (CSV), each by its columns in small letters, as far as the file is sound."""
+        before = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            with self.tolerate_damage(), self.open_text(newline="") as text:
+                yield from self._whole_rows(text)
+        except csv.Error as error:
+            self.add_problem(NotRead.BROKEN, said=str(error))
+        finally:
+            csv.field_size_limit(before)
 
-    def read_layout(self, layout: Layout) -> Iterator[tuple[str, Any]]:
-        """The elements of this layout."""
+    def _whole_rows(self, text: io.TextIOWrapper) -> Iterator[Mapping[str, str]]:
+        """The rows that are whole; a last one that is not was cut off."""
+        rows = csv.reader(line.replace("\0", "") for line in text)
+        columns = [cell.strip().lower() for cell in next(rows, [])]
+        short = False
+        for row in filter(None, rows):
+            if short:
+                self.add_problem(NotRead.BROKEN, said=f"{rows.line_num}")
+            short = len(row) < len(columns)
+            if not short:
+                yield dict(zip(columns, row, strict=False))
+        if short:
+            self.add_problem(NotRead.CUT)
+
+    def read_list(self, wanted: str) -> Iterator[Any]:
+        """The elements of the list that the object of the file has under a key, as far as the file is intact."""
+        with self.tolerate_damage(), self.open_json() as stream:
+            for key in stream.iterate_fields():
+                if key != wanted or stream.peek_mark() != "[":
+                    stream.skip_value()
+                    continue
+                for _ in stream.iterate_items():
+                    yield stream.read_value()
+
+    def read_elements(self, layout: Layout | None = None) -> Iterator[tuple[str, Any]]:
+        """Its elements in order, each with its place, as far as the file is intact."""
+        layout = layout or self.layout
         with self.tolerate_damage():
             yield from self._by_line() if layout.kind == "lines" else self._from_stream(layout)
 
@@ -157,7 +188,8 @@ class Reading:
                     raise
                 except JsonError as error:
                     stream.skip_value()
-                    self.add_problem(_problem_of(error), where, said=str(error))
+                    reason = NotRead.TOO_LONG if isinstance(error, TooLong) else NotRead.BROKEN
+                    self.add_problem(reason, where, said=str(error))
                 else:
                     yield where, value
 
@@ -177,43 +209,54 @@ class Reading:
                     yield f"{self.part.name}:{number}", value
 
 
-def _problem_of(error: JsonError) -> str:
-    return NotRead.TOO_LONG if isinstance(error, TooLong) else NotRead.BROKEN
-
-
 Found = PastConversation | Unread
 Reader = Callable[[Reading], Iterator[Found]]
+ReadOne = Callable[[Mapping[str, Any], str, Reading], Found]
+Seen = TypeVar("Seen")
 
 
-def read_each(read_one: Callable[[Mapping[str, Any], str, Reading], Found]) -> Reader:
+@dataclass(frozen=True)
+class Format(Generic[Seen]):
+    """A format: how it is recognised by what was seen of a file, and how files of it are read."""
+
+    source: str
+    matches: Callable[[Seen], bool]
+    read: Reader
+
+
+#: By an element of JSON or JSON Lines, or the outline of the whole file.
+JsonFormat = Format[Mapping[str, Any]]
+#: By the beginning of a text.
+TextFormat = Format[str]
+#: By the names of the tables.
+DatabaseFormat = Format[frozenset[str]]
+
+
+def column_names(head: str) -> set[str]:
+    """The columns that the first line of a table of text names, in small letters."""
+    line = head.lstrip("\ufeff").split("\n", 1)[0]
+    return {cell.strip().lower() for cell in next(csv.reader([line]), [])} if len(line) < 10_000 else set()
+
+
+def read_safely(read_one: ReadOne, element: Mapping[str, Any], where: str, reading: Reading) -> Found:
+    """The conversation that an element is, or why it cannot be read."""
+    try:
+        return read_one(element, where, reading)
+    except SHAPE_ERRORS as error:
+        return reading.make_unread(NotRead.MISSHAPEN, where, said=type(error).__name__)
+
+
+def read_each(read_one: ReadOne) -> Reader:
     """A reader of files whose elements are conversations: one that cannot be read costs only itself."""
 
     def read(reading: Reading) -> Iterator[Found]:
         for where, element in reading.read_elements():
-            if not isinstance(element, dict):
+            if isinstance(element, dict):
+                yield read_safely(read_one, element, where, reading)
+            else:
                 yield reading.make_unread(NotRead.MISSHAPEN, where)
-                continue
-            try:
-                yield read_one(element, where, reading)
-            except SHAPE_ERRORS as error:
-                yield reading.make_unread(NotRead.MISSHAPEN, where, said=type(error).__name__)
 
     return read
-
-
-class KeyDisambiguator:
-    """Gives conversations that have no keys and begin alike keys of their own; two identical ones share one."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, int]] = {}
-
-    def disambiguate_key(self, found: PastConversation) -> PastConversation:
-        """The conversation, under a key of its own."""
-        if not found.key.startswith(CONTENT_KEY_PREFIX):
-            return found
-        known = self._known.setdefault(found.key, {})
-        place = known.setdefault(make_key(*(message.key for message in found.messages)), len(known))
-        return replace(found, key=f"{found.key}-{place + 1}") if place else found
 
 
 class RecognisedFile:
@@ -222,16 +265,12 @@ class RecognisedFile:
     def __init__(
         self, source: str, name: str, reader: Reader, readings: Sequence[Reading], unread: Sequence[Unread] = ()
     ) -> None:
-        self._source, self._reader = source, reader
+        self.source, self.name = source, name
+        self._reader = reader
         self._readings, self._unread = readings, unread
-        self.name = name
         self._done = 0
-        self._alike = KeyDisambiguator()
-
-    @property
-    def source(self) -> str:
-        """The format."""
-        return self._source
+        #: The keys that were made from how conversations begin, each with the conversations that begin so.
+        self._alike: dict[str, dict[str, int]] = {}
 
     @property
     def size(self) -> int:
@@ -245,8 +284,7 @@ class RecognisedFile:
 
     def read(self) -> Iterator[Found]:
         """Everything in it, from the beginning, one conversation in memory at a time."""
-        self._done = 0
-        self._alike = KeyDisambiguator()
+        self._done, self._alike = 0, {}
         yield from self._unread
         for reading in self._readings:
             reading.count_bytes, reading.problems = self._count_bytes, []
@@ -261,9 +299,17 @@ class RecognisedFile:
             for found in self._reader(reading):
                 yield from reading.problems
                 reading.problems.clear()
-                yield self._alike.disambiguate_key(found) if isinstance(found, PastConversation) else found
+                yield self._with_own_key(found) if isinstance(found, PastConversation) else found
         except (*DAMAGE_ERRORS, *SHAPE_ERRORS, sqlite3.Error) as error:
             yield reading.make_unread(NotRead.DAMAGED, said=type(error).__name__)
+
+    def _with_own_key(self, found: PastConversation) -> PastConversation:
+        """The conversation; one that has no key and begins as another is numbered. Two identical ones share a key."""
+        if not found.key.startswith(CONTENT_KEY_PREFIX):
+            return found
+        alike = self._alike.setdefault(found.key, {})
+        place = alike.setdefault(make_key(*(message.key for message in found.messages)), len(alike))
+        return replace(found, key=f"{found.key}-{place + 1}") if place else found
 
     def _count_bytes(self, count: int) -> None:
         self._done += count

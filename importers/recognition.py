@@ -12,34 +12,15 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from domain.errors import UsageError
 from domain.imports import HistoryFile, PastConversation, Unread
-from importers import (
-    chatgpt,
-    chatlab,
-    claude,
-    csv_exports,
-    deepseek,
-    gemini,
-    grok,
-    librechat,
-    llm_logs,
-    memforest_units,
-    notes,
-    open_webui,
-    own_export,
-    qq,
-    role_messages,
-    role_play,
-    telegram,
-    wechat,
-    whatsapp,
-)
+from importers import assistants, gemini, llm_logs, memory_dumps, messengers, own_export, role_messages, text_chats
+from importers.databases import is_locked, open_readonly, tables_of
 from importers.export_files import (
     DAMAGE_ERRORS,
     HEAD,
@@ -50,8 +31,8 @@ from importers.export_files import (
     file_on_disk,
     files_in_folder,
 )
-from importers.json_stream import CutOff, JsonError, JsonStream
-from importers.reading import Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
+from importers.json_stream import JsonError, JsonStream, as_list, as_object
+from importers.reading import JsonFormat, Layout, NotRead, Reader, Reading, ReadingOptions, RecognisedFile
 
 
 class FileRefused(StrEnum):
@@ -65,68 +46,15 @@ class FileRefused(StrEnum):
     LOCKED = "history.locked"
 
 
-@dataclass(frozen=True)
-class JsonFormat:
-    """A format of JSON or JSON Lines: what an element of it, or the outline of the whole file, looks like."""
-
-    source: str
-    matches: Callable[[Mapping[str, Any]], bool]
-    read: Reader
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """A format of lines: what its beginning looks like."""
-
-    source: str
-    matches: Callable[[str], bool]
-    read: Reader
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """A database: the tables that have to be in it."""
-
-    source: str
-    needs: frozenset[str]
-    read: Reader
-
-
+#: In the order in which they are tried: messages by role look like many a thing.
 JSON_FORMATS = (
-    JsonFormat("claude", claude.matches_format, claude.read_export),
-    JsonFormat("claude", claude.fits_manifest, claude.read_manifest),
-    JsonFormat("deepseek", deepseek.matches_format, deepseek.read_export),
-    JsonFormat("deepseek", deepseek.fits_raw, deepseek.read_raw),
-    JsonFormat("chatgpt", chatgpt.matches_format, chatgpt.read_export),
-    JsonFormat("gemini", gemini.matches_format, gemini.read_export),
-    JsonFormat("grok", grok.matches_format, grok.read_export),
-    JsonFormat("open_webui", open_webui.matches_format, open_webui.read_export),
-    JsonFormat("librechat", librechat.matches_format, librechat.read_export),
-    JsonFormat("sillytavern", role_play.fits_silly_tavern, role_play.read_silly_tavern),
-    JsonFormat("character_ai", role_play.fits_character_ai, role_play.read_character_ai),
-    JsonFormat("telegram", telegram.matches_format, telegram.read_export),
-    JsonFormat("wechat", wechat.matches_format, wechat.read_export),
-    JsonFormat("chatlab", chatlab.matches_format, chatlab.read_export),
-    JsonFormat("old_friend", own_export.matches_format, own_export.read_export),
-    JsonFormat("memforest", memforest_units.matches_format, memforest_units.read_export),
-    JsonFormat("notes", notes.matches_format, notes.read_export),
-    JsonFormat("sharegpt", role_messages.fits_sharegpt, role_messages.read_sharegpt),
-    JsonFormat("messages", role_messages.fits_conversation, role_messages.read_export),
-    JsonFormat("messages", role_messages.fits_message, role_messages.read_messages),
-)
+    *assistants.JSON_FORMATS, *gemini.JSON_FORMATS, *messengers.JSON_FORMATS, *own_export.JSON_FORMATS,
+    *memory_dumps.JSON_FORMATS, *role_messages.JSON_FORMATS,
+)  # fmt: skip
 TEXT_FORMATS = (
-    TextFormat("gemini", gemini.fits_page, gemini.read_page),
-    TextFormat("copilot", csv_exports.fits_copilot, csv_exports.read_copilot),
-    TextFormat("wechat", csv_exports.fits_wechat, csv_exports.read_wechat),
-    TextFormat("qq", qq.matches_head, qq.read_export),
-    TextFormat("whatsapp", whatsapp.matches_head, whatsapp.read_export),
-)
-TABLE_FORMATS = (
-    TableFormat("memforest", memforest_units.NEEDS, memforest_units.read_database),
-    TableFormat("llm", frozenset(("responses", "conversations")), llm_logs.read_export),
-    TableFormat("llm", frozenset(("threads", "turns", "messages", "parts")), llm_logs.read_export),
-    TableFormat("open_webui", frozenset(("chat", "user")), open_webui.read_database),
-)
+    *gemini.TEXT_FORMATS, *assistants.TEXT_FORMATS, *messengers.TEXT_FORMATS, *text_chats.TEXT_FORMATS
+)  # fmt: skip
+DATABASE_FORMATS = (*memory_dumps.DATABASE_FORMATS, *llm_logs.DATABASE_FORMATS, *assistants.DATABASE_FORMATS)
 
 # -- files, folders and archives
 
@@ -173,19 +101,15 @@ def recognise_export(path: Path, options: ReadingOptions | None = None) -> list[
         raise UsageError(FileRefused.NOT_FOUND, path=str(path))
     if path.is_dir():
         return _group_files(path, _look_through(files_in_folder(path), options, 0))
+    part = file_on_disk(path)
     try:
-        return _recognise_file(path, options)
+        if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
+            return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
+        found = _recognise_part(part, options)
     except DAMAGE_ERRORS as error:
         if isinstance(error, OSError) and error.errno:
             raise
         raise UsageError(FileRefused.DAMAGED, path=str(path)) from error
-
-
-def _recognise_file(path: Path, options: ReadingOptions) -> list[HistoryFile]:
-    part = file_on_disk(path)
-    if path.suffix.lower() == ".zip" or part.read_head(len(ZIP)) == ZIP:
-        return _group_files(path, _look_through(ZipArchive(part).list_members(), options, 1))
-    found = _recognise_part(part, options)
     if isinstance(found, str):
         raise UsageError(found, path=str(path))
     return [_make_file([found])]
@@ -239,14 +163,10 @@ def _group_files(path: Path, looks: Iterable[_Look]) -> list[HistoryFile]:
             shard = _SHARD.fullmatch(part.base_name) and (look[0].source, part.folder)
             found.setdefault(shard or part.name, []).append(look)
     if not found:
-        raise UsageError(_why_nothing(others), path=str(path))
+        empty = any(reason == FileRefused.NO_CONVERSATIONS for _, reason in others)
+        raise UsageError(FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE, path=str(path))
     files: list[HistoryFile] = [_make_file(readings, _missing_shards(readings, parts)) for readings in found.values()]
     return files + list(_skipped_files(others))
-
-
-def _why_nothing(others: Sequence[tuple[ExportFile, str]]) -> str:
-    empty = [part for part, reason in others if reason == FileRefused.NO_CONVERSATIONS]
-    return FileRefused.NO_CONVERSATIONS if empty else FileRefused.NOTHING_INSIDE
 
 
 def _make_file(readings: Sequence[tuple[Reading, Reader]], missing: Sequence[Unread] = ()) -> RecognisedFile:
@@ -263,23 +183,14 @@ def _missing_shards(readings: Sequence[tuple[Reading, Reader]], parts: Sequence[
     manifest = next((part for part in parts if part.folder == folder and part.base_name == _MANIFEST), None)
     if manifest is None or not _SHARD.fullmatch(reading.part.base_name):
         return []
-    return [
-        reading.make_unread(NotRead.MISSING_FILE, name) for name in _shards_in_manifest(manifest) if name not in beside
-    ]
-
-
-def _shards_in_manifest(manifest: ExportFile) -> list[str]:
-    from json import loads
-
-    from importers.json_values import as_list, as_object
-
     try:
-        given = loads(manifest.read_head(1 << 24))
+        given = json.loads(manifest.read_head(1 << 24))
     except (*DAMAGE_ERRORS, ValueError):
         return []
     logical = as_object(given, "logical_files")
     files = (as_object(logical.get(name)).get("files") for name in logical if _SHARD.fullmatch(name))
-    return [name for listed in files for name in as_list(listed) if isinstance(name, str)]
+    names = (name for listed in files for name in as_list(listed) if isinstance(name, str))
+    return [reading.make_unread(NotRead.MISSING_FILE, name) for name in names if name not in beside]
 
 
 def _skipped_files(others: Sequence[tuple[ExportFile, str]]) -> Iterator[HistoryFile]:
@@ -310,7 +221,6 @@ def _is_mentioned(part: ExportFile, reason: str) -> bool:
 
 
 def _recognise_part(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
-    """What a file is, or the reason why it is nothing."""
     if _BESIDE.fullmatch(part.base_name) and part.path is None:
         return NotRead.SKIPPED
     head = part.read_head(HEAD)
@@ -320,27 +230,23 @@ def _recognise_part(part: ExportFile, options: ReadingOptions) -> tuple[Reading,
     if encoding is None:
         return FileRefused.NOT_RECOGNISED
     reading = Reading("", part, options, encoding)
-    return _recognise_json(reading) or _recognise_text(reading) or _why_unrecognised(reading)
+    found = _recognise_json(reading) or _recognise_text(reading)
+    return found or (FileRefused.NO_CONVERSATIONS if is_empty(reading) else FileRefused.NOT_RECOGNISED)
 
 
 def _recognise_json(reading: Reading) -> tuple[Reading, Reader] | None:
-    try:
-        for layout, element, outline in outline_candidates(reading, lambda root: _format_of(root) is not None):
-            found = _format_of(element)
-            if found:
+    with suppress(JsonError):
+        for layout, element, outline in _outline_candidates(reading):
+            if found := _format_of(element):
                 return replace(reading, source=found.source, layout=layout, outline=outline, problems=[]), found.read
-    except JsonError:
-        pass
     return None
 
 
 def _format_of(element: Mapping[str, Any]) -> JsonFormat | None:
     for one in JSON_FORMATS:
-        try:
+        with suppress(AttributeError, LookupError, TypeError, ValueError):
             if one.matches(element):
                 return one
-        except (AttributeError, LookupError, TypeError, ValueError):
-            continue
     return None
 
 
@@ -351,21 +257,15 @@ def _recognise_text(reading: Reading) -> tuple[Reading, Reader] | None:
     return (replace(reading, source=found.source), found.read) if found else None
 
 
-def _why_unrecognised(reading: Reading) -> str:
-    return FileRefused.NO_CONVERSATIONS if is_empty(reading) else FileRefused.NOT_RECOGNISED
-
-
 def _recognise_database(part: ExportFile, options: ReadingOptions) -> tuple[Reading, Reader] | str:
     if part.path is None:
         return NotRead.DATABASE_INSIDE
-    from importers.databases import is_locked, open_readonly, tables_of
-
     try:
         with closing(open_readonly(part.path, _PATIENCE)) as connection:
             tables = tables_of(connection)
     except sqlite3.Error as error:
         return FileRefused.LOCKED if is_locked(error) else FileRefused.DAMAGED
-    found = next((one for one in TABLE_FORMATS if one.needs <= tables), None)
+    found = next((one for one in DATABASE_FORMATS if one.matches(tables)), None)
     return (Reading(found.source, part, options), found.read) if found else FileRefused.NOT_RECOGNISED
 
 
@@ -386,14 +286,12 @@ _LONGEST_LINE = 1 << 24
 #: Behind so many characters, the first format that fits is taken without looking at the rest.
 _ENOUGH = 1 << 21
 
-Fits = Callable[[Mapping[str, Any]], bool]
-
 
 class _Enough(Exception):
     """A format fits what was seen."""
 
 
-def outline_candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
+def _outline_candidates(reading: Reading) -> Iterator[tuple[Layout, Mapping[str, Any], Mapping[str, Any]]]:
     """What may tell the format: a layout, an element in it, and the outline of the whole file, empty for an array."""
     lines = _first_lines(reading)
     if lines:
@@ -404,7 +302,8 @@ def outline_candidates(reading: Reading, fits: Fits) -> Iterator[tuple[Layout, M
     if opens == "[":
         yield from ((Layout("array"), element, {}) for element in _first_elements(reading))
     elif opens == "{":
-        root = _outline_of(reading, fits)
+        with reading.open_json() as stream:
+            root = _read_outline(stream, lambda root: _format_of(root) is not None)
         yield Layout("object"), root, root
         yield from ((Layout("array", path), element, root) for path, element in _nested_arrays(root, ()))
 
@@ -413,19 +312,14 @@ def _first_lines(reading: Reading) -> list[Mapping[str, Any]]:
     """The objects of the first lines, where each line is one."""
     found: list[Mapping[str, Any]] = []
     with suppress(*DAMAGE_ERRORS), reading.open_text(newline="\n") as text:
-        first, second = text.readline(_LONGEST_LINE), _next_line(text.readline)
+        first, second = text.readline(_LONGEST_LINE), "\n"
+        while second.isspace():
+            second = text.readline(_LONGEST_LINE)
         if not second.lstrip().startswith("{") or _parse_object(first) is None:
             return []
         for line in (first, second, *(text.readline(_LONGEST_LINE) for _ in range(_LINES))):
             found += filter(None, [_parse_object(line)])
     return found
-
-
-def _next_line(readline: Callable[[int], str]) -> str:
-    """The next line that is not empty."""
-    while (line := readline(_LONGEST_LINE)).isspace():
-        continue
-    return line
 
 
 def _parse_object(line: str) -> Mapping[str, Any] | None:
@@ -441,7 +335,7 @@ def _parse_object(line: str) -> Mapping[str, Any] | None:
 def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
     """The first objects of an array; the outline of the first where none of them is whole."""
     any_whole = False
-    for number, (_, element) in enumerate(reading.read_layout(Layout("array"))):
+    for number, (_, element) in enumerate(reading.read_elements(Layout("array"))):
         if isinstance(element, dict):
             any_whole = True
             yield element
@@ -450,27 +344,19 @@ def _first_elements(reading: Reading) -> Iterator[Mapping[str, Any]]:
     if not any_whole:
         with reading.open_json() as stream:
             stream.expect_mark("[")
-            yield _read_outline(stream)
+            yield _read_outline(stream, lambda _: False)
 
 
-def _outline_of(reading: Reading, fits: Fits) -> Mapping[str, Any]:
-    with reading.open_json() as stream:
-        return _read_outline(stream, fits)
-
-
-def _read_outline(stream: JsonStream, fits: Fits = lambda _: False) -> Mapping[str, Any]:
-    """The outline of an object, as far as it goes."""
+def _read_outline(stream: JsonStream, fits: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any]:
     root: dict[str, Any] = {}
 
     def seen() -> None:
         if stream.read_so_far > _ENOUGH and fits(root):
             raise _Enough
 
-    try:
+    with suppress(_Enough, JsonError):
         if stream.peek_mark() == "{":
             _outline_object(root, stream, seen, 0)
-    except (_Enough, JsonError):
-        pass
     return root
 
 
@@ -515,15 +401,8 @@ def _nested_arrays(
 
 def is_empty(reading: Reading) -> bool:
     """Whether there is nothing in it: no character but spaces, or JSON that holds nothing."""
-    with reading.open_json() as stream:
-        try:
-            inside: Mapping[str, Callable[[], Iterator[object]]] = {
-                "[": stream.iterate_items,
-                "{": stream.iterate_fields,
-            }
-            opens = stream.peek_mark()
-            if not opens:
-                return True
-            return opens in inside and next(inside[opens](), None) is None and not stream.peek_mark()
-        except (CutOff, JsonError):
-            return False
+    with reading.open_json() as stream, suppress(JsonError):
+        opens = stream.peek_mark()
+        inside: Iterator[object] = stream.iterate_items() if opens == "[" else stream.iterate_fields()
+        return not opens or (opens in "[{" and next(inside, None) is None and not stream.peek_mark())
+    return False

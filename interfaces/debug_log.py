@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from domain.masking import mask
+from domain.text import mask
 
 _MAX_BYTES = 10_000_000
 _KEPT = 3

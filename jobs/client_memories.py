@@ -17,9 +17,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import datetime
 
 from domain import errors
-from domain.client_records import ClientNote, DueExtraction
 from domain.events import Notice
-from domain.records import Session
+from domain.recollection import ClientNote
+from domain.records import DueExtraction, Session
 from domain.workers import CancelToken
 from jobs.extraction import Extraction
 from jobs.rebuild import rebuild

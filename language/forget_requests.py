@@ -266,9 +266,9 @@ def detect_forget_request(text: str) -> ForgetRequest | None:
     """The forget request in a message, if there is one.
 
     >>> detect_forget_request("Please forget that, I mean it.")
-    Forget request(alone=True, matter=(), points=True, lately=False)
+    ForgetRequest(alone=True, matter=(), points=True, lately=False)
     >>> detect_forget_request("Please forget what I said about my boss's wife.")
-    Forget request(alone=True, matter=("my boss's wife",), points=False, lately=False)
+    ForgetRequest(alone=True, matter=("my boss's wife",), points=False, lately=False)
     >>> detect_forget_request("Forget it, let's eat.") is None
     True
     """

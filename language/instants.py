@@ -137,7 +137,7 @@ def parse_instant(value: Any, zone: tzinfo | None = None) -> datetime | None:
 
     A time without an offset is in ``zone``; None without a zone.
 
-    >>> instant(1756000001.0).isoformat(), instant("2026-01-03T19:02:12+08:00").isoformat()
+    >>> parse_instant(1756000001.0).isoformat(), parse_instant("2026-01-03T19:02:12+08:00").isoformat()
     ('2025-08-24T01:46:41+00:00', '2026-01-03T19:02:12+08:00')
     """
     if isinstance(value, dict):

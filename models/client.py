@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from domain import errors
-from domain.masking import mask_url, url_secrets
 from domain.settings import Settings, describe_model
+from domain.text import mask_url, url_secrets
 from models import provider_errors
 
 if TYPE_CHECKING:

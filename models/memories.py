@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from domain.client_records import ClientNote
 from domain.quotations import memory_text
 from domain.recollection import (
     Annotation,
     Client,
+    ClientNote,
     RecalledExternal,
     RecalledFact,
     RecalledMessage,

@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from domain import errors
-from domain.masking import mask, mask_url
 from domain.patterns import pattern_of
-from domain.text import one_line
+from domain.text import mask, mask_url, one_line
 
 
 @dataclass(frozen=True)

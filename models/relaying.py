@@ -16,8 +16,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from domain import errors
-from domain.masking import MASK
-from domain.text import clean_text
+from domain.text import MASK, clean_text
 from domain.workers import CancelToken
 from models import provider_errors
 from models.client import Client, Line, split_lines

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from domain.client_records import ClientNote
+from domain.recollection import ClientNote
 from language.words import tokens
 
 if TYPE_CHECKING:

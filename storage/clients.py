@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from domain.client_records import ClientNote, DueExtraction, MessageDigest
+from domain.recollection import ClientNote
+from domain.records import DueExtraction, MessageDigest
 from storage.engine import EACH
 from storage.repositories import Repositories
 

@@ -10,10 +10,9 @@ import pytest
 
 from domain import errors
 from domain import text as texts
-from domain.masking import mask
 from domain.quotations import find_quotations, without_quotations
 from domain.recollection import Recollection
-from domain.text import MAX_INPUT_BYTES
+from domain.text import MAX_INPUT_BYTES, mask
 from domain.workers import CancelToken
 from interfaces.terminal.reply import QuotationSplitter, QuotedStream, stream_for
 from interfaces.terminal.screen import Screen

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.masking import MASK, mask, mask_url
+from domain.text import MASK, mask, mask_url
 from interfaces.debug_log import DebugLog
 from tests.interfaces.terminal.pseudo import chatting
 from tests.support.growing import growth

@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 from client_history import ClientHistory, ClientMessage, conversation_key
 from conversation import ClientChat, PreparedTurn, StoredTurn, TurnRequest, result_of
-from domain.client_records import ClientNote
 from domain.errors import Interrupted, UsageError
 from domain.events import Reply
+from domain.recollection import ClientNote
 from domain.text import check_input, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
 from interfaces.service.chat_requests import ChatRequest, add_memory

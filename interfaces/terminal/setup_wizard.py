@@ -16,8 +16,8 @@ from pathlib import Path
 from domain import errors
 from domain.events import Retrying
 from domain.files import replace_file, storage_error
-from domain.masking import mask_url
 from domain.settings import BY_NAME, TABLE, Setting, Settings
+from domain.text import mask_url
 from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, mask_key

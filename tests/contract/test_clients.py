@@ -7,9 +7,9 @@ from datetime import datetime
 
 import pytest
 
-from domain.client_records import ClientNote, DueExtraction
 from domain.facts import Learned, NewNote, Window
-from domain.records import ErasureScope
+from domain.recollection import ClientNote
+from domain.records import DueExtraction, ErasureScope
 from tests.contract.stores import Store, Teller, at
 
 

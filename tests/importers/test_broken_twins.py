@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 import zipfile
-from pathlib import Path
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 from domain.errors import UsageError
 from domain.imports import PastConversation
 from importers import ReadingOptions
-from importers.chatgpt import read_conversation
-from importers.export_files import file_on_disk
+from importers.assistants import JSON_FORMATS
+from importers.export_files import ExportFile
 from importers.reading import Reading
 from tests.importers.exports import claude_message, claude_talk, gpt_message, gpt_talk, lines, read, written
 from tests.importers.test_between_people import QQ, telegram_chat, telegram_message, wechat_message
@@ -181,8 +182,11 @@ TREES = st.dictionaries(NODES, st.tuples(st.none() | NODES, MESSAGES), min_size=
 @settings(deadline=None)
 def test_in_any_tree_every_message_is_taken_or_counted_once(tree, current):
     mapping = {key: {"id": key, "parent": parent, "message": message} for key, (parent, message) in tree.items()}
-    reading = Reading("chatgpt", file_on_disk(Path(__file__)), ReadingOptions())
-    found = read_conversation({"id": "c", "current_node": current, "mapping": mapping}, "here", reading)
+    data = json.dumps({"id": "c", "current_node": current, "mapping": mapping}).encode()
+    reading = Reading(
+        "chatgpt", ExportFile("c.json", len(data), lambda: nullcontext(io.BytesIO(data))), ReadingOptions()
+    )
+    (found,) = next(form for form in JSON_FORMATS if form.source == "chatgpt").read(reading)
     assert isinstance(found, PastConversation)
     messages = [message for _, message in tree.values() if message]
     assert len(found.messages) + sum(found.left_out.values()) == len(messages)

@@ -14,7 +14,7 @@ import pytest
 from domain.errors import UsageError
 from importers import ReadingOptions, recognise_export
 from importers.export_files import detect_encoding, file_on_disk
-from importers.recognition import JSON_FORMATS, TABLE_FORMATS, TEXT_FORMATS
+from importers.recognition import DATABASE_FORMATS, JSON_FORMATS, TEXT_FORMATS
 from tests.importers.exports import claude_message, claude_talk, gpt_talk, lines, read, written
 from tests.importers.making import chatgpt_export
 
@@ -210,7 +210,7 @@ def test_notes_of_other_programs_are_counted_and_not_taken_for_talk(tmp_path, na
 
 
 def test_every_format_of_the_table_has_a_reader_and_a_name():
-    rows = [*JSON_FORMATS, *TEXT_FORMATS, *TABLE_FORMATS]
+    rows = [*JSON_FORMATS, *TEXT_FORMATS, *DATABASE_FORMATS]
     assert all(row.source and callable(row.read) for row in rows)
 
 

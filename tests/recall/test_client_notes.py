@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from domain.client_records import ClientNote
+from domain.recollection import ClientNote
 from recall.client_notes import cosine_similarities, rank_memories, shared_words
 
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from domain import errors
-from domain.masking import mask_url
 from domain.settings import TABLE
+from domain.text import mask_url
 from interfaces.terminal import file_export
 from interfaces.terminal.command_context import CommandContext, Next, Restart, context_use, mask_key, read_switch
 from interfaces.terminal.history_import import reading_left

@@ -1,7 +1,8 @@
-"""WhatsApp's chats: lines in the shape of the telephone's language, without ids, zone or a word on who the person is.
+"""Messengers whose chats are lines of text: WhatsApp and QQ.
 
-The file is looked through once before it is read: how its dates are to be taken, and who speaks in it, only the whole
-of it tells. What is undecidable (3/4 in a short chat) is reported, and nothing is imported until it is answered.
+WhatsApp writes in the shape of the telephone's language, without ids, zone or a word on who the person is. So the file
+is looked through once before it is read: how its dates are to be taken, and who speaks in it, only the whole of it
+tells. What is undecidable (3/4 in a short chat) is reported, and nothing is imported until it is answered.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from importers.conversation_builder import ConversationBuilder, LeftOut, make_key, role_of_speaker
-from importers.reading import Found, NotRead, Reading
+from domain.imports import PastConversation
+from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name, make_key, role_of_speaker
+from importers.reading import Found, NotRead, Reading, TextFormat
 from language.instants import CLOCK, ODD_SPACES, time_of_day
 
 _OMITTED = re.compile(
@@ -53,7 +55,7 @@ _NAMED = (
 _COPY = re.compile(r"\s*\(\d+\)$")
 
 
-def matches_head(head: str) -> bool:
+def _fits_whatsapp(head: str) -> bool:
     """Whether lines begin as WhatsApp's do: two of them, or one and no others."""
     lines = [line for line in head.split("\n")[:200] if line.strip()]
     heads = [found for line in lines if (found := parse_head(line))]
@@ -64,22 +66,19 @@ def matches_head(head: str) -> bool:
 
 @dataclass
 class _OpenMessage:
-    """A message whose lines are being gathered."""
-
     head: MessageHead
     sender: str
-    lines: list[str] = field(default_factory=list)
+    lines: list[str]
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
-    """The one chat that a file is."""
+def _read_whatsapp(reading: Reading) -> Iterator[Found]:
     dates = DateOrder()
     senders = find_senders(_line_rests(reading, dates))
     order = dates.decide_order(reading.options.day_first)
     if order is None:
         yield reading.make_unread(NotRead.DAY_OR_MONTH, example=dates.example_date)
         return
-    title = chat_name(reading)
+    title = _chat_name(reading)
     builder = ConversationBuilder(reading.source, make_key(title), title)
     said: _OpenMessage | None = None
     for line in reading.read_lines():
@@ -88,7 +87,10 @@ def read_export(reading: Reading) -> Iterator[Found]:
             said.lines.append(line)
         elif found is not None:
             _add_message(builder, said, order, reading)
-            said = _start_message(builder, found, senders)
+            spoken = split_sender(found.rest, senders)
+            said = _OpenMessage(found, spoken[0], [spoken[1]]) if spoken else None
+            # A line of the program's own was said by nobody.
+            builder.leave_out(LeftOut.SYSTEM, spoken is None)
     _add_message(builder, said, order, reading)
     yield builder.build()
 
@@ -101,7 +103,7 @@ def _line_rests(reading: Reading, dates: DateOrder) -> Iterator[str]:
             yield found.rest[:200]
 
 
-def chat_name(reading: Reading) -> str:
+def _chat_name(reading: Reading) -> str:
     """With whom, as the name of the file says it; ``_chat.txt`` has the name of what it lies in."""
     stem = reading.part.plain_name.rsplit(".", 1)[0]
     stem = _COPY.sub("", reading.part.within) if stem == "_chat" else stem
@@ -109,43 +111,21 @@ def chat_name(reading: Reading) -> str:
     return found[1].strip() if found else stem.strip()
 
 
-def _start_message(builder: ConversationBuilder, head: MessageHead, senders: frozenset[str]) -> _OpenMessage | None:
-    """A new message, or a line of the program's own, which no one said."""
-    found = split_sender(head.rest, senders)
-    if found is None:
-        builder.leave_out(LeftOut.SYSTEM)
-        return None
-    sender, words = found
-    return _OpenMessage(head, sender, [words])
-
-
 def _add_message(builder: ConversationBuilder, said: _OpenMessage | None, order: str, reading: Reading) -> None:
     if said is None:
         return
     words = _EDITED.sub("", _MARKS.sub("", "\n".join(said.lines)).rstrip())
     first, _, others = words.strip().partition("\n")
+    attached = _OMITTED.fullmatch(first.strip()) or _ATTACHED.fullmatch(first.strip())
     if _DELETED.fullmatch(first.strip()) and not others:
         builder.leave_out(LeftOut.DELETED)
-        return
-    if _OMITTED.fullmatch(first.strip()) or _ATTACHED.fullmatch(first.strip()):
-        if not others.strip():
-            builder.leave_out(LeftOut.ATTACHMENT)
-            return
-        words = others
-    speaker = _clean_name(said.sender)
-    builder.add_message(
-        "",
-        role_of_speaker(speaker, reading.options.me),
-        words,
-        _parse_time(said.head, order, reading),
-        speaker,
-        said.head.written,
-    )
-
-
-def _clean_name(sender: str) -> str:
-    """The name of a sender; a tilde marks one who is not among the contacts."""
-    return _MARKS.sub("", sender).translate(ODD_SPACES).strip().removeprefix("~").strip()
+    elif attached and not others.strip():
+        builder.leave_out(LeftOut.ATTACHMENT)
+    else:
+        # A tilde marks one who is not among the contacts.
+        speaker = _MARKS.sub("", said.sender).translate(ODD_SPACES).strip().removeprefix("~").strip()
+        by, when = role_of_speaker(speaker, reading.options.me), _parse_time(said.head, order, reading)
+        builder.add_message("", by, others if attached else words, when, speaker, said.head.written)
 
 
 def _parse_time(head: MessageHead, order: str, reading: Reading) -> datetime | None:
@@ -322,3 +302,83 @@ def split_sender(rest: str, senders: frozenset[str]) -> tuple[str, str] | None:
         return None
     first, colon, words = plain.partition(": ")
     return (first, words) if colon and _may_be_name(first) else None
+
+
+# -- QQ: a head, then a line with time, name and number before what was said
+
+_QQ_HEAD = "消息记录（此消息记录为文本格式"
+_PARTNER = re.compile(r"消息对象[:：]\s*(.*)")
+_RULE = re.compile(r"={8,}\s*")
+_GROUP = re.compile(r"消息分组[:：]")
+_QQ_MESSAGE = re.compile(
+    rf"(?P<year>\d{{4}})[-/](?P<month>\d{{1,2}})[-/](?P<day>\d{{1,2}}) {CLOCK} +(?P<name>.*?)"
+    r"(?:[(（](?P<number>\d{4,12})[)）]|<(?P<mail>[^<>\s]+@[^<>\s]+)>)?\s*"
+)
+#: Placeholders for what is not text.
+_PICTURES = re.compile(r"(?:\[(?:图片|表情|语音|视频|文件|QQ红包|动画表情|分享|闪照)[^\]]{0,40}\]\s*)+")
+#: The head of a message is no longer than this.
+_LONGEST_HEAD = 500
+_SYSTEM_NUMBERS = frozenset(("10000", "1000000", "80000000"))
+
+
+def _fits_qq(head: str) -> bool:
+    start = head[:4_000]
+    return _QQ_HEAD in start or bool(_PARTNER.search(start) and _GROUP.search(start))
+
+
+def _read_qq(reading: Reading) -> Iterator[Found]:
+    """The chats of the file, each under its partner."""
+    builder = _start_qq_chat("", reading)
+    said: re.Match[str] | None = None
+    lines: list[str] = []
+    for line in reading.read_lines():
+        partner = _PARTNER.match(line)
+        head = _QQ_MESSAGE.fullmatch(line) if len(line) < _LONGEST_HEAD and not partner else None
+        if partner or head:
+            _add_qq_message(builder, said, lines, reading)
+            said, lines = head, []
+        elif not _RULE.fullmatch(line) and not _GROUP.match(line):
+            lines.append(line)
+        if partner:
+            yield from _built_if_seen(builder)
+            builder = _start_qq_chat(partner[1].strip(), reading)
+    _add_qq_message(builder, said, lines, reading)
+    yield from _built_if_seen(builder)
+
+
+def _start_qq_chat(partner: str, reading: Reading) -> ConversationBuilder:
+    key = partner or reading.part.plain_name.rsplit(".", 1)[0]
+    return ConversationBuilder(reading.source, make_key(key), key)
+
+
+def _built_if_seen(builder: ConversationBuilder) -> Iterator[PastConversation]:
+    found = builder.build()
+    if found.messages or found.left_out:
+        yield found
+
+
+def _add_qq_message(
+    builder: ConversationBuilder, head: re.Match[str] | None, lines: Iterable[str], reading: Reading
+) -> None:
+    if head is None:
+        return
+    text = "\n".join(lines).strip()
+    number = head["number"] or head["mail"] or ""
+    speaker, me = head["name"].strip() or number, reading.options.me
+    if number in _SYSTEM_NUMBERS or speaker == "系统消息":
+        builder.leave_out(LeftOut.SYSTEM)
+    elif _PICTURES.fullmatch(text):
+        builder.leave_out(LeftOut.ATTACHMENT)
+    else:
+        try:
+            when = datetime(int(head["year"]), int(head["month"]), int(head["day"]), *time_of_day(head.groupdict()))
+            said, written = reading.localize_time(when), when.isoformat()
+        except ValueError:
+            said, written = None, head[0]
+        # The number stays when the name changes, so it makes the key.
+        key = make_key(number or speaker, written, text) if text else ""
+        by = "person" if is_same_name(number, me) else role_of_speaker(speaker, me)
+        builder.add_message(builder.number_key(key), by, text, said, speaker)
+
+
+TEXT_FORMATS = (TextFormat("qq", _fits_qq, _read_qq), TextFormat("whatsapp", _fits_whatsapp, _read_whatsapp))

@@ -1,8 +1,8 @@
-"""MemForest's memory, in both of its layouts: ``<chatbot>.db`` of SQLite, and ``memory_units.json`` beside two others.
+"""Memories of other programs: MemForest's messages, and notes of OpenMemory, mem0 and Claude, which no one said.
 
-Only messages are read (units of rank 0); summaries are rebuilt from them. Units follow their links, and file order
-where there are none. The JSON layout is one object over all units, so this is the one format whose messages are all in
-memory at once.
+MemForest has two layouts: ``<chatbot>.db`` of SQLite, and ``memory_units.json`` beside two others. Only messages are
+read (units of rank 0); summaries are rebuilt from them. Units follow their links, and file order where there are none.
+The JSON layout is one object over all units, so this is the one format whose messages are all in memory at once.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from domain.imports import PastConversation, PastMessage, Spoken
+from domain.imports import PastConversation, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder
-from importers.json_stream import enter_path
-from importers.json_values import as_number, as_object, as_text
-from importers.reading import Found, NotRead, Reading
+from importers.json_stream import as_number, as_object, as_text, enter_path, objects_in
+from importers.reading import DatabaseFormat, Found, JsonFormat, NotRead, Reading
 
-NEEDS = frozenset(("memory_units", "session_memories", "mu_sequence_edges", "session_unit_membership"))
+_TABLES = frozenset(("memory_units", "session_memories", "mu_sequence_edges", "session_unit_membership"))
 _FIELDS = frozenset(("content", "rank", "pre_id", "next_id", "group_id", "never_delete"))
 _PERSON = frozenset(("user", "human"))
 _COMPANION = frozenset(("ai", "assistant", "bot", "chatbot"))
@@ -32,8 +31,6 @@ _ID = re.compile(r"[0-9A-Za-z_.-]{8,64}")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is read of a unit."""
-
     id: str
     content: str
     said: datetime | None
@@ -42,13 +39,12 @@ class _Unit:
     after: str
 
 
-def matches_format(element: Mapping[str, Any]) -> bool:
+def _fits_units(element: Mapping[str, Any]) -> bool:
     """Whether this is ``memory_units.json``: units by their ids."""
     return any(as_object(value).keys() >= _FIELDS for value in element.values())
 
 
-def read_export(reading: Reading) -> Iterator[Found]:
-    """Every session of the JSON layout with what was said in it."""
+def _read_units(reading: Reading) -> Iterator[Found]:
     sessions: dict[str, list[_Unit]] = {}
     with reading.tolerate_damage(), reading.open_json() as stream:
         if enter_path(stream, ()):
@@ -61,12 +57,13 @@ def read_export(reading: Reading) -> Iterator[Found]:
         yield _build_session(session_id, units, reading)
 
 
-def read_database(reading: Reading) -> Iterator[Found]:
+def _read_database(reading: Reading) -> Iterator[Found]:
     """Every session of the SQLite layout with what was said in it, then what is in none."""
     assert reading.part.path is not None
     with closing(databases.open_readonly(reading.part.path)) as connection:
         try:
-            for session_id in [*databases.forest_sessions(connection), ""]:
+            sessions = [row["id"] for row in connection.execute(databases.FOREST_SESSIONS)]
+            for session_id in [*sessions, ""]:
                 rows = databases.forest_units(connection, session_id)
                 if rows or session_id:
                     yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], reading)
@@ -88,17 +85,11 @@ def _build_session(key: str, units: Iterable[_Unit], reading: Reading) -> PastCo
         by = _speaker_role(unit.source)
         builder.add_message(unit.id, by, unit.content, unit.said, unit.source if by == "somebody" else "")
     found = builder.build()
-    kept = tuple(_with_id(message) for message in found.messages)
-    return PastConversation(
-        found.source, found.key, found.title, kept, left_out=found.left_out, session_id=usable_id(key)
-    )
+    messages = tuple(replace(message, text_id=_usable_id(message.key)) for message in found.messages)
+    return replace(found, messages=messages, session_id=_usable_id(key))
 
 
-def _with_id(message: PastMessage) -> PastMessage:
-    return PastMessage(message.key, message.by, message.text, message.said, message.speaker, usable_id(message.key))
-
-
-def usable_id(given: str) -> str:
+def _usable_id(given: str) -> str:
     """An id that may be kept as it is, or ""."""
     return given if _ID.fullmatch(given) else ""
 
@@ -125,3 +116,45 @@ def _sort_by_links(units: list[_Unit]) -> Iterator[_Unit]:
             seen.add(at.id)
             yield at
             at = behind.get(at.id)
+
+
+# -- notes
+
+_GONE = frozenset(("deleted", "archived"))
+
+
+def _fits_notes(element: Mapping[str, Any]) -> bool:
+    """Whether this is a backup of OpenMemory, a dump of mem0, a line of either, or what Claude noted."""
+    if "conversations_memory" in element or "project_memories" in element:
+        return True
+    if any("memory" in one or "content" in one for one in _find_notes(element)):
+        return True
+    return "id" in element and (_is_mem0(element) or _is_open_memory(element))
+
+
+def _find_notes(element: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for key in ("results", "memories"):
+        yield from (one for one in objects_in(element.get(key)) if _is_mem0(one) or _is_open_memory(one))
+
+
+def _is_mem0(one: Mapping[str, Any]) -> bool:
+    return isinstance(one.get("memory"), str) and ("hash" in one or "user_id" in one or "created_at" in one)
+
+
+def _is_open_memory(one: Mapping[str, Any]) -> bool:
+    return isinstance(one.get("content"), str) and "state" in one and "role" not in one
+
+
+def _read_notes(reading: Reading) -> Iterator[Found]:
+    """Says how many notes there are, but for those that are gone there too."""
+    count = sum(_count_notes(element) for _, element in reading.read_elements() if isinstance(element, dict))
+    yield reading.make_unread(NotRead.NOTES, count=count)
+
+
+def _count_notes(element: Mapping[str, Any]) -> int:
+    notes = list(_find_notes(element)) or [element]
+    return sum(as_text(one.get("state")) not in _GONE for one in notes)
+
+
+JSON_FORMATS = (JsonFormat("memforest", _fits_units, _read_units), JsonFormat("notes", _fits_notes, _read_notes))
+DATABASE_FORMATS = (DatabaseFormat("memforest", _TABLES.issubset, _read_database),)
