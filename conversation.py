@@ -45,7 +45,7 @@ from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
 
 if TYPE_CHECKING:
-    from jobs.erasing import EraseEvent
+    from jobs.rebuild import EraseEvent
     from jobs.saving import SaveEvent
 
 __all__ = [
@@ -504,17 +504,15 @@ class Conversation:
         The facts of what has left the context are extracted, and no turn waits for that.
         """
         if self._unwritten is None:
-            self.maintenance.compact_ahead(self.session.session_id, shortened=self._shortened)
+            self.maintenance.after_turn(self.session.session_id, shortened=self._shortened)
             self._shortened = False
-            self.maintenance.extract_ahead(self.session.session_id)
 
     def compact_now(self) -> list[Notice]:
         """The same, and wait, for interfaces without a prompt. Returns what went wrong."""
         self.maintenance.wait_for_compaction()
         if self._unwritten is None:
-            self.maintenance.compact_now(self.session.session_id, shortened=self._shortened)
+            self.maintenance.after_turn(self.session.session_id, shortened=self._shortened, wait=True)
             self._shortened = False
-            self.maintenance.extract_now(self.session.session_id)
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
@@ -571,13 +569,13 @@ class Conversation:
 
         A fold that runs is waited for: it would write down again what it read before.
         """
-        from jobs.erasing import Erasing
+        from jobs.rebuild import erase
 
         yield from self._wait_for_compaction(stop)
         self.last = self.steps.asking.last = None
         self.undoing.clear()
         with self.maintenance.paused():
-            yield from Erasing(self.memory, self.llm).run(chosen, stop)
+            yield from erase(self.memory, self.llm, chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
 

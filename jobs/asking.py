@@ -33,7 +33,7 @@ from llm import Llm
 from memory import Memory
 
 if TYPE_CHECKING:
-    from models.task_templates import SearchTask
+    from prompts import SearchTask
 
 #: How many queries a plan, and a look whether it is enough, may name, and how long one of them may be.
 _MOST_PLANNED, _MOST_MISSING, _LONGEST_QUERY = 4, 3, 300
@@ -204,9 +204,9 @@ class Asking:
 
 def _knows_answer(reply: Reply, found: Recollection) -> bool:
     """Whether an answer knows: if it says that nothing is known, it also quotes something from memory."""
-    from models.task_templates import SEARCH_TEMPLATES
+    from prompts import TEMPLATES
 
-    unknown = any(contains_quotation(reply.text, templates.unknown) for templates in SEARCH_TEMPLATES.values())
+    unknown = any(contains_quotation(reply.text, templates.unknown) for templates in TEMPLATES.values())
     return not unknown or bool(check_quotations(reply.text, found))
 
 

@@ -25,7 +25,7 @@ from jobs.extraction import names_of_both
 from language.scripts import estimate
 from llm import Llm
 from memory import Memory
-from models.task_templates import Material
+from prompts import Material
 from recall.questions import parse_range as days_named
 
 __all__ = ["ChapterEvent", "ChapterWriter", "ChapterWritten", "days_named", "full_groups", "shorten_members"]
@@ -179,7 +179,7 @@ class ChapterWriter:
         tokens = self._tokens
         while True:
             try:
-                return self._llm.tasks.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
+                return self._llm.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
             except errors.ContextTooLong:
                 if tokens <= self._tokens // 4:
                     return _join_openings(due.members)

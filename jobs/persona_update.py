@@ -144,7 +144,7 @@ class PersonaUpdate:
         language = language_of_persona(current.text, material.language)
         names = names_of_both([fact for fact in self._all_facts if fact.current], self._llm.settings)
         try:
-            reply = self._llm.tasks.update_persona(_build_task(current, material), language, cancel, names)
+            reply = self._llm.update_persona(_build_task(current, material), language, cancel, names)
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("save.persona_refused", {"persona": material.persona, "error": fault})

@@ -21,7 +21,7 @@ import httpx2
 
 from domain.patterns import pattern_of
 from language.forget_requests import detect_forget_request
-from models.task_templates import SEARCH_TEMPLATES
+from prompts import TEMPLATES
 
 MODEL = "demo"
 _CHUNK = 12
@@ -291,7 +291,7 @@ def _reply_to_search(task: str, question: str, records: Sequence[dict[str, Any]]
     statements = [one for record in records for one in _read_statements(record)]
     found = _find_nearest(question, statements, about.get("companion", ""))
     if found is None:
-        return SEARCH_TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
+        return TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
     words = _ZH if about.get("language") == "zh" else _EN
     return words.remembered.format(date=found.date, text=found.sentence)
 

@@ -69,28 +69,16 @@ class RemoteEmbedder:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = client
-        self._model = model
+        #: The name that stored vectors carry.
+        self.model = model
         self._log = log
         self._clock = clock
         self._monotonic = monotonic
         self._place = provider_errors.Place(client.masked_base, model, client.secrets)
-        self._most = _MOST_TEXTS
+        #: How many texts go into one call, as far as is known.
+        self.most_texts = _MOST_TEXTS
         self._dimension: int | None = None
         self._rests_until = -math.inf
-
-    def close(self) -> None:
-        """Close all connections; safe to call twice."""
-        self.client.close()
-
-    @property
-    def model(self) -> str:
-        """The name that stored vectors carry."""
-        return self._model
-
-    @property
-    def most_texts(self) -> int:
-        """How many texts go into one call, as far as is known."""
-        return self._most
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A float32 vector a text, in order, finite, not zero, all of one length; None for a text that is
@@ -100,7 +88,7 @@ class RemoteEmbedder:
         """
         if self._monotonic() < self._rests_until:
             raise errors.EmbeddingError(
-                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.masked_base
+                cause="model.timed_out", status=0, said="", model=self.model, base=self.client.masked_base
             )
         try:
             return self._embed_many([text[: _LENGTHS[0]] for text in texts])
@@ -114,7 +102,7 @@ class RemoteEmbedder:
     def _embed_many(self, texts: Sequence[str]) -> list[Vector | None]:
         found: list[Vector | None] = []
         while len(found) < len(texts):
-            found += self._embed_batch(texts[len(found) : len(found) + self._most])
+            found += self._embed_batch(texts[len(found) : len(found) + self.most_texts])
         return found
 
     def _embed_batch(self, texts: Sequence[str]) -> list[Vector | None]:
@@ -127,7 +115,7 @@ class RemoteEmbedder:
             half = (len(texts) + 1) // 2
             found = self._embed_many(texts[:half]) + self._embed_many(texts[half:])
             if all(vector is not None for vector in found):
-                self._most = min(self._most, half)
+                self.most_texts = min(self.most_texts, half)
             return found
         if all(vector is None for vector in found) and not self._is_server_working():
             raise errors.BadReply("embedding.bad_vectors")
@@ -167,7 +155,7 @@ class RemoteEmbedder:
                 "embedding call to %s after %.3f s\n  model=%s texts=%d refused=%d dimension=%s\n%s",
                 self.client.masked_base,
                 time.monotonic() - started,
-                self._model,
+                self.model,
                 len(texts),
                 sum(vector is None for vector in found),
                 self._dimension,
@@ -179,7 +167,7 @@ class RemoteEmbedder:
         try:
             # Raw: typing every number of every vector takes the library half a second a call.
             answer = self.client.load_openai().embeddings.with_raw_response.create(
-                model=self._model,
+                model=self.model,
                 input=[_make_encodable(text) for text in texts],
                 encoding_format="float",
                 timeout=min(self.client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
@@ -319,52 +307,38 @@ class SentenceEmbedder:
 class BestEmbedder:
     """The sentence embedder, or ``otherwise`` where the model cannot be loaded.
 
-    Which of the two it is shows at first use, be it of ``model``, of ``embed`` or of ``fault``, and stays so;
-    the log gets one line when it is the other.
+    Which of the two it is shows at first use of ``model`` or ``embed``, and stays so; ``fault`` then says why it is
+    the other, and so does one line of the log.
     """
 
     def __init__(self, otherwise: Embedder, log: logging.Logger, load: Callable[[], Encoder] = load_encoder) -> None:
+        self.fault = ""
         self._otherwise = otherwise
         self._log = log
         self._first = SentenceEmbedder(load)
         self._chosen: Embedder | None = None
-        self._fault: str | None = None
         self._choosing = threading.Lock()
 
     @property
     def model(self) -> str:
         """The name of the one that was chosen."""
-        return self._chosen_embedder().model
-
-    @property
-    def fault(self) -> str | None:
-        """Why the model cannot be loaded; None when it is the one in use."""
-        self._chosen_embedder()
-        return self._fault
-
-    @property
-    def decided(self) -> bool:
-        """Whether asking for ``model`` or ``fault`` now costs no time."""
-        return self._chosen is not None
+        return self._choose_embedder().model
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """The vectors of the one that was chosen."""
-        return self._chosen_embedder().embed(texts)
-
-    def _chosen_embedder(self) -> Embedder:
-        with self._choosing:
-            if self._chosen is None:
-                self._chosen = self._choose_embedder()
-            return self._chosen
+        return self._choose_embedder().embed(texts)
 
     def _choose_embedder(self) -> Embedder:
-        try:
-            self._first.load_model()
-        except errors.EmbeddingError as error:
-            self._fault = str(error.details.get("reason", error))
-            self._log.warning("The sentence model cannot be loaded: %s", self._fault)
-            return self._otherwise
-        return self._first
+        with self._choosing:
+            if self._chosen is None:
+                try:
+                    self._first.load_model()
+                    self._chosen = self._first
+                except errors.EmbeddingError as error:
+                    self.fault = str(error.details.get("reason", error))
+                    self._log.warning("The sentence model cannot be loaded: %s", self.fault)
+                    self._chosen = self._otherwise
+            return self._chosen
 
 
 def own_embedder(model: str, log: logging.Logger) -> Embedder:

@@ -317,12 +317,19 @@ def without_stray_thinking(text: str) -> str:
     return text[stray[-1].end() :].lstrip() if stray and "<think" not in text.lower() else text
 
 
-def summary_of(reply: Reply) -> str:
+def summary_of(events: Iterable[ReplyEvent]) -> str:
     """The summary in a reply; one that was cut, or goes on without end, loses its half sentence.
 
-    Raises BadReply when nothing is left, Interrupted when the person stopped it.
+    Raises ModelError, BadReply when nothing is left, or Interrupted when the person stopped it.
     """
-    text = _checked_text(reply)
+    reply = next(event for event in events if isinstance(event, Reply))
+    if reply.finish == "interrupted":
+        raise errors.Interrupted()
+    text = without_quotations(reply.text).strip()
+    fenced = _CODE_FENCE.match(text)
+    text = texts.make_harmless(fenced[1] if fenced else text)
+    if not text:
+        raise errors.BadReply("model.empty_reply")
     if reply.finish == "length" or len(text) > _LONGEST_SUMMARY:
         text = text[:_LONGEST_SUMMARY]
         ends = [found.end() for found in _SENTENCE_END.finditer(text)]
@@ -350,14 +357,3 @@ def answer_of(events: Iterable[ReplyEvent]) -> str:
             raise
         return thought.strip()
     raise errors.BadReply("model.empty_reply")
-
-
-def _checked_text(reply: Reply) -> str:
-    if reply.finish == "interrupted":
-        raise errors.Interrupted()
-    text = without_quotations(reply.text).strip()
-    fenced = _CODE_FENCE.match(text)
-    text = texts.make_harmless(fenced[1] if fenced else text)
-    if not text:
-        raise errors.BadReply("model.empty_reply")
-    return text
