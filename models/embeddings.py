@@ -12,7 +12,6 @@ words where it is missing.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import logging
 import math
@@ -91,7 +90,7 @@ class RemoteEmbedder:
                 cause="model.timed_out", status=0, said="", model=self.model, base=self.client.masked_base
             )
         try:
-            return self._embed_many([text[: _LENGTHS[0]] for text in texts])
+            return self._embed_texts([text[: _LENGTHS[0]] for text in texts])
         except errors.ModelError as error:
             provider_errors.add_place(error, self._place)
             if isinstance(error, errors.TimedOut):
@@ -99,7 +98,7 @@ class RemoteEmbedder:
             self._log.debug("embedding failure: %s", error)
             raise errors.EmbeddingError(cause=error.key, **error.details) from error
 
-    def _embed_many(self, texts: Sequence[str]) -> list[Vector | None]:
+    def _embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
         found: list[Vector | None] = []
         while len(found) < len(texts):
             found += self._embed_batch(texts[len(found) : len(found) + self.most_texts])
@@ -113,7 +112,7 @@ class RemoteEmbedder:
             if len(texts) == 1:
                 return [self._embed_alone(texts[0], error)]
             half = (len(texts) + 1) // 2
-            found = self._embed_many(texts[:half]) + self._embed_many(texts[half:])
+            found = self._embed_texts(texts[:half]) + self._embed_texts(texts[half:])
             if all(vector is not None for vector in found):
                 self.most_texts = min(self.most_texts, half)
             return found
@@ -168,7 +167,8 @@ class RemoteEmbedder:
             # Raw: typing every number of every vector takes the library half a second a call.
             answer = self.client.load_openai().embeddings.with_raw_response.create(
                 model=self.model,
-                input=[_make_encodable(text) for text in texts],
+                # Text that can be encoded and is not empty, which some servers refuse.
+                input=[text.encode("utf-8", "replace").decode() or " " for text in texts],
                 encoding_format="float",
                 timeout=min(self.client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
@@ -180,8 +180,10 @@ class RemoteEmbedder:
         """A vector that can be compared with others, or None."""
         import numpy as np
 
-        numbers = _from_base64(values) if isinstance(values, str) else values
         try:
+            # Little-endian float32 numbers are what OpenAI sends when asked for base64.
+            is_text = isinstance(values, str)
+            numbers = np.frombuffer(base64.b64decode(values, validate=True), dtype="<f4") if is_text else values
             with np.errstate(over="ignore"):
                 vector = np.asarray(numbers, dtype=np.float32)
         except (ValueError, TypeError, OverflowError):
@@ -221,21 +223,6 @@ def _in_order(body: Any, count: int) -> list[Any]:
         raise errors.BadReply("embedding.wrong_order", said=repr(places)[:200])
     by_place = {int(place): row.get("embedding") for place, row in zip(places, rows, strict=True)}
     return [by_place[place] for place in range(count)]
-
-
-def _from_base64(text: str) -> Any:
-    """Little-endian float32 numbers, as OpenAI sends them when asked for base64."""
-    import numpy as np
-
-    try:
-        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _make_encodable(text: str) -> str:
-    """Text that can be encoded and is not empty, which some servers refuse."""
-    return text.encode("utf-8", "replace").decode("utf-8") or " "
 
 
 #: The model's vectors have this many dimensions.
@@ -278,10 +265,21 @@ class SentenceEmbedder:
         self._loading = threading.Lock()
 
     def load_model(self) -> None:
-        """Load the model, unless it is loaded. Raises EmbeddingError when that cannot be done."""
+        """Load the model, unless it is loaded, and make one sound vector. Raises EmbeddingError if that cannot be done.
+
+        Any fault of a foreign package means that it cannot be used.
+        """
         with self._loading:
-            if self._encoder is None:
-                self._encoder = _load_checked(self._load)
+            if self._encoder is not None:
+                return
+            try:
+                encoder = self._load()
+                tried = encoder.encode(["ready"])
+                if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
+                    raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
+            except Exception as error:
+                raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
+            self._encoder = encoder
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A unit vector of ``DIMENSION`` a text, of its first ``READ`` characters; None where nothing can be read.
@@ -293,15 +291,12 @@ class SentenceEmbedder:
         if not wanted:
             return [None] * len(read)
         self.load_model()
-        made = iter(self._encode_texts(wanted))
-        return [next(made) if text else None for text in read]
-
-    def _encode_texts(self, texts: list[str]) -> list[Vector | None]:
         assert self._encoder is not None
         made: list[Vector | None] = []
-        for at in range(0, len(texts), _BATCH):
-            made += map(_unit_vector, self._encoder.encode(texts[at : at + _BATCH]))
-        return made
+        for at in range(0, len(wanted), _BATCH):
+            made += map(_unit_vector, self._encoder.encode(wanted[at : at + _BATCH]))
+        vectors = iter(made)
+        return [next(vectors) if text else None for text in read]
 
 
 class BestEmbedder:
@@ -345,18 +340,6 @@ def own_embedder(model: str, log: logging.Logger) -> Embedder:
     """The embedder that needs no server; nothing is loaded before it is first used."""
     hashed = HashedEmbedder()
     return hashed if model == BUILT_IN else BestEmbedder(hashed, log)
-
-
-def _load_checked(load: Callable[[], Encoder]) -> Encoder:
-    """The model, once it has made one sound vector. Any fault of a foreign package means that it cannot be used."""
-    try:
-        encoder = load()
-        tried = encoder.encode(["ready"])
-        if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
-            raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
-    except Exception as error:
-        raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
-    return encoder
 
 
 def _normalize_text(text: str) -> str:
