@@ -10,7 +10,7 @@ stored only marked as such; the next input never meets half a compaction.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -48,22 +48,8 @@ if TYPE_CHECKING:
     from jobs.rebuild import EraseEvent
     from jobs.saving import SaveEvent
 
-__all__ = [
-    "LARGE_GAP",
-    "ClientChat",
-    "Conversation",
-    "LastTurn",
-    "Opening",
-    "PreparedTurn",
-    "Ranking",
-    "Recalled",
-    "Replied",
-    "StoredTurn",
-    "TurnEvent",
-    "TurnRequest",
-    "TurnSteps",
-    "result_of",
-]
+#: What else a turn is made of, for whoever takes one.
+__all__ = ["Opening", "Recalled", "Replied", "TurnEvent"]
 
 _T = TypeVar("_T")
 #: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
@@ -235,28 +221,28 @@ class TurnSteps:
             self.log.error("recall failed", exc_info=fault)
             yield Notice("recall.failed", {"reason": str(fault)})
             return Recollection(degraded=("words", "index"))
-        yield from self._report_degraded(found)
-        yield from self.llm.take_notices()
-        return found
-
-    def _report_degraded(self, recollection: Recollection) -> Iterator[Notice]:
-        """Say once that recall has to do without one of its parts, and once more when another one fails."""
-        missing: set[str] = set(recollection.degraded)
+        # Said once when recall has to do without one of its parts, and once more when another one fails.
+        missing: set[str] = set(found.degraded)
         opening, self._index_missing = not self._index_missing, "index" in missing
         if opening:
             missing.discard("index")  # it opens right after the start; reported when the next turn misses it too
         if new := missing - self._known_degraded:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
         self._known_degraded = missing
+        yield from self.llm.take_notices()
+        return found
 
     def _layers(self, request: TurnRequest, recollection: Recollection) -> Layers:
         memory, now = self.memory, self.clock()
         user_image, names = memory.personas.read("user"), memory.names()
-        language = self._language(request, user_image, recollection)
+        # The language of the prompt; the reply is in that of the message all the same.
+        said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
+        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
+        language = language_of_address(user_image, said, request.text)
         layers = Layers(
             request.text, now, language,
-            self_image=self._marked("self", memory.personas.read("self")),
-            user_image=self._marked("user", user_image),
+            self_image=self.annotated_persona("self", memory.personas.read("self")),
+            user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
             companion=self.settings.companion_name or names.companion_called,
             person=self.settings.user_name or names.person_called,
@@ -275,34 +261,22 @@ class TurnSteps:
             last_spoken=memory.previous_round_end(request.session_id, request.rounds, now, LARGE_GAP),
         )
 
-    def persona(self, persona: Persona) -> str:
-        """A persona as a model is shown it: with what became of what its lines say."""
-        return self._marked(persona, self.memory.personas.read(persona))
-
-    def _marked(self, persona: Persona, text: str) -> str:
+    def annotated_persona(self, persona: Persona, text: str) -> str:
+        """The text of a persona as a model is shown it: with what became of what its lines say."""
         return annotated_persona(text, self.memory.persona_annotations(persona)) if text else ""
-
-    def _language(self, request: TurnRequest, user_image: str, recollection: Recollection) -> Language:
-        """The language of the prompt; the reply is in that of the message all the same."""
-        said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
-        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
-        return language_of_address(user_image, said, request.text)
 
     def _said_last(self, session_id: str) -> list[str]:
         """What the person said last in the session before this one."""
         before = (one for one in self.memory.sessions.recent(_SESSIONS_BACK) if one.session_id != session_id)
-        spoken = (
-            self.memory.messages.rounds(one.session_id, _ROUNDS_BACK) for one in before if one.client != IMPORT_CLIENT
-        )
-        return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
+        own = (one for one in before if one.client != IMPORT_CLIENT)
+        spoken = (self.memory.messages.rounds(one.session_id, _ROUNDS_BACK) for one in own)
+        return [one.user.words for one in next(filter(None, spoken), ())]
 
     def _client_messages(self, request: TurnRequest, chat: ClientChat, language: Language) -> tuple[PromptMessage, ...]:
         """The messages of a client, but for what the person asked to have forgotten; of very many the last ones."""
-        hidden = (
-            self.history(chat.client).hidden_messages(request.place, len(chat.messages))
-            if request.place
-            else frozenset()
-        )
+        hidden: Collection[int] = ()
+        if request.place:
+            hidden = self.history(chat.client).hidden_messages(request.place, len(chat.messages))
         templates = TEMPLATES[language]
         instead = {"user": templates.hidden, "assistant": templates.hidden_reply}
         messages = [
@@ -352,26 +326,26 @@ class TurnSteps:
                     request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
                     quoted=quoted, demo=demo, served=served,
                 )  # fmt: skip
-            forget, rounds = self.asked_to_forget(spoken)
-            self.hide(rounds)
+            forget, rounds = self.hide_forgotten(spoken)
         return StoredTurn(spoken, forget, len(rounds), place)
 
-    def asked_to_forget(
+    def hide_forgotten(
         self, spoken: Round, unwritten: Sequence[Round] = ()
     ) -> tuple[ForgetRequest | None, tuple[Round, ...]]:
-        """What a round asks to have forgotten, and the rounds that are meant, itself the last one."""
+        """What a round asks to have forgotten, and the rounds that are meant, itself the last one.
+
+        No later prompt holds those that are stored.
+        """
         forget_request = detect_forget_request(spoken.user.words)
         if forget_request is None:
             return None, ()
         session_id = spoken.user.session_id
         said = (*self.memory.messages.rounds(session_id), *unwritten)
         before = [one for one in said if one.user.text_id != spoken.user.text_id]
-        return forget_request, (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
-
-    def hide(self, rounds: Sequence[Round]) -> None:
-        """Let no later prompt hold these rounds, as far as they are stored."""
+        rounds = (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
         if stored := [turn.text_id for one in rounds for turn in one.turns if turn.seq]:
             self.memory.rounds.hide(stored)
+        return forget_request, rounds
 
 
 class Conversation:
@@ -400,7 +374,7 @@ class Conversation:
         self._owns_maintenance = maintenance is None
         self.maintenance = maintenance or Maintenance(settings, memory, llm, steps.log, steps.clock)
         if self._owns_maintenance:
-            self.maintenance.sessions_in_use.append(lambda: {self._present()})
+            self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
@@ -409,11 +383,12 @@ class Conversation:
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
         rounds = self.memory.messages.rounds(self.session.session_id, self.settings.max_conv_num)
+        gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp) if rounds else timedelta()
         return Opening(
             self.session, self._resumed, rounds,
             self.memory.summaries.of(self.session.session_id),
             self.memory.sessions.in_flight(self.session.session_id),
-            self._gap(rounds), self.memory.sessions.counts()[1], self.memory.last_round_end(),
+            gap if gap >= LARGE_GAP else None, self.memory.sessions.counts()[1], self.memory.last_round_end(),
             len(self.maintenance.idle_sessions()),
             SessionChanges() if rounds else self.memory.changes_of_previous_session(self.session.session_id),
         )  # fmt: skip
@@ -443,8 +418,7 @@ class Conversation:
             self.memory.sessions.note_in_flight(self.session.session_id, text)
         yield from self._wait_for_compaction(stop)
         request = self._request(text, started, again=again)
-        request = replace(request, stream=stream, watched=watched)
-        prepared = yield from self.steps.prepare(request, stop)
+        prepared = yield from self.steps.prepare(replace(request, stream=stream, watched=watched), stop)
         answered = yield from self.steps.answer(prepared, stop)
         self._shortened = self._shortened or answered.shortened
         self.last, self.steps.asking.last = LastTurn(prepared.recalled, answered), None
@@ -476,12 +450,11 @@ class Conversation:
 
     def persona(self, persona: Persona) -> str:
         """A persona as a model is shown it: with what became of what its lines say."""
-        return self.steps.persona(persona)
+        return self.steps.annotated_persona(persona, self.memory.personas.read(persona))
 
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""
-        self.undoing.done.clear()
-        self.undoing.undone_rounds.clear()
+        self.undoing.clear()
         if self._unwritten is None:
             return self.steps.store(prepared, reply.text, reply.finish)
         request = prepared.request
@@ -491,9 +464,8 @@ class Conversation:
             request.session_id, (self._new_id(), self._new_id()), (request.text, reply.text),
             (request.started, self.steps.now()), reply.finish,
         )  # fmt: skip
-        forget, hidden = self.steps.asked_to_forget(spoken, self._unwritten)
+        forget, hidden = self.steps.hide_forgotten(spoken, self._unwritten)
         self._unwritten[:] = [mark_hidden(one) if one in hidden else one for one in (*self._unwritten, spoken)]
-        self.steps.hide(hidden)
         return StoredTurn(spoken, forget, len(hidden))
 
     # -- compaction -----------------------------------------------------------------------------------------------
@@ -516,8 +488,7 @@ class Conversation:
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        others = self.memory.external.notices if self.memory.external else []
-        sources = [self.maintenance.notices, others]
+        sources = [self.maintenance.notices, self.memory.external.notices if self.memory.external else []]
         return [notices.pop(0) for notices in sources for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
@@ -618,15 +589,6 @@ class Conversation:
         """Wait for a fold that is under way; everything else is stored already."""
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
-
-    def _gap(self, rounds: tuple[Round, ...]) -> timedelta | None:
-        if not rounds:
-            return None
-        gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
-        return gap if gap >= LARGE_GAP else None
-
-    def _present(self) -> str:
-        return self.session.session_id
 
 
 def find_rounds_to_hide(

@@ -58,7 +58,7 @@ class Undoing:
         self.undone_rounds: list[tuple[Round, ...]] = []
 
     def clear(self) -> None:
-        """Something new was done: nothing before it can be undone or redone."""
+        """Something new was said or done: nothing before it can be undone or redone."""
         self.done.clear()
         self.undone_rounds.clear()
 
@@ -76,9 +76,9 @@ class Undoing:
         """Clear a session. Returns how many rounds went."""
         self.undone_rounds.clear()
         if unwritten is not None:
-            removed_count = len(unwritten)
+            count = len(unwritten)
             unwritten.clear()
-            return removed_count
+            return count
         removed = self._memory.rounds.reset(session_id)
         self.done += [removed] if removed.turns else []
         return len(removed.rounds)
@@ -94,18 +94,12 @@ class Undoing:
             kept = max(0, len(unwritten) - count)
             rounds = tuple(unwritten[kept:])
             del unwritten[kept:]
-            self._store_undone(rounds)
-            return len(rounds)
-        if (saved := self._undo_save(session_id)) is not None:
+        elif (saved := self._undo_save(session_id)) is not None:
             return saved
-        rounds = self._memory.rounds.undo(session_id, count)
-        self._store_undone(rounds)
+        else:
+            rounds = self._memory.rounds.undo(session_id, count)
+        self.undone_rounds += [rounds] if rounds else []
         return len(rounds)
-
-    def _store_undone(self, rounds: tuple[Round, ...]) -> None:
-        """Remember undone rounds for a redo."""
-        if rounds:
-            self.undone_rounds.append(rounds)
 
     def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
         """Bring back the rounds that were taken back last."""

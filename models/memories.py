@@ -80,7 +80,10 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
             summary["summary"] = context.harmless_text("\n".join(one.text for one in day.summaries))
             summary |= _annotation_fields((mark for one in day.summaries for mark in one.annotations), context)
         turns = {"turns": list(_message_fields(day.turns, context))} if day.turns else {}
-        clients = [one.client for one in (*day.turns, *day.summaries) if one.client]
+        clients = [
+            *(one.client for one in day.turns if one.client),
+            *(one.client for one in day.summaries if one.client),
+        ]
         client = {"through": TEMPLATES[context.language].clients[clients[0]]} if clients else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
         yield format_record(**number, **context.date_fields(day.timestamp, known=dated), **client, **summary, **turns)
