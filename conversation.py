@@ -18,17 +18,27 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
-from domain.facts import SessionChanges
+from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
 from domain.quotations import check_quotations, without_quotations
 from domain.recollection import RecallLimits, Recollection
-from domain.records import PREFIX, ErasureScope, Finish, Persona, Round, Session, make_unstored_round, without_hidden
+from domain.records import (
+    PERSONAS,
+    PREFIX,
+    ErasureScope,
+    Finish,
+    Persona,
+    Removed,
+    Round,
+    Session,
+    make_unstored_round,
+    without_hidden,
+)
 from domain.settings import Settings
 from domain.text import check_input
 from domain.workers import CancelToken
 from jobs.asking import Asking
 from jobs.maintenance import Maintenance
-from jobs.undoing import SaveUndone, Undoing, Undone
 from language.forget_requests import (
     ForgetRequest,
     detect_forget_request,
@@ -428,7 +438,6 @@ class Conversation:
         yield Replied(stored.round, answered.reply, prepared.recalled)
 
     def _request(self, text: str, started: str, *, again: bool) -> TurnRequest:
-        """What is said in this session, after what is in its context."""
         rounds = self.rounds_in_context()
         replaced = rounds[-1] if again and rounds else None
         before = rounds[:-1] if replaced else rounds
@@ -589,6 +598,134 @@ class Conversation:
         """Wait for a fold that is under way; everything else is stored already."""
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
+
+
+# -- undoing
+
+
+@dataclass(frozen=True)
+class SaveUndone:
+    """A save was taken back.
+
+    ``session`` is active again, ``personas`` are as before; so many notes and facts were removed with it.
+    """
+
+    session: Session
+    personas: tuple[Persona, ...]
+    notes: int
+    facts: int
+
+
+@dataclass(frozen=True)
+class DecisionUndone:
+    """What a person had decided about a fact was taken back; ``fact`` is as it was before."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A person decided about a fact, named by its id."""
+
+    fact: str
+
+
+Undone = int | SaveUndone | DecisionUndone
+"""How many rounds, or what else was taken back."""
+
+
+class Undoing:
+    """What can be taken back of one conversation (rounds, a reset, a save, a decision), and which rounds can come back.
+
+    A reset, a save or a decision can be undone only right after it, and as a whole; a save also in a later run of the
+    program. Rounds can be redone only while nothing new was said. ``unwritten`` are the rounds of a time in which
+    nothing is written; None while everything is.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        #: What was done since anything was said, the last of it at the end; whoever says anything new clears this.
+        self.done: list[Removed | Decision] = []
+        #: Rounds that were taken back; whoever says anything new clears this.
+        self.undone_rounds: list[tuple[Round, ...]] = []
+
+    def clear(self) -> None:
+        """Something new was said or done: nothing before it can be undone or redone."""
+        self.done.clear()
+        self.undone_rounds.clear()
+
+    def correct_fact(self, fact: str, new: NewFact | None) -> None:
+        """Replace a fact with ``new`` as the person decided, or with nothing."""
+        if self._memory.fact_log.correct_by_hand(fact, new):
+            self.done.append(Decision(fact))
+
+    def keep_fact(self, fact: str, kept: bool) -> None:
+        """Let a person decide whether a fact is kept."""
+        if self._memory.fact_log.keep_fact(fact, kept):
+            self.done.append(Decision(fact))
+
+    def reset(self, session_id: str, unwritten: list[Round] | None) -> int:
+        """Clear a session. Returns how many rounds went."""
+        self.undone_rounds.clear()
+        if unwritten is not None:
+            count = len(unwritten)
+            unwritten.clear()
+            return count
+        removed = self._memory.rounds.reset(session_id)
+        self.done += [removed] if removed.turns else []
+        return len(removed.rounds)
+
+    def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> Undone:
+        """Take back what was last done."""
+        if self.done and (unwritten is None or isinstance(self.done[-1], Decision)):
+            undone = self._undo_done(self.done[-1])
+            self.done.pop()
+            if undone is not None:
+                return undone
+        if unwritten is not None:
+            kept = max(0, len(unwritten) - count)
+            rounds = tuple(unwritten[kept:])
+            del unwritten[kept:]
+        elif (saved := self._undo_save(session_id)) is not None:
+            return saved
+        else:
+            rounds = self._memory.rounds.undo(session_id, count)
+        self.undone_rounds += [rounds] if rounds else []
+        return len(rounds)
+
+    def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
+        """Bring back the rounds that were taken back last."""
+        rounds = self.undone_rounds.pop() if self.undone_rounds else ()
+        if unwritten is not None:
+            unwritten.extend(rounds)
+        elif rounds:
+            self._memory.rounds.redo(rounds)
+        return rounds
+
+    def _undo_done(self, done: Removed | Decision) -> Undone | None:
+        """Undo a reset or a decision; None if the fact was removed since."""
+        if isinstance(done, Removed):
+            self._memory.rounds.put_back(done)
+            return len(done.rounds)
+        facts = self._memory.facts.with_ids([done.fact]) if self._memory.fact_log.undo_decision(done.fact) else []
+        return DecisionUndone(facts[0]) if facts else None
+
+    def _undo_save(self, present: str) -> SaveUndone | None:
+        """Take back the save that opened this session; None when there is none, or anything was said or done since."""
+        memory = self._memory
+        saved = memory.saves.last(present)
+        if saved is None:
+            return None
+        known, personas = memory.facts.count_all(), {persona: memory.personas.read(persona) for persona in PERSONAS}
+        session = memory.rounds.undo_save(saved, present)
+        if session is None:
+            return None
+        left = memory.facts.count_all()
+        changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != personas[persona])
+        return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)
+
+
+# -- forgetting
 
 
 def find_rounds_to_hide(

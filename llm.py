@@ -110,7 +110,6 @@ def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
 
 
 def _system_layers(layers: Layers) -> Iterator[str]:
-    """The layers that stand in the system role."""
     templates, names = layers.templates, layers.names
     if layers.system is None:
         yield templates.system.format(**names)
@@ -148,7 +147,6 @@ def _round_messages(layers: Layers) -> Iterator[PromptMessage]:
 
 
 def _mark_day(language: Language, timestamp: str, before: str) -> str:
-    """The mark of a day that is another than the one before."""
     day = day_of(timestamp)
     return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
 

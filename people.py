@@ -303,16 +303,15 @@ class People:
     @contextmanager
     def _exclude_others(self, person: str) -> Iterator[None]:
         """Meanwhile nothing of a person is open, and no one can open it."""
-        in_use = DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
         with self._changed:
             if person in self._shut:
-                raise in_use
+                raise self._in_use()
             self._shut.add(person)
         try:
             with self._changed:
                 own = [place for key, place in self._places.items() if key[0] == person]
                 if not self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE):
-                    raise in_use
+                    raise self._in_use()
             for place in own:
                 self._close_place(place, _PATIENCE)
             yield
@@ -320,10 +319,13 @@ class People:
             with self._changed:
                 self._shut.discard(person)
 
+    def _in_use(self) -> DataInUse:
+        return DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+
     def _enter_place(self, key: Key) -> _Place:
         with self._changed:
             if key[0] in self._shut:
-                raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+                raise self._in_use()
             place = self._places.setdefault(key, _Place(key))
             self._places.move_to_end(key)
             place.users += 1
@@ -350,13 +352,12 @@ class People:
             wait.check()
 
     def _open_place(self, place: _Place) -> Companion:
-        """The companion of a place, for one of its users."""
         with place.lock:
             if place.companion is None:
                 if time.monotonic() < self._left_alone.get(place.key, 0.0):
-                    raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+                    raise self._in_use()
                 with self._changed:
-                    self._changed.wait_for(self._has_room, _PATIENCE)
+                    self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
                 opened = self._open_companion(*place.key)
                 with self._changed:
                     place.companion = opened
@@ -389,16 +390,13 @@ class People:
         )  # fmt: skip
 
     def _make_scrubbers(self, folder: Path) -> list[Scrub]:
-        return [self._serialize_scrub(scrub) for scrub in self._scrubbers_of(folder)]
-
-    def _serialize_scrub(self, scrub: Scrub) -> Scrub:
         """The logs are those of all, and two that erase must not clean them at once."""
 
-        def scrub_alone(gone: Needles) -> None:
+        def scrub_alone(scrub: Scrub, gone: Needles) -> None:
             with self._scrubbing:
                 scrub(gone)
 
-        return scrub_alone
+        return [partial(scrub_alone, scrub) for scrub in self._scrubbers_of(folder)]
 
     # -- closing -------------------------------------------------------------------------------------------------
 
@@ -424,9 +422,6 @@ class People:
         if len(places) <= self._most_open + spare:
             return None
         return next((one for one in places if not one.users and one.companion and not one.companion.busy), None)
-
-    def _has_room(self) -> bool:
-        return self._next_to_close(_SPARE) is None
 
     def _close_place(self, place: _Place, patience: float) -> None:
         """Close a companion unless it is in use. A user who arrives meanwhile waits and opens it again."""

@@ -89,7 +89,6 @@ class ClientHistoryJob:
         return True
 
     def _messages_due(self, due: DueExtraction) -> dict[str, set[str]]:
-        """The messages of the range that still exist, by session."""
         rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
         found: dict[str, set[str]] = defaultdict(set)
         for session_id in {session_id for session_id, _ in rounds}:
@@ -109,7 +108,6 @@ class ClientHistoryJob:
                     self._llm.log.warning("a session is left for later", exc_info=fault)
 
     def _add_vectors(self, cancel: CancelToken) -> None:
-        """Add the missing vectors."""
         model = self._llm.embedder.model
         lacking = self._memory.clients.without_vector(model)
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from domain import errors
 from domain.events import Notice
 from domain.imports import DueSession
-from domain.records import PREFIX, Message, Role, Round
+from domain.records import PREFIX, Message, Round
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from jobs.extraction import Extraction, only_notices
@@ -71,7 +71,6 @@ class ImportBacklog:
         return self._llm.settings.import_calls - left.calls_today
 
     def _read_session(self, due: DueSession, cancel: CancelToken) -> Generator[Notice, None, bool]:
-        """One session; whether nothing of it is left for later."""
         extraction = Extraction(self._memory, self._llm, count_calls=self._past.count_calls)
         reading = extraction.run(due.session_id, cancel, all_of_it=True, most_calls=self._calls_left)
         if not (yield from only_notices(reading)) and self._memory.messages.unread(due.session_id):
@@ -81,7 +80,6 @@ class ImportBacklog:
         return (yield from self._update_persona(due.session_id, cancel))
 
     def _summarise(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
-        """Summarise the session, in as many calls as it is long."""
         while self._past.summary_and_rest(session_id)[1]:
             if self._calls_left < 1:
                 return False
@@ -116,7 +114,13 @@ def summarise_next(
     so_far, turns = past.summary_and_rest(session_id)
     if not turns:
         return False
-    part = _first_part(_group_rounds(turns))
+    # As many of the first rounds as go into one call, at least one.
+    part, room = list[Round](), _TOKENS_A_CALL
+    for one in _group_rounds(turns):
+        room -= sum(estimate(turn.words) for turn in one.turns)
+        if part and room < 0:
+            break
+        part.append(one)
     text = yield from llm.summarise(so_far, part, cancel, names=names)
     if text:
         # If a message was removed or hidden since the model was asked, nothing is stored and it is asked again.
@@ -124,33 +128,18 @@ def summarise_next(
     return bool(text)
 
 
-def _group_rounds(turns: Sequence[Message]) -> list[Round]:
+def _group_rounds(turns: Sequence[Message]) -> Iterator[Round]:
     """Messages as rounds, in order; a message without its counterpart gets an empty one."""
-    rounds: list[Round] = []
+    asked: Message | None = None
     for turn in turns:
-        last = rounds[-1] if rounds else None
-        if turn.role == "user":
-            rounds.append(Round(turn, _empty_message(turn, answer=True)))
-        elif last and last.user.round == turn.round and not last.assistant.words:
-            rounds[-1] = Round(last.user, turn)
-        else:
-            rounds.append(Round(_empty_message(turn, answer=False), turn))
-    return rounds
-
-
-def _empty_message(beside: Message, *, answer: bool) -> Message:
-    """An empty message in the round of another."""
-    role: Role = "assistant" if answer else "user"
-    return replace(beside, role=role, text=PREFIX[role], speaker="")
-
-
-def _first_part(rounds: Sequence[Round]) -> list[Round]:
-    """As many of the first rounds as go into one call, at least one."""
-    found: list[Round] = []
-    room = _TOKENS_A_CALL
-    for one in rounds:
-        room -= sum(estimate(turn.words) for turn in one.turns)
-        if found and room < 0:
-            break
-        found.append(one)
-    return found
+        if turn.role == "assistant" and asked and asked.round == turn.round:
+            yield Round(asked, turn)
+            asked = None
+            continue
+        if asked:
+            yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))
+        asked = turn if turn.role == "user" else None
+        if turn.role == "assistant":
+            yield Round(replace(turn, role="user", text=PREFIX["user"], speaker=""), turn)
+    if asked:
+        yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))

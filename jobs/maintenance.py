@@ -297,7 +297,6 @@ class Maintenance:
         return "done"
 
     def _count_saved(self) -> None:
-        """Report the sessions that were saved together."""
         if self.notices and self.notices[-1].key == "opening.kept":
             before = self.notices.pop()
             self.notices.append(replace(before, details={"sessions": before.details["sessions"] + 1}))  # type: ignore[operator]

@@ -126,7 +126,6 @@ def rebuild_some(memory: Memory, llm: Llm, cancel: CancelToken, most: int) -> It
 
 
 def _rebuild_summary(memory: Memory, llm: Llm, request: RebuildRequest, cancel: CancelToken) -> Iterator[RebuildEvent]:
-    """Summarise the rounds of a session that have left its context."""
     compacted = [spoken for spoken in memory.messages.rounds(request.session_id) if spoken.user.compacted]
     text = ""
     if shown := without_hidden(compacted):

@@ -183,7 +183,6 @@ class ChatModel:
     def _read_reply(
         self, parts: Iterator[Part], collected: CollectedReply, line: Line, stop: CancelToken
     ) -> Generator[ReplyEvent, None, Finish | None]:
-        """The events of the parts, until the reply ends or the person stops it."""
         try:
             for part in parts:
                 if stop.is_set and not collected.finish:

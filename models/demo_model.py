@@ -237,12 +237,10 @@ def _split_sentences(text: str) -> list[str]:
 
 
 def _is_own(text: str) -> bool:
-    """Whether a text is the demo model's own, which is worth neither keeping nor quoting."""
     return "built-in demo model" in text or "内置的演示模型" in text
 
 
 def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
-    """A note for each statement of the person, as they said it."""
     person, companion = about.get("person", ""), about.get("companion", "")
     for one in records:
         if "turn" not in one or one.get("speaker") != person:
@@ -289,7 +287,6 @@ def _reply_to_search(task: str, question: str, records: Sequence[dict[str, Any]]
 
 
 def _read_material(content: str) -> list[dict[str, Any]]:
-    """The JSON records between two equal lines."""
     lines = content.split("\n")
     begin, end = _find_fence(lines)
     found = []

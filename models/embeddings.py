@@ -133,7 +133,6 @@ class RemoteEmbedder:
         return None
 
     def _is_server_working(self) -> bool:
-        """Whether the server embeds what every server can embed."""
         try:
             return self._call_server([_PROBE])[0] is not None
         except _OF_THE_TEXTS:
@@ -177,7 +176,6 @@ class RemoteEmbedder:
             raise provider_errors.error_from_exception(fault, self._place, self._clock) from fault
 
     def _check_vector(self, values: Any) -> Vector | None:
-        """A vector that can be compared with others, or None."""
         import numpy as np
 
         try:

@@ -138,8 +138,11 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 def _message_fields(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, object]]:
     before: datetime | None = None
+    faint = TEMPLATES[context.language].faint
     for turn in turns:
         spoken, said = _parse_time(turn.timestamp), context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))
+        # In which tone something that is archived is to be mentioned.
+        age = vague_age_in(context.language, spoken.date(), context.now.date()) if turn.archived else ""
         late = before is not None and abs(spoken - before) >= _WORTH_A_TIME
         before = spoken
         speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
@@ -150,7 +153,7 @@ def _message_fields(turns: Iterable[RecalledMessage], context: RecordContext) ->
             "speaker": speaker,
             "text": said,
             **_annotation_fields(turn.annotations, context),
-            **(_faint_field(turn, context) if turn.archived else {}),
+            **({"faint": faint.format(age=age)} if turn.archived else {}),
         }
 
 
@@ -161,12 +164,6 @@ def _annotation_fields(marks: Iterable[Annotation], context: RecordContext) -> d
         about = f": {context.harmless_text(mark.text)}" if mark.text else ""
         grouped.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
     return {became: "; ".join(each) for became, each in grouped.items()}
-
-
-def _faint_field(turn: RecalledMessage, context: RecordContext) -> dict[str, str]:
-    """In which tone something that is archived is to be mentioned."""
-    age = vague_age_in(context.language, _parse_time(turn.timestamp).date(), context.now.date())
-    return {"faint": TEMPLATES[context.language].faint.format(age=age)}
 
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
@@ -199,7 +196,6 @@ def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[st
 
 
 def _note_fields(note: ClientNote, context: RecordContext) -> dict[str, object]:
-    """What was extracted from the history of a chat API's client."""
     points = [context.harmless_text(memory_text(point)) for point in json.loads(note.key_points)]
     fields = {"memory": context.harmless_text(memory_text(note.summary)), "importance": note.importance}
     return {**context.date_fields(note.created_at), **fields, **({"key_points": points} if points else {})}

@@ -180,7 +180,6 @@ class CollectedReply:
         )
 
     def _show_text(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
-        """Keep what there is room for."""
         shown: list[TextDelta | ReasoningDelta] = []
         if reasoning := reasoning[: max(0, self._room)]:
             self._room -= len(reasoning)

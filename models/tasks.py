@@ -133,7 +133,6 @@ class Task:
         return PromptMessage("system", template.format(**self.names, **more)), PromptMessage("user", fenced)
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
-        """A fact as a record for comparison, with its stance unless "stated"."""
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
         return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
 
@@ -193,5 +192,4 @@ def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int
 
 
 def _shorten_text(text: str, longest: int) -> str:
-    """The beginning and the end of a text that is too long."""
     return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"
