@@ -321,8 +321,8 @@ class TurnSteps:
         forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
         """
         request, chat = prepared.request, prepared.request.chat
-        quoted, served = check_quotations(text, prepared.recalled), ids_shown(prepared.recalled)
-        demo = self.llm.describe().demo
+        recalled, demo = prepared.layers.recalled, self.settings.demo
+        quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
             place = None
             if chat:
@@ -431,11 +431,12 @@ class Conversation:
         prepared = yield from self.steps.prepare(replace(request, stream=stream, watched=watched), stop)
         answered = yield from self.steps.answer(prepared, stop)
         self._shortened = self._shortened or answered.shortened
-        self.last, self.steps.asking.last = LastTurn(prepared.recalled, answered), None
+        recalled = prepared.layers.recalled
+        self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
         if stored.forget:
             yield Notice("forget_request.detected", {"rounds": stored.hidden, "matter": stored.forget.matter})
-        yield Replied(stored.round, answered.reply, prepared.recalled)
+        yield Replied(stored.round, answered.reply, recalled)
 
     def _request(self, text: str, started: str, *, again: bool) -> TurnRequest:
         rounds = self.rounds_in_context()
@@ -716,12 +717,12 @@ class Undoing:
         saved = memory.saves.last(present)
         if saved is None:
             return None
-        known, personas = memory.facts.count_all(), {persona: memory.personas.read(persona) for persona in PERSONAS}
+        known, before = memory.facts.count_all(), {persona: memory.personas.read(persona) for persona in PERSONAS}
         session = memory.rounds.undo_save(saved, present)
         if session is None:
             return None
         left = memory.facts.count_all()
-        changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != personas[persona])
+        changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != before[persona])
         return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)
 
 

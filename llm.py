@@ -139,16 +139,14 @@ def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
 def _round_messages(layers: Layers) -> Iterator[PromptMessage]:
     """The rounds and the input, with a mark before the first words of each day but where all is of today."""
     before = layers.now.date().isoformat()
-    for one in layers.rounds:
-        yield PromptMessage("user", _mark_day(layers.language, one.user.timestamp, before) + one.user.words)
-        yield PromptMessage("assistant", layers.templates.unanswered if one.assistant.demo else one.assistant.words)
-        before = one.user.timestamp[:10]
-    yield PromptMessage("user", _mark_day(layers.language, layers.now.isoformat(), before) + layers.text)
-
-
-def _mark_day(language: Language, timestamp: str, before: str) -> str:
-    day = day_of(timestamp)
-    return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
+    spoken = [(one.user.timestamp, one.user.words, one.assistant) for one in layers.rounds]
+    for timestamp, words, reply in (*spoken, (layers.now.isoformat(), layers.text, None)):
+        day = day_of(timestamp)
+        mark = f"[{day_in(layers.language, day)}]\n" if day and timestamp[:10] != before else ""
+        yield PromptMessage("user", mark + words)
+        if reply:
+            yield PromptMessage("assistant", layers.templates.unanswered if reply.demo else reply.words)
+        before = timestamp[:10]
 
 
 def describe_time(language: Language, now: datetime, last_spoken: datetime | None) -> str:

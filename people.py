@@ -44,20 +44,11 @@ from storage.jobs import JobKind
 from storage.proof import Needles
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
+#: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY",
-    "ME",
-    "PEOPLE",
-    "Companion",
-    "Instruction",
-    "People",
-    "Proof",
-    "Registry",
-    "Scrub",
-    "Token",
-    "folder_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Proof", "Registry", "Scrub", "Token", "folder_of",
     "registry_in",
-]
+]  # fmt: skip
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
@@ -256,25 +247,27 @@ class People:
 
     def resume_client_histories(self) -> None:
         """Open those memories one by one that were to extract from client histories when the program ended."""
-        if keys := self.registry.due_companions():
+        keys = self.registry.due_companions()
+
+        def resume() -> None:
+            for person, instruction in keys:
+                if self._closing.is_set:
+                    break
+                try:
+                    with self.known_companion(person, instruction) as companion:
+                        companion.maintenance.queue.request("client_history", at_once=True)
+                except Exception as fault:  # the memories of others are not to wait for this one
+                    self.log.error("a client history could not be resumed", exc_info=fault)
+            self._resumed.set()
+
+        if keys:
             self._resumed.clear()
-            self.scheduler.pool.add(partial(self._resume_client_histories, keys))
+            self.scheduler.pool.add(resume)
 
     def settle_jobs(self, kind: JobKind, timeout: float) -> bool:
         """Wait until no open memory has a job of this kind to do now; false when that takes longer."""
         queues = (companion.maintenance.queue for companion in self.open_now())
         return self._resumed.wait(timeout) and all(queue.settle(kind, timeout) for queue in queues)
-
-    def _resume_client_histories(self, keys: Sequence[Key]) -> None:
-        for person, instruction in keys:
-            if self._closing.is_set:
-                break
-            try:
-                with self.known_companion(person, instruction) as companion:
-                    companion.maintenance.queue.request("client_history", at_once=True)
-            except Exception as fault:  # the memories of others are not to wait for this one
-                self.log.error("a client history could not be resumed", exc_info=fault)
-        self._resumed.set()
 
     def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
         """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""

@@ -48,14 +48,11 @@ def months_before(moment: datetime, months: int) -> datetime:
 
 def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str) -> list[DueExtraction]:
     """The extractions due for so many messages; ``rounds`` are the person's, by their place in the conversation."""
-    found = []
-    for number in range(1, messages // ROUND + 1):
-        inside = [
-            text_id for place, text_id in sorted(rounds.items()) if ROUND * (number - 1) <= place < ROUND * number
-        ]
-        if inside:
-            found.append(DueExtraction(inside[-1], number, key, tuple(inside)))
-    return found
+    inside: defaultdict[int, list[str]] = defaultdict(list)
+    for place, text_id in sorted(rounds.items()):
+        inside[place // ROUND + 1].append(text_id)
+    full = range(1, messages // ROUND + 1)
+    return [DueExtraction(ids[-1], number, key, tuple(ids)) for number, ids in inside.items() if number in full]
 
 
 class ClientHistoryJob:

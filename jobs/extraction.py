@@ -288,15 +288,21 @@ def _mentioned_names(fact: Fact) -> Iterator[str]:
 def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
     """The drafts with facts about the two under the names that are known, also where they get others in this window."""
     words = TEMPLATES[work.language]
-    own = {PERSON: words.person, COMPANION: words.companion}
+    own, every = {PERSON: words.person, COMPANION: words.companion}, range(1, len(work.turns) + 1)
     subjects: dict[str, str] = {}
     for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
         if fact.value and slot in OWN_NAMES:
             subjects[fact.value] = own[slot.subject]
-        elif fact.value and slot.attribute == "name" and _is_own_name(work, fact):
+        elif (
+            # The person's own name, used as a subject at once.
+            fact.value
+            and slot.attribute == "name"
+            and _gives_name(work, fact, fact.value, fact.turns)
+            and fact.subject in (fact.value, fact.value.split()[0])
+        ):
             subjects[fact.value] = words.person
-        elif slot.subject not in own and _gives_name(work, fact):
+        elif slot.subject not in own and _gives_name(work, fact, fact.subject, every):
             subjects[fact.subject] = words.person
     return [
         replace(note, facts=tuple(replace(one, subject=_rename_subject(one.subject, subjects)) for one in note.facts))
@@ -304,20 +310,12 @@ def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDra
     ]
 
 
-def _is_own_name(work: _Work, fact: FactDraft) -> bool:
-    """Whether a name is the person's own, given here for the first time and used as a subject at once."""
-    if fact.about != "person" or work.names.person_called or fact.subject not in (fact.value, fact.value.split()[0]):
-        return False
-    named = [turn for number, turn in enumerate(work.turns, 1) if number in fact.turns and turn.role == "user"]
-    return any(gives_own_name(own_words(turn), fact.value) for turn in named)
-
-
-def _gives_name(work: _Work, fact: FactDraft) -> bool:
-    """Whether a fact calls the person by a name that they give here, and that is in no fact."""
+def _gives_name(work: _Work, fact: FactDraft, name: str, turns: Container[int]) -> bool:
+    """Whether the person, who had no name so far, calls themselves by this name in one of these turns."""
     if fact.about != "person" or work.names.person_called:
         return False
-    own = (own_words(turn) for turn in work.turns if turn.role == "user")
-    return any(gives_own_name(said, fact.subject) for said in own)
+    own = (turn for number, turn in enumerate(work.turns, 1) if number in turns and turn.role == "user")
+    return any(gives_own_name(own_words(turn), name) for turn in own)
 
 
 def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:

@@ -131,8 +131,7 @@ class Saving:
         self, session_id: str, cancel: CancelToken, *, all_noted: bool
     ) -> Generator[SaveEvent, None, list[Persona]]:
         """Bring both personas up to date. Returns those for which that is done; the others wait for the next start."""
-        made: list[Persona] = []
-        updating = PersonaUpdate(self._memory, self._llm)
+        made, updating = list[Persona](), PersonaUpdate(self._memory, self._llm)
         for persona in PERSONAS:
             yield Stage(persona, done=False)
             if all_noted and (yield from self._update_persona(session_id, persona, updating, cancel)):

@@ -210,23 +210,19 @@ class Repair:
     def __init__(self) -> None:
         self._pending = ""
 
-    def feed(self, chunk: str) -> str:
+    def feed(self, chunk: str, *, last: bool = False) -> str:
         """The text that is certain now."""
         whole = self._pending + chunk
-        half = bool(whole) and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
+        half = bool(whole) and not last and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
         self._pending = whole[-1] if half else ""
-        return _repair_text(whole[:-1] if half else whole)
+        text = whole[:-1] if half else whole
+        if _HALVES.search(text):
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return texts.clean_text(text)
 
     def finish(self) -> str:
         """What was kept back."""
-        rest, self._pending = self._pending, ""
-        return _repair_text(rest)
-
-
-def _repair_text(text: str) -> str:
-    if _HALVES.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return texts.clean_text(text)
+        return self.feed("", last=True)
 
 
 _OPENING = pattern_of(r"\s*<(think|thinking)>", re.IGNORECASE)
