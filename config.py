@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import difflib
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from domain import errors
 from domain.events import Notice
 from domain.settings import BY_NAME, DEFAULT_OPENAI_MODEL, OPENAI_BASE, TABLE, InvalidValue, Setting, Settings, Source
 from domain.text import mask_url
-
-if TYPE_CHECKING:
-    from dotenv.parser import Original
 
 #: The notice of a line of ``.env`` that cannot be read: whatever it was meant to set is not set.
 ENV_LINE = "settings.env_line"
@@ -63,9 +61,9 @@ def load_settings(
     if problems:
         raise errors.SettingsError(tuple(problems))
     _complete_values(values, home, sources)
-    return Settings(
-        **values, env_file=path, sources=sources, notices=(*unread, *_collect_notices(path, written, values, sources))
-    )
+    notices = (*unread, *_misspelt_names(written), *_readable_by_others(path, written))
+    notices += tuple(_key_from_elsewhere(values, sources))
+    return Settings(**values, env_file=path, sources=sources, notices=notices)
 
 
 def _read_env(
@@ -86,18 +84,14 @@ def _read_env(
         problems.append(("settings.env_unreadable", {"path": str(path), "reason": type(fault).__name__}))
         return {}, []
     read = list(parse_stream(io.StringIO(content)))
-    unread = [
-        Notice(ENV_LINE, {"path": str(path), "line": _line_of(one.original)})
-        for one in read
-        if one.error or (one.key in BY_NAME and one.value is None)
-    ]
+    unread = []
+    for one in read:
+        if one.error or (one.key in BY_NAME and one.value is None):
+            # The line on which it begins; the parser counts from the empty lines before it.
+            text = one.original.string
+            line = one.original.line + text[: len(text) - len(text.lstrip())].count("\n")
+            unread.append(Notice(ENV_LINE, {"path": str(path), "line": line}))
     return {one.key: one.value for one in read if one.key and one.value is not None}, unread
-
-
-def _line_of(original: Original) -> int:
-    """The line on which something begins; the parser counts from the empty lines before it."""
-    before = original.string[: len(original.string) - len(original.string.lstrip())]
-    return original.line + before.count("\n")
 
 
 def _first_value(setting: Setting, places: tuple[tuple[Source, Mapping[str, str]], ...]) -> tuple[str, Source]:
@@ -120,23 +114,13 @@ def _check_value(setting: Setting, raw: str, problems: list[tuple[str, dict[str,
 def _conflicting_values(values: Mapping[str, Any]) -> list[tuple[str, dict[str, object]]]:
     """Values that are right alone and wrong together."""
     found: list[tuple[str, dict[str, object]]] = []
-    if values["refresh_every_conv_num"] > values["max_conv_num"]:
-        found.append(
-            (
-                "settings.refresh_above_max",
-                {
-                    "name": "REFRESH_EVERY_CONV_NUM",
-                    "value": values["refresh_every_conv_num"],
-                    "most": values["max_conv_num"],
-                },
-            )
-        )
-    if values["openai_api_base"] not in ("", OPENAI_BASE) and not values["chat_model"]:
-        found.append(("settings.model_needed", {"name": "CHAT_MODEL", "base": mask_url(values["openai_api_base"])}))
-    if values["embedding_api_base"] and not values["embedding_model"]:
-        found.append(
-            ("settings.model_needed", {"name": "EMBEDDING_MODEL", "base": mask_url(values["embedding_api_base"])})
-        )
+    value, most = values["refresh_every_conv_num"], values["max_conv_num"]
+    if value > most:
+        found.append(("settings.refresh_above_max", {"name": "REFRESH_EVERY_CONV_NUM", "value": value, "most": most}))
+    own_base = "" if values["openai_api_base"] == OPENAI_BASE else values["openai_api_base"]
+    for name, base in (("CHAT_MODEL", own_base), ("EMBEDDING_MODEL", values["embedding_api_base"])):
+        if base and not values[name.lower()]:
+            found.append(("settings.model_needed", {"name": name, "base": mask_url(base)}))
     return found
 
 
@@ -152,40 +136,24 @@ def _complete_values(values: dict[str, Any], home: Path, sources: Mapping[str, S
         values["chat_model"] = DEFAULT_OPENAI_MODEL
 
 
-def _collect_notices(
-    path: Path, written: Mapping[str, str], values: Mapping[str, Any], sources: Mapping[str, Source]
-) -> tuple[Notice, ...]:
-    return (*_misspelt_names(written), *_readable_by_others(path, written), *_key_from_elsewhere(values, sources))
-
-
-def _misspelt_names(written: Mapping[str, str]) -> list[Notice]:
-    notices = []
+def _misspelt_names(written: Mapping[str, str]) -> Iterator[Notice]:
     for name in written:
         near = difflib.get_close_matches(name.upper(), BY_NAME, 1, 0.8)
         if name not in BY_NAME and near:
-            notices.append(Notice("settings.misspelt", {"name": name, "nearest": near[0]}))
-    return notices
+            yield Notice("settings.misspelt", {"name": name, "nearest": near[0]})
 
 
-def _readable_by_others(path: Path, written: Mapping[str, str]) -> list[Notice]:
+def _readable_by_others(path: Path, written: Mapping[str, str]) -> Iterator[Notice]:
     """A file that holds a key and is for more than its owner; one without a key may be read by anybody."""
-    if not any(written.get(setting.name) for setting in TABLE if setting.secret):
-        return []
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return []
-    return [Notice("settings.env_readable", {"path": str(path)})] if mode & (stat.S_IRGRP | stat.S_IROTH) else []
+    if any(written.get(setting.name) for setting in TABLE if setting.secret):
+        with suppress(OSError):
+            if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+                yield Notice("settings.env_readable", {"path": str(path)})
 
 
-def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> list[Notice]:
+def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> Iterator[Notice]:
     """A key from one place beside a base from another: it may be posted to somebody it was not meant for."""
     key, base = sources["OPENAI_API_KEY"], sources["OPENAI_API_BASE"]
-    if not values["openai_api_key"] or not values["openai_api_base"] or key == base or "flag" in (key, base):
-        return []
-    return [
-        Notice(
-            "settings.key_from_elsewhere",
-            {"key_source": key, "base_source": base, "base": mask_url(values["openai_api_base"])},
-        )
-    ]
+    if values["openai_api_key"] and values["openai_api_base"] and key != base and "flag" not in (key, base):
+        details = {"key_source": key, "base_source": base, "base": mask_url(values["openai_api_base"])}
+        yield Notice("settings.key_from_elsewhere", details)

@@ -10,7 +10,7 @@ stored only marked as such; the next input never meets half a compaction.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -18,17 +18,27 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
-from domain.facts import SessionChanges
+from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
 from domain.quotations import check_quotations, without_quotations
 from domain.recollection import RecallLimits, Recollection
-from domain.records import PREFIX, ErasureScope, Finish, Persona, Round, Session, make_unstored_round, without_hidden
+from domain.records import (
+    PERSONAS,
+    PREFIX,
+    ErasureScope,
+    Finish,
+    Persona,
+    Removed,
+    Round,
+    Session,
+    make_unstored_round,
+    without_hidden,
+)
 from domain.settings import Settings
 from domain.text import check_input
 from domain.workers import CancelToken
 from jobs.asking import Asking
 from jobs.maintenance import Maintenance
-from jobs.undoing import SaveUndone, Undoing, Undone
 from language.forget_requests import (
     ForgetRequest,
     detect_forget_request,
@@ -45,25 +55,11 @@ from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
 
 if TYPE_CHECKING:
-    from jobs.erasing import EraseEvent
+    from jobs.rebuild import EraseEvent
     from jobs.saving import SaveEvent
 
-__all__ = [
-    "LARGE_GAP",
-    "ClientChat",
-    "Conversation",
-    "LastTurn",
-    "Opening",
-    "PreparedTurn",
-    "Ranking",
-    "Recalled",
-    "Replied",
-    "StoredTurn",
-    "TurnEvent",
-    "TurnRequest",
-    "TurnSteps",
-    "result_of",
-]
+#: What else a turn is made of, for whoever takes one.
+__all__ = ["Opening", "Recalled", "Replied", "TurnEvent"]
 
 _T = TypeVar("_T")
 #: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
@@ -235,28 +231,28 @@ class TurnSteps:
             self.log.error("recall failed", exc_info=fault)
             yield Notice("recall.failed", {"reason": str(fault)})
             return Recollection(degraded=("words", "index"))
-        yield from self._report_degraded(found)
-        yield from self.llm.take_notices()
-        return found
-
-    def _report_degraded(self, recollection: Recollection) -> Iterator[Notice]:
-        """Say once that recall has to do without one of its parts, and once more when another one fails."""
-        missing: set[str] = set(recollection.degraded)
+        # Said once when recall has to do without one of its parts, and once more when another one fails.
+        missing: set[str] = set(found.degraded)
         opening, self._index_missing = not self._index_missing, "index" in missing
         if opening:
             missing.discard("index")  # it opens right after the start; reported when the next turn misses it too
         if new := missing - self._known_degraded:
             yield Notice("recall.degraded", {"parts": tuple(sorted(new))})
         self._known_degraded = missing
+        yield from self.llm.take_notices()
+        return found
 
     def _layers(self, request: TurnRequest, recollection: Recollection) -> Layers:
         memory, now = self.memory, self.clock()
         user_image, names = memory.personas.read("user"), memory.names()
-        language = self._language(request, user_image, recollection)
+        # The language of the prompt; the reply is in that of the message all the same.
+        said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
+        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
+        language = language_of_address(user_image, said, request.text)
         layers = Layers(
             request.text, now, language,
-            self_image=self._marked("self", memory.personas.read("self")),
-            user_image=self._marked("user", user_image),
+            self_image=self.annotated_persona("self", memory.personas.read("self")),
+            user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
             companion=self.settings.companion_name or names.companion_called,
             person=self.settings.user_name or names.person_called,
@@ -275,34 +271,22 @@ class TurnSteps:
             last_spoken=memory.previous_round_end(request.session_id, request.rounds, now, LARGE_GAP),
         )
 
-    def persona(self, persona: Persona) -> str:
-        """A persona as a model is shown it: with what became of what its lines say."""
-        return self._marked(persona, self.memory.personas.read(persona))
-
-    def _marked(self, persona: Persona, text: str) -> str:
+    def annotated_persona(self, persona: Persona, text: str) -> str:
+        """The text of a persona as a model is shown it: with what became of what its lines say."""
         return annotated_persona(text, self.memory.persona_annotations(persona)) if text else ""
-
-    def _language(self, request: TurnRequest, user_image: str, recollection: Recollection) -> Language:
-        """The language of the prompt; the reply is in that of the message all the same."""
-        said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
-        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
-        return language_of_address(user_image, said, request.text)
 
     def _said_last(self, session_id: str) -> list[str]:
         """What the person said last in the session before this one."""
         before = (one for one in self.memory.sessions.recent(_SESSIONS_BACK) if one.session_id != session_id)
-        spoken = (
-            self.memory.messages.rounds(one.session_id, _ROUNDS_BACK) for one in before if one.client != IMPORT_CLIENT
-        )
-        return [one.user.words for one in next((rounds for rounds in spoken if rounds), ())]
+        own = (one for one in before if one.client != IMPORT_CLIENT)
+        spoken = (self.memory.messages.rounds(one.session_id, _ROUNDS_BACK) for one in own)
+        return [one.user.words for one in next(filter(None, spoken), ())]
 
     def _client_messages(self, request: TurnRequest, chat: ClientChat, language: Language) -> tuple[PromptMessage, ...]:
         """The messages of a client, but for what the person asked to have forgotten; of very many the last ones."""
-        hidden = (
-            self.history(chat.client).hidden_messages(request.place, len(chat.messages))
-            if request.place
-            else frozenset()
-        )
+        hidden: Collection[int] = ()
+        if request.place:
+            hidden = self.history(chat.client).hidden_messages(request.place, len(chat.messages))
         templates = TEMPLATES[language]
         instead = {"user": templates.hidden, "assistant": templates.hidden_reply}
         messages = [
@@ -337,8 +321,8 @@ class TurnSteps:
         forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
         """
         request, chat = prepared.request, prepared.request.chat
-        quoted, served = check_quotations(text, prepared.recalled), ids_shown(prepared.recalled)
-        demo = self.llm.describe().demo
+        recalled, demo = prepared.layers.recalled, self.settings.demo
+        quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
             place = None
             if chat:
@@ -352,26 +336,26 @@ class TurnSteps:
                     request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
                     quoted=quoted, demo=demo, served=served,
                 )  # fmt: skip
-            forget, rounds = self.asked_to_forget(spoken)
-            self.hide(rounds)
+            forget, rounds = self.hide_forgotten(spoken)
         return StoredTurn(spoken, forget, len(rounds), place)
 
-    def asked_to_forget(
+    def hide_forgotten(
         self, spoken: Round, unwritten: Sequence[Round] = ()
     ) -> tuple[ForgetRequest | None, tuple[Round, ...]]:
-        """What a round asks to have forgotten, and the rounds that are meant, itself the last one."""
+        """What a round asks to have forgotten, and the rounds that are meant, itself the last one.
+
+        No later prompt holds those that are stored.
+        """
         forget_request = detect_forget_request(spoken.user.words)
         if forget_request is None:
             return None, ()
         session_id = spoken.user.session_id
         said = (*self.memory.messages.rounds(session_id), *unwritten)
         before = [one for one in said if one.user.text_id != spoken.user.text_id]
-        return forget_request, (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
-
-    def hide(self, rounds: Sequence[Round]) -> None:
-        """Let no later prompt hold these rounds, as far as they are stored."""
+        rounds = (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
         if stored := [turn.text_id for one in rounds for turn in one.turns if turn.seq]:
             self.memory.rounds.hide(stored)
+        return forget_request, rounds
 
 
 class Conversation:
@@ -400,7 +384,7 @@ class Conversation:
         self._owns_maintenance = maintenance is None
         self.maintenance = maintenance or Maintenance(settings, memory, llm, steps.log, steps.clock)
         if self._owns_maintenance:
-            self.maintenance.sessions_in_use.append(lambda: {self._present()})
+            self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
 
@@ -409,11 +393,12 @@ class Conversation:
     def open(self) -> Opening:
         """The session as it stands, for showing it."""
         rounds = self.memory.messages.rounds(self.session.session_id, self.settings.max_conv_num)
+        gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp) if rounds else timedelta()
         return Opening(
             self.session, self._resumed, rounds,
             self.memory.summaries.of(self.session.session_id),
             self.memory.sessions.in_flight(self.session.session_id),
-            self._gap(rounds), self.memory.sessions.counts()[1], self.memory.last_round_end(),
+            gap if gap >= LARGE_GAP else None, self.memory.sessions.counts()[1], self.memory.last_round_end(),
             len(self.maintenance.idle_sessions()),
             SessionChanges() if rounds else self.memory.changes_of_previous_session(self.session.session_id),
         )  # fmt: skip
@@ -443,18 +428,17 @@ class Conversation:
             self.memory.sessions.note_in_flight(self.session.session_id, text)
         yield from self._wait_for_compaction(stop)
         request = self._request(text, started, again=again)
-        request = replace(request, stream=stream, watched=watched)
-        prepared = yield from self.steps.prepare(request, stop)
+        prepared = yield from self.steps.prepare(replace(request, stream=stream, watched=watched), stop)
         answered = yield from self.steps.answer(prepared, stop)
         self._shortened = self._shortened or answered.shortened
-        self.last, self.steps.asking.last = LastTurn(prepared.recalled, answered), None
+        recalled = prepared.layers.recalled
+        self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
         if stored.forget:
             yield Notice("forget_request.detected", {"rounds": stored.hidden, "matter": stored.forget.matter})
-        yield Replied(stored.round, answered.reply, prepared.recalled)
+        yield Replied(stored.round, answered.reply, recalled)
 
     def _request(self, text: str, started: str, *, again: bool) -> TurnRequest:
-        """What is said in this session, after what is in its context."""
         rounds = self.rounds_in_context()
         replaced = rounds[-1] if again and rounds else None
         before = rounds[:-1] if replaced else rounds
@@ -476,12 +460,11 @@ class Conversation:
 
     def persona(self, persona: Persona) -> str:
         """A persona as a model is shown it: with what became of what its lines say."""
-        return self.steps.persona(persona)
+        return self.steps.annotated_persona(persona, self.memory.personas.read(persona))
 
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""
-        self.undoing.done.clear()
-        self.undoing.undone_rounds.clear()
+        self.undoing.clear()
         if self._unwritten is None:
             return self.steps.store(prepared, reply.text, reply.finish)
         request = prepared.request
@@ -491,9 +474,8 @@ class Conversation:
             request.session_id, (self._new_id(), self._new_id()), (request.text, reply.text),
             (request.started, self.steps.now()), reply.finish,
         )  # fmt: skip
-        forget, hidden = self.steps.asked_to_forget(spoken, self._unwritten)
+        forget, hidden = self.steps.hide_forgotten(spoken, self._unwritten)
         self._unwritten[:] = [mark_hidden(one) if one in hidden else one for one in (*self._unwritten, spoken)]
-        self.steps.hide(hidden)
         return StoredTurn(spoken, forget, len(hidden))
 
     # -- compaction -----------------------------------------------------------------------------------------------
@@ -504,22 +486,19 @@ class Conversation:
         The facts of what has left the context are extracted, and no turn waits for that.
         """
         if self._unwritten is None:
-            self.maintenance.compact_ahead(self.session.session_id, shortened=self._shortened)
+            self.maintenance.after_turn(self.session.session_id, shortened=self._shortened)
             self._shortened = False
-            self.maintenance.extract_ahead(self.session.session_id)
 
     def compact_now(self) -> list[Notice]:
         """The same, and wait, for interfaces without a prompt. Returns what went wrong."""
         self.maintenance.wait_for_compaction()
         if self._unwritten is None:
-            self.maintenance.compact_now(self.session.session_id, shortened=self._shortened)
+            self.maintenance.after_turn(self.session.session_id, shortened=self._shortened, wait=True)
             self._shortened = False
-            self.maintenance.extract_now(self.session.session_id)
         return self._take_notices()
 
     def _take_notices(self) -> list[Notice]:
-        others = self.memory.external.notices if self.memory.external else []
-        sources = [self.maintenance.notices, others]
+        sources = [self.maintenance.notices, self.memory.external.notices if self.memory.external else []]
         return [notices.pop(0) for notices in sources for _ in range(len(notices))]
 
     # -- saving ------------------------------------------------------------------------------------------------
@@ -571,13 +550,13 @@ class Conversation:
 
         A fold that runs is waited for: it would write down again what it read before.
         """
-        from jobs.erasing import Erasing
+        from jobs.rebuild import erase
 
         yield from self._wait_for_compaction(stop)
         self.last = self.steps.asking.last = None
         self.undoing.clear()
         with self.maintenance.paused():
-            yield from Erasing(self.memory, self.llm).run(chosen, stop)
+            yield from erase(self.memory, self.llm, chosen, stop)
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -621,14 +600,133 @@ class Conversation:
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
 
-    def _gap(self, rounds: tuple[Round, ...]) -> timedelta | None:
-        if not rounds:
-            return None
-        gap = self._clock() - datetime.fromisoformat(rounds[-1].assistant.timestamp)
-        return gap if gap >= LARGE_GAP else None
 
-    def _present(self) -> str:
-        return self.session.session_id
+# -- undoing
+
+
+@dataclass(frozen=True)
+class SaveUndone:
+    """A save was taken back.
+
+    ``session`` is active again, ``personas`` are as before; so many notes and facts were removed with it.
+    """
+
+    session: Session
+    personas: tuple[Persona, ...]
+    notes: int
+    facts: int
+
+
+@dataclass(frozen=True)
+class DecisionUndone:
+    """What a person had decided about a fact was taken back; ``fact`` is as it was before."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A person decided about a fact, named by its id."""
+
+    fact: str
+
+
+Undone = int | SaveUndone | DecisionUndone
+"""How many rounds, or what else was taken back."""
+
+
+class Undoing:
+    """What can be taken back of one conversation (rounds, a reset, a save, a decision), and which rounds can come back.
+
+    A reset, a save or a decision can be undone only right after it, and as a whole; a save also in a later run of the
+    program. Rounds can be redone only while nothing new was said. ``unwritten`` are the rounds of a time in which
+    nothing is written; None while everything is.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        #: What was done since anything was said, the last of it at the end; whoever says anything new clears this.
+        self.done: list[Removed | Decision] = []
+        #: Rounds that were taken back; whoever says anything new clears this.
+        self.undone_rounds: list[tuple[Round, ...]] = []
+
+    def clear(self) -> None:
+        """Something new was said or done: nothing before it can be undone or redone."""
+        self.done.clear()
+        self.undone_rounds.clear()
+
+    def correct_fact(self, fact: str, new: NewFact | None) -> None:
+        """Replace a fact with ``new`` as the person decided, or with nothing."""
+        if self._memory.fact_log.correct_by_hand(fact, new):
+            self.done.append(Decision(fact))
+
+    def keep_fact(self, fact: str, kept: bool) -> None:
+        """Let a person decide whether a fact is kept."""
+        if self._memory.fact_log.keep_fact(fact, kept):
+            self.done.append(Decision(fact))
+
+    def reset(self, session_id: str, unwritten: list[Round] | None) -> int:
+        """Clear a session. Returns how many rounds went."""
+        self.undone_rounds.clear()
+        if unwritten is not None:
+            count = len(unwritten)
+            unwritten.clear()
+            return count
+        removed = self._memory.rounds.reset(session_id)
+        self.done += [removed] if removed.turns else []
+        return len(removed.rounds)
+
+    def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> Undone:
+        """Take back what was last done."""
+        if self.done and (unwritten is None or isinstance(self.done[-1], Decision)):
+            undone = self._undo_done(self.done[-1])
+            self.done.pop()
+            if undone is not None:
+                return undone
+        if unwritten is not None:
+            kept = max(0, len(unwritten) - count)
+            rounds = tuple(unwritten[kept:])
+            del unwritten[kept:]
+        elif (saved := self._undo_save(session_id)) is not None:
+            return saved
+        else:
+            rounds = self._memory.rounds.undo(session_id, count)
+        self.undone_rounds += [rounds] if rounds else []
+        return len(rounds)
+
+    def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
+        """Bring back the rounds that were taken back last."""
+        rounds = self.undone_rounds.pop() if self.undone_rounds else ()
+        if unwritten is not None:
+            unwritten.extend(rounds)
+        elif rounds:
+            self._memory.rounds.redo(rounds)
+        return rounds
+
+    def _undo_done(self, done: Removed | Decision) -> Undone | None:
+        """Undo a reset or a decision; None if the fact was removed since."""
+        if isinstance(done, Removed):
+            self._memory.rounds.put_back(done)
+            return len(done.rounds)
+        facts = self._memory.facts.with_ids([done.fact]) if self._memory.fact_log.undo_decision(done.fact) else []
+        return DecisionUndone(facts[0]) if facts else None
+
+    def _undo_save(self, present: str) -> SaveUndone | None:
+        """Take back the save that opened this session; None when there is none, or anything was said or done since."""
+        memory = self._memory
+        saved = memory.saves.last(present)
+        if saved is None:
+            return None
+        known, before = memory.facts.count_all(), {persona: memory.personas.read(persona) for persona in PERSONAS}
+        session = memory.rounds.undo_save(saved, present)
+        if session is None:
+            return None
+        left = memory.facts.count_all()
+        changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != before[persona])
+        return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)
+
+
+# -- forgetting
 
 
 def find_rounds_to_hide(

@@ -1,10 +1,10 @@
-"""What is asked of a model: the layered prompt, folding into summaries, what is noted of talk, less of the past.
+"""What is asked of a model: the layered prompt, with less of the past where it is refused, and the background tasks.
 
 Promises: the roles of a prompt alternate, whatever is missing; what was recalled never leaves its fence; every memory
 carries its weekday and age, and a mark stands before the first words of each day. What is stable stands first and is
 the same, byte for byte, from turn to turn of a session: the clock is the last thing in the system role. Nothing here is
 stored, shown or decided; a failed call leaves nothing behind. No session is stuck for good, by a context that outgrew
-the model or by what a provider filters. How a server is spoken to, and a task worded, stands in ``models/``.
+the model or by what a provider filters. ``models`` speaks to the server and builds the prompts of the tasks.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from domain import errors
 from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, StreamEvent
+from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
+from domain.quotations import without_quotations
 from domain.recollection import Recollection
-from domain.records import Role, Round
+from domain.records import Message, Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
+from domain.tree import Member
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
@@ -32,13 +34,12 @@ from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
 from models.memories import RecordContext, explain_records, prompt_records
 from models.relaying import Relay
-from models.replies import summary_of
-from prompts import TEMPLATES, Templates
+from models.replies import answer_of, summary_of
+from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
     from models.client import Transport
-    from models.task_templates import SearchTask
-    from models.tasks import BackgroundTasks, Task
+    from models.tasks import PersonaTask, Task
 
 __all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]
 
@@ -88,28 +89,16 @@ def assemble_prompt(layers: Layers, boundary: str) -> tuple[PromptMessage, ...]:
     ``boundary`` fences the recalled memories; it must be new for every prompt. What a client holds itself stays as it
     is, with the memories behind the last words of the person.
     """
-    if layers.client is not None:
-        return (*_system_message(layers), *_add_memories(layers.client, _fence_memories(layers, boundary)))
-    return merge_messages(
-        (
-            PromptMessage("system", "\n\n".join(_system_layers(layers))),
-            PromptMessage("user", _fence_memories(layers, boundary)),
-            *_round_messages(layers),
-        )
-    )
-
-
-def _system_message(layers: Layers) -> tuple[PromptMessage, ...]:
-    text = "\n\n".join(_system_layers(layers)) if layers.instruction is None else layers.instruction
-    return (PromptMessage("system", text),) if text.strip() else ()
-
-
-def _add_memories(messages: Sequence[PromptMessage], recalled: str) -> tuple[PromptMessage, ...]:
+    memories = _fence_memories(layers, boundary)
+    system = "\n\n".join(_system_layers(layers)) if layers.instruction is None else layers.instruction
+    if layers.client is None:
+        fenced = PromptMessage("user", memories)
+        return merge_messages((PromptMessage("system", system), fenced, *_round_messages(layers)))
+    messages = list(layers.client)
     last = max((at for at, one in enumerate(messages) if one.role == "user"), default=-1)
-    return tuple(
-        PromptMessage("user", f"{one.content}\n\n{recalled}") if recalled and at == last else one
-        for at, one in enumerate(messages)
-    )
+    if memories and last >= 0:
+        messages[last] = PromptMessage("user", f"{messages[last].content}\n\n{memories}")
+    return (*([PromptMessage("system", system)] if system.strip() else ()), *messages)
 
 
 def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
@@ -121,7 +110,6 @@ def profile_and_memories(layers: Layers, boundary: str) -> tuple[str, str]:
 
 
 def _system_layers(layers: Layers) -> Iterator[str]:
-    """The layers that stand in the system role."""
     templates, names = layers.templates, layers.names
     if layers.system is None:
         yield templates.system.format(**names)
@@ -151,17 +139,14 @@ def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
 def _round_messages(layers: Layers) -> Iterator[PromptMessage]:
     """The rounds and the input, with a mark before the first words of each day but where all is of today."""
     before = layers.now.date().isoformat()
-    for one in layers.rounds:
-        yield PromptMessage("user", _mark_day(layers.language, one.user.timestamp, before) + one.user.words)
-        yield PromptMessage("assistant", layers.templates.unanswered if one.assistant.demo else one.assistant.words)
-        before = one.user.timestamp[:10]
-    yield PromptMessage("user", _mark_day(layers.language, layers.now.isoformat(), before) + layers.text)
-
-
-def _mark_day(language: Language, timestamp: str, before: str) -> str:
-    """The mark of a day that is another than the one before."""
-    day = day_of(timestamp)
-    return f"[{day_in(language, day)}]\n" if day and timestamp[:10] != before else ""
+    spoken = [(one.user.timestamp, one.user.words, one.assistant) for one in layers.rounds]
+    for timestamp, words, reply in (*spoken, (layers.now.isoformat(), layers.text, None)):
+        day = day_of(timestamp)
+        mark = f"[{day_in(layers.language, day)}]\n" if day and timestamp[:10] != before else ""
+        yield PromptMessage("user", mark + words)
+        if reply:
+            yield PromptMessage("assistant", layers.templates.unanswered if reply.demo else reply.words)
+        before = timestamp[:10]
 
 
 def describe_time(language: Language, now: datetime, last_spoken: datetime | None) -> str:
@@ -199,9 +184,11 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 
 # -- asking
 
-#: The longest turn that is put before a model to be summarised, in characters, and the shortest worth trying.
-_LONGEST_TURN, _SHORTEST_TURN = 100_000, 400
-#: How many rounds after those that are folded show how it went on.
+#: The longest message in a prompt for a summary and the shortest limit to try, in characters.
+_LONGEST_SUMMARISED, _SHORTEST = 100_000, 400
+#: The same for extraction.
+_LONGEST_EXTRACTED = 8_000
+#: How many rounds after those that are summarised show how it went on.
 _FOLLOWING = 2
 
 
@@ -215,22 +202,14 @@ class ModelAnswer:
     shortened: bool
 
 
-@dataclass(frozen=True)
-class _Fold:
-    """What stays the same through all parts of one fold. ``following``: rounds that only show how it went on."""
-
-    language: Language
-    stop: CancelToken
-    left_out: Callable[[Round], object]
-    following: Sequence[Round]
-    names: Names
-
-
 class Llm:
     """The models that the settings name. Made quickly; the client library is loaded by the first call.
 
     ``transport`` makes what takes the place of the network for both servers. ``boundary`` makes the marks
     around fenced data.
+
+    The tasks of the background return the model's reply as it is; ``facts`` parses and checks it. JSON modes are not
+    used, since servers refuse or ignore them, or answer with blanks. All raise ModelError or Interrupted.
     """
 
     def __init__(
@@ -245,7 +224,6 @@ class Llm:
         stream: bool = True,
     ) -> None:
         self.settings = settings
-        self._demo = settings.demo
         self.clock = clock
         self.log = log
         self._boundary = boundary
@@ -253,21 +231,43 @@ class Llm:
         self._described = describe_model(settings)
         self._client = open_client(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
-        model, patience = self._described.model, patience or Patience()
-        self._chat = ChatModel(self._client, model, log, clock=clock, patience=patience)
+        self._chat = ChatModel(self._client, self._described.model, log, clock=clock, patience=patience or Patience())
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
-        self._fallback_told = False
-
-    @cached_property
-    def tasks(self) -> BackgroundTasks:
-        """The tasks of the background."""
-        from models.tasks import BackgroundTasks
-
-        return BackgroundTasks(self._task, self._events)
+        self._fallback_reported = False
 
     def describe(self) -> ModelDescription:
         """Who talks."""
         return self._described
+
+    def prepare(self) -> None:
+        """Load what makes vectors here; without this, whoever needs the first vector waits for it."""
+        if isinstance(self.embedder, BestEmbedder):
+            self.embedder.embed(["ready"])
+
+    def take_notices(self) -> list[Notice]:
+        """What is worth saying of the models and was not yet said."""
+        fault = self.embedder.fault if isinstance(self.embedder, BestEmbedder) else ""
+        if self._fallback_reported or not fault:
+            return []
+        self._fallback_reported = True
+        return [Notice("embedding.fell_back", {"reason": fault})]
+
+    def models(self) -> list[str]:
+        """The names of the models that the chat server offers, sorted. Raises ModelError."""
+        return self._chat.list_models()
+
+    def relay(self, *, vectors: bool = False) -> Relay:
+        """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""
+        client = self._remote.client if vectors and self._remote else self._client
+        return Relay(client, self._described.model, self.clock)
+
+    def close(self) -> None:
+        """Close all connections; safe to call twice."""
+        self._client.close()
+        if self._remote is not None:
+            self._remote.client.close()
+
+    # -- a turn --------------------------------------------------------------------------------------------------
 
     def chat(
         self,
@@ -278,7 +278,7 @@ class Llm:
         metadata: Mapping[str, str] | None = None,
         options: Mapping[str, float] | None = None,
     ) -> Iterator[ReplyEvent]:
-        """The events of one reply, as ``ChatModel.say`` tells them; ``metadata`` goes with the request."""
+        """The events of one reply, as ``ChatModel.stream_reply`` yields them; ``metadata`` goes with the request."""
         stream = self._stream if stream is None else stream
         return self._chat.stream_reply(messages, stop, stream=stream, metadata=metadata, options=options)
 
@@ -303,7 +303,7 @@ class Llm:
             about = self._demo_metadata("", less.language, less.names)
             events = self.chat(messages, stop, stream=stream, metadata=about, options=options)
             try:
-                reply = yield from save_partial_reply(events, keep_partial, self.describe().model, watched=watched)
+                reply = yield from save_partial_reply(events, keep_partial, self._described.model, watched=watched)
             except (errors.ContextTooLong, errors.ContentFiltered) as fault:
                 refused = fault
                 less = None if fault.details.get("shown") else _shorten(less, fault)
@@ -313,38 +313,6 @@ class Llm:
                 yield Notice("turn.shortened", details)
             return ModelAnswer(less, messages, reply, less is not layers)
         raise refused
-
-    def summarise(
-        self,
-        summary: str,
-        rounds: Sequence[Round],
-        language: Language,
-        stop: CancelToken,
-        left_out: Callable[[Round], object] = lambda one: None,
-        following: Sequence[Round] = (),
-        names: Names = NO_NAMES,
-    ) -> str:
-        """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
-
-        What is too long for the model is folded in smaller parts; a round that its filter refuses is left
-        out, and ``left_out`` is called with it. Empty when there was no summary and every round is left out.
-        Raises ModelError or Interrupted.
-        """
-        how = _Fold(language, stop, left_out, following, names)
-        return self._fold(how, summary, rounds, _LONGEST_TURN)
-
-    def prepare(self) -> None:
-        """Load what makes vectors here; without this, whoever needs the first vector waits for it."""
-        if isinstance(self.embedder, BestEmbedder):
-            self.embedder.embed(["ready"])
-
-    def take_notices(self) -> list[Notice]:
-        """What is worth saying of the models and was not yet said."""
-        own = self.embedder
-        if self._fallback_told or not isinstance(own, BestEmbedder) or not own.decided or not own.fault:
-            return []
-        self._fallback_told = True
-        return [Notice("embedding.fell_back", {"reason": own.fault})]
 
     def search(
         self,
@@ -361,60 +329,110 @@ class Llm:
         companion, person = task.names["companion"], task.names["person"]
         layers = Layers(question, task.now, language, recalled=found, companion=companion, person=person)
         messages = task.search_prompt(name, question, known, list(_memory_records(layers, task.boundary)))
-        return self.chat(messages, stop, metadata=self._demo_metadata(name, language, task.names))
+        return self._ask(task, name, messages, stop)
 
-    def models(self) -> list[str]:
-        """The names of the models that the chat server offers, sorted. Raises ModelError."""
-        return self._chat.list_models()
+    # -- the tasks of the background -----------------------------------------------------------------------------
 
-    def relay(self, *, vectors: bool = False) -> Relay:
-        """What passes requests of other programs on to the chat server; for ``vectors`` to theirs, if there is one."""
-        client = self._remote.client if vectors and self._remote else self._client
-        return Relay(client, self.describe().model, self.clock)
+    def summarise(
+        self,
+        summary: str,
+        rounds: Sequence[Round],
+        stop: CancelToken,
+        following: Sequence[Round] = (),
+        names: Names = NO_NAMES,
+    ) -> Generator[Notice, None, str]:
+        """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
 
-    def close(self) -> None:
-        """Close all connections; safe to call twice."""
-        self._client.close()
-        if self._remote is not None:
-            self._remote.close()
+        What is too long for the model is summarised in smaller parts; rounds that its filter refuses are left out, with
+        one notice; they stay stored word for word. Empty when there was no summary and every round is left out.
+        """
+        language, refused = _spoken_language(rounds), list[Round]()
 
-    def _fold(self, how: _Fold, summary: str, rounds: Sequence[Round], longest: int) -> str:
-        task = self._task(how.language, how.names)
-        messages = task.compaction_prompt(summary, rounds, longest, how.following[:_FOLLOWING])
-        try:
-            return summary_of(self._full_reply(task, "fold", messages, how.stop))
-        except (errors.ContextTooLong, errors.ContentFiltered) as error:
-            if how.following:
-                return self._fold(replace(how, following=()), summary, rounds, longest)
-            if len(rounds) > 1:
-                half = len(rounds) // 2
-                first = self._fold(how, summary, rounds[:half], longest)
-                return self._fold(how, first, rounds[half:], longest)
-            if isinstance(error, errors.ContextTooLong) and longest > _SHORTEST_TURN:
-                return self._fold(how, summary, rounds, longest // 4)
-            if isinstance(error, errors.ContextTooLong):
-                raise
-            for one in rounds:
-                how.left_out(one)
-            return summary
+        def compact(so_far: str, part: Sequence[Round], after: Sequence[Round], longest: int) -> str:
+            task = self._task(language, names)
+            prompt = task.compaction_prompt(so_far, part, longest, after[:_FOLLOWING])
+            try:
+                return summary_of(self._ask(task, "fold", prompt, stop))
+            except (errors.ContextTooLong, errors.ContentFiltered) as error:
+                if after:
+                    return compact(so_far, part, (), longest)
+                if len(part) > 1:
+                    half = len(part) // 2
+                    return compact(compact(so_far, part[:half], (), longest), part[half:], (), longest)
+                if isinstance(error, errors.ContentFiltered):
+                    refused.extend(part)
+                    return so_far
+                if longest <= _SHORTEST:
+                    raise
+                return compact(so_far, part, (), longest // 4)
 
-    def _task(self, language: Language, names: Names = NO_NAMES) -> Task:
+        text = compact(summary, rounds, following, _LONGEST_SUMMARISED)
+        stop.check()
+        if refused:
+            yield Notice("compaction.left_out", {"rounds": len(refused)})
+        return text
+
+    def extract_notes(
+        self,
+        window: Sequence[Message],
+        before: Sequence[Message],
+        language: Language,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+    ) -> str:
+        """The reply with the notes of a window, whose messages are shortened if it does not fit into the model."""
+        task, longest = self._task(language, names), _LONGEST_EXTRACTED
+        while True:
+            try:
+                return answer_of(self._ask(task, "notes", task.extraction_prompt(window, before, longest), stop))
+            except errors.ContextTooLong:
+                if longest <= _SHORTEST:
+                    raise
+                longest //= 4
+
+    def compare_facts(
+        self,
+        new: Sequence[NewFact],
+        known: Sequence[Fact],
+        language: Language,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+    ) -> str:
+        """The reply with the comparison of new and known facts."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "compare", task.comparison_prompt(new, known), stop))
+
+    def update_persona(self, about: PersonaTask, language: Language, stop: CancelToken, names: Names = NO_NAMES) -> str:
+        """The reply with the operations of a persona update."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, about.persona, task.persona_operations(about), stop))
+
+    def write_chapter(
+        self, members: Sequence[Member], material: Material, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
+        task = self._task(language_of(*(one.text for one in members)), names)
+        return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material), stop))
+
+    def _task(self, language: Language, names: Names) -> Task:
         from models.tasks import Task
 
         return Task(language, names_for_prompt(language, self.settings, names), self._boundary(), self.clock())
 
-    def _full_reply(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> Reply:
-        """The reply alone, when nobody watches it come."""
-        return next(event for event in self._events(task, name, messages, stop) if isinstance(event, Reply))
-
-    def _events(
-        self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken
-    ) -> Iterator[ReplyEvent]:
+    def _ask(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> Iterator[ReplyEvent]:
         return self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names))
 
     def _demo_metadata(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in demo model learns about a request; a real server reads the prompt."""
-        return {"task": task, "language": language, **names} if self._demo else None
+        return {"task": task, "language": language, **names} if self.settings.demo else None
+
+
+def _spoken_language(rounds: Sequence[Round]) -> Language:
+    """The language that the person speaks in these rounds."""
+    return language_of(
+        *(spoken.user.words for spoken in rounds),
+        *(without_quotations(spoken.assistant.words) for spoken in rounds[-2:]),
+    )
 
 
 def _shorten(layers: Layers, refused: errors.ModelError) -> Layers | None:

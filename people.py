@@ -43,20 +43,11 @@ from storage.erasure import Needles, Proof, Scrub
 from storage.jobs import JobKind
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
+#: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY",
-    "ME",
-    "PEOPLE",
-    "Companion",
-    "Instruction",
-    "People",
-    "Proof",
-    "Registry",
-    "Scrub",
-    "Token",
-    "folder_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Proof", "Registry", "Scrub", "Token", "folder_of",
     "registry_in",
-]
+]  # fmt: skip
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
 _INDEX_THREADS, _MODEL_THREADS = 4, 8
@@ -255,25 +246,27 @@ class People:
 
     def resume_client_histories(self) -> None:
         """Open those memories one by one that were to extract from client histories when the program ended."""
-        if keys := self.registry.due_companions():
+        keys = self.registry.due_companions()
+
+        def resume() -> None:
+            for person, instruction in keys:
+                if self._closing.is_set:
+                    break
+                try:
+                    with self.known_companion(person, instruction) as companion:
+                        companion.maintenance.queue.request("client_history", at_once=True)
+                except Exception as fault:  # the memories of others are not to wait for this one
+                    self.log.error("a client history could not be resumed", exc_info=fault)
+            self._resumed.set()
+
+        if keys:
             self._resumed.clear()
-            self.scheduler.pool.add(partial(self._resume_client_histories, keys))
+            self.scheduler.pool.add(resume)
 
     def settle_jobs(self, kind: JobKind, timeout: float) -> bool:
         """Wait until no open memory has a job of this kind to do now; false when that takes longer."""
         queues = (companion.maintenance.queue for companion in self.open_now())
         return self._resumed.wait(timeout) and all(queue.settle(kind, timeout) for queue in queues)
-
-    def _resume_client_histories(self, keys: Sequence[Key]) -> None:
-        for person, instruction in keys:
-            if self._closing.is_set:
-                break
-            try:
-                with self.known_companion(person, instruction) as companion:
-                    companion.maintenance.queue.request("client_history", at_once=True)
-            except Exception as fault:  # the memories of others are not to wait for this one
-                self.log.error("a client history could not be resumed", exc_info=fault)
-        self._resumed.set()
 
     def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
         """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""
@@ -302,16 +295,15 @@ class People:
     @contextmanager
     def _exclude_others(self, person: str) -> Iterator[None]:
         """Meanwhile nothing of a person is open, and no one can open it."""
-        in_use = DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
         with self._changed:
             if person in self._shut:
-                raise in_use
+                raise self._in_use()
             self._shut.add(person)
         try:
             with self._changed:
                 own = [place for key, place in self._places.items() if key[0] == person]
                 if not self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE):
-                    raise in_use
+                    raise self._in_use()
             for place in own:
                 self._close_place(place, _PATIENCE)
             yield
@@ -319,10 +311,13 @@ class People:
             with self._changed:
                 self._shut.discard(person)
 
+    def _in_use(self) -> DataInUse:
+        return DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+
     def _enter_place(self, key: Key) -> _Place:
         with self._changed:
             if key[0] in self._shut:
-                raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+                raise self._in_use()
             place = self._places.setdefault(key, _Place(key))
             self._places.move_to_end(key)
             place.users += 1
@@ -349,13 +344,12 @@ class People:
             wait.check()
 
     def _open_place(self, place: _Place) -> Companion:
-        """The companion of a place, for one of its users."""
         with place.lock:
             if place.companion is None:
                 if time.monotonic() < self._left_alone.get(place.key, 0.0):
-                    raise DataInUse(path=str(self.settings.data_dir), pid=None, host=None, since=None)
+                    raise self._in_use()
                 with self._changed:
-                    self._changed.wait_for(self._has_room, _PATIENCE)
+                    self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
                 opened = self._open_companion(*place.key)
                 with self._changed:
                     place.companion = opened
@@ -388,16 +382,13 @@ class People:
         )  # fmt: skip
 
     def _make_scrubbers(self, folder: Path) -> list[Scrub]:
-        return [self._serialize_scrub(scrub) for scrub in self._scrubbers_of(folder)]
-
-    def _serialize_scrub(self, scrub: Scrub) -> Scrub:
         """The logs are those of all, and two that erase must not clean them at once."""
 
-        def scrub_alone(gone: Needles) -> None:
+        def scrub_alone(scrub: Scrub, gone: Needles) -> None:
             with self._scrubbing:
                 scrub(gone)
 
-        return scrub_alone
+        return [partial(scrub_alone, scrub) for scrub in self._scrubbers_of(folder)]
 
     # -- closing -------------------------------------------------------------------------------------------------
 
@@ -423,9 +414,6 @@ class People:
         if len(places) <= self._most_open + spare:
             return None
         return next((one for one in places if not one.users and one.companion and not one.companion.busy), None)
-
-    def _has_room(self) -> bool:
-        return self._next_to_close(_SPARE) is None
 
     def _close_place(self, place: _Place, patience: float) -> None:
         """Close a companion unless it is in use. A user who arrives meanwhile waits and opens it again."""

@@ -24,7 +24,7 @@ from bench.recall_sets import Set, SetQuestion, read
 from domain.recollection import Recollection
 from domain.tree import ForgetLimit
 from domain.workers import CancelToken
-from jobs.archiving import Archiving
+from jobs.maintenance import archive_surplus
 from language import words
 from models.memories import ids_shown
 
@@ -64,7 +64,7 @@ class _Measured:
         visited = self._say(asked[:: self._every])
         limit = ForgetLimit(int(self._memory.archive.count_searched() * share), 10)
         self._memory.rounds.save(self._session, "They talked.", {})
-        Archiving(self._memory, limit).run(CancelToken())
+        archive_surplus(self._memory, limit, CancelToken())
         self._memory.index.settle(3600)
         self._session = self._memory.sessions.resume_or_start()[0].session_id
         self._count(asked, asked[:: self._every], before, visited)

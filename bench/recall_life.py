@@ -18,6 +18,7 @@ from unittest.mock import patch
 from bench.given_facts import learned
 from bench.recall_sets import Said, Set, SetQuestion, Talk
 from config import load_settings
+from conversation import result_of
 from domain.recollection import Recollection
 from domain.records import Round
 from domain.settings import Settings
@@ -203,7 +204,7 @@ class LivedHistory:
             facts = learned(session.session_id, talk.facts, turns, self.text_tid) if self.with_facts else None
             if facts:
                 self.memory.fact_log.learn(facts)
-        summary = talk.summary or self.llm.summarise("", stored, "zh" if self.language == "zh" else "en", CancelToken())
+        summary = talk.summary or result_of(self.llm.summarise("", stored, CancelToken()))
         self.memory.rounds.save(session.session_id, summary, {})
 
     def _store(self, session_id: str, user: Said | None, assistant: Said | None) -> Round:

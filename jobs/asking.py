@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Timer
-from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import AskEvent, MemoryAnswer, Recalled, Reply, ReplyEvent, Retrying, StreamEvent
@@ -31,9 +30,7 @@ from facts.reply_json import first_of, read_object, truth_of
 from language.scripts import Language, language_of
 from llm import Llm
 from memory import Memory
-
-if TYPE_CHECKING:
-    from models.task_templates import SearchTask
+from prompts import TEMPLATES, SearchTask
 
 #: How many queries a plan, and a look whether it is enough, may name, and how long one of them may be.
 _MOST_PLANNED, _MOST_MISSING, _LONGEST_QUERY = 4, 3, 300
@@ -86,8 +83,9 @@ class Asking:
         self, said: str, before: Sequence[str], found: Recollection, session_id: str, cancel: CancelToken
     ) -> Steps:
         """What a plan finds for a message, instead of what one search ``found``. Raises Interrupted."""
-        if not self._anything_older(session_id):
-            return found
+        _, rounds = self._memory.sessions.counts()
+        if rounds <= len(self._memory.messages.context(session_id)):
+            return found  # there is nothing outside the context
         with _with_deadline(cancel, self._patience) as hurried:
             language = language_of(said)
             search = _Search(said, session_id, language, cancel, hurried, tuple(before), apart=False)
@@ -102,25 +100,24 @@ class Asking:
         Raises ModelError, Interrupted, UsageError (nothing to ask, or too much), StorageError.
         """
         search = _Search(check_input(question), session_id, language_of(question), cancel, cancel)
-        found = yield from _with_steps(self._search_planned(search))
-        cancel.check()
-        yield Recalled(found)
-        reply = (yield from self._write_answer(search, found)) if found else None
-        self.last = MemoryAnswer(search.question, found, reply, reply is not None and _knows_answer(reply, found))
-        yield self.last
-
-    # -- searching ---------------------------------------------------------------------------------------------
-
-    def _search_planned(self, search: _Search) -> Steps:
-        """A question is planned whenever anything is remembered and planning is not off."""
+        # A question is planned whenever anything is remembered and planning is not off.
         plan, worth = None, any(self._memory.sessions.counts())
         if worth and self._settings.recall_planning != "off":
             plan = self._make_plan(search)
         plan = plan or SearchPlan((), (search.question,))
-        return (yield from self._follow_plan(plan, search, Recollection()))
+        found = yield from _with_steps(self._follow_plan(plan, search, Recollection()))
+        cancel.check()
+        yield Recalled(found)
+        reply = (yield from self._write_answer(search, found)) if found else None
+        # An answer that says that nothing is known knows all the same if it quotes something from memory.
+        unknown = reply and any(contains_quotation(reply.text, templates.unknown) for templates in TEMPLATES.values())
+        knows = reply is not None and (not unknown or bool(check_quotations(reply.text, found)))
+        self.last = MemoryAnswer(search.question, found, reply, knows)
+        yield self.last
+
+    # -- searching ---------------------------------------------------------------------------------------------
 
     def _follow_plan(self, plan: SearchPlan, search: _Search, found: Recollection) -> Steps:
-        """Search for what a plan names, and then for what is missing."""
         yield plan
         queries = (search.question, *_drop_known(plan.queries, (search.question,)))
         found = yield from self._search_all(queries, search, found)
@@ -152,17 +149,11 @@ class Asking:
         yield SearchOutcome(len(hits), len([text_id for text_id in hits if text_id not in known]))
         return found
 
-    def _anything_older(self, session_id: str) -> bool:
-        """Whether there are rounds outside the context."""
-        _, rounds = self._memory.sessions.counts()
-        return rounds > len(self._memory.messages.context(session_id))
-
     # -- asking the model --------------------------------------------------------------------------------------
 
     def _make_plan(self, search: _Search) -> SearchPlan | None:
         """What a model would search for; None if it gives no plan."""
-        known = {"said_before": search.before}
-        said = self._ask_model("plan", search, Recollection(), known)
+        said = self._ask_model("plan", search, Recollection(), {"said_before": search.before})
         if said is None:
             return None
         needs, queries = _read_lines(said, "needs"), _read_lines(said, "queries", "questions", "searches")
@@ -202,16 +193,7 @@ class Asking:
         raise errors.BadReply("model.no_reply")
 
 
-def _knows_answer(reply: Reply, found: Recollection) -> bool:
-    """Whether an answer knows: if it says that nothing is known, it also quotes something from memory."""
-    from models.task_templates import SEARCH_TEMPLATES
-
-    unknown = any(contains_quotation(reply.text, templates.unknown) for templates in SEARCH_TEMPLATES.values())
-    return not unknown or bool(check_quotations(reply.text, found))
-
-
 def _with_steps(steps: Steps) -> Steps:
-    """The same steps, recorded in their result."""
     steps_taken: list[SearchStep] = []
     while True:
         try:
@@ -257,6 +239,5 @@ def _read_lines(said: Mapping[str, object], *names: str) -> tuple[str, ...]:
 
 
 def _drop_known(queries: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
-    """The queries that were not searched for before."""
     known = {query.casefold().strip() for query in before}
     return tuple(query for query in queries if query.casefold().strip() not in known)

@@ -25,7 +25,7 @@ from jobs.extraction import names_of_both
 from language.scripts import estimate
 from llm import Llm
 from memory import Memory
-from models.task_templates import Material
+from prompts import Material
 from recall.questions import parse_range as days_named
 
 __all__ = ["ChapterEvent", "ChapterWriter", "ChapterWritten", "days_named", "full_groups", "shorten_members"]
@@ -94,7 +94,6 @@ class ChapterWriter:
     # -- what is due ---------------------------------------------------------------------------------------------
 
     def _find_due(self, *, only_past: bool = False) -> Iterator[_Due]:
-        """What is to be written now."""
         if self._llm.describe().demo:
             return
         left = self._memory.imports.remaining_backlog()
@@ -117,13 +116,15 @@ class ChapterWriter:
         """What is to be written, in this order: rewrites, groups of long sessions, chapters."""
         for chapter, members in self._chapters.due_rebuilds():
             yield _Due(members, chapter.height, chapter.session_id, chapter.text_id)
-        for session_id in self._find_long_sessions():
-            yield from self._find_groups(session_id)
-            yield from self._missing_summary(session_id)
+        # A session that no call takes whole; a token has a character at least.
+        most = self._size * self._tokens
+        for session_id in self._chapters.long_sessions(most):
+            if sum(estimate(turn.text) for turn in self._memory.messages.of_session(session_id)) > most:
+                yield from self._find_groups(session_id)
+                yield from self._missing_summary(session_id)
         yield from self._find_groups()
 
     def _find_groups(self, session_id: str = "") -> Iterator[_Due]:
-        """The full groups of each height."""
         for height in self._height_range(session_id):
             for group in full_groups(self._chapters.ungrouped(height, session_id), self._size):
                 yield _Due(group, height, session_id)
@@ -132,13 +133,6 @@ class ChapterWriter:
         """How high chapters are, within a session or over all of them, and one higher."""
         made = (one.height for one in self._chapters.all() if one.session_id == session_id)
         return range(1, max(made, default=0) + 2)
-
-    def _find_long_sessions(self) -> Iterator[str]:
-        """The sessions that no call takes whole; a token has a character at least."""
-        most = self._size * self._tokens
-        for session_id in self._chapters.long_sessions(most):
-            if sum(estimate(turn.text) for turn in self._memory.messages.of_session(session_id)) > most:
-                yield session_id
 
     def _missing_summary(self, session_id: str) -> Iterator[_Due]:
         """The summary of a session that has none, from its highest groups and what is in none of them."""
@@ -157,14 +151,10 @@ class ChapterWriter:
             self._memory.imports.count_calls(1)
         text = self._write_text(due, cancel)
         cancel.check()
-        if due.height == 0:
-            return self._store_summary(due, text)
         if due.rewrites:
             return self._chapters.rebuild(due.rewrites, due.members, text)
-        return self._chapters.add(due.height, due.members, text, due.session_id)
-
-    def _store_summary(self, due: _Due, text: str) -> bool:
-        """Store the summary of a long session; false if its members changed meanwhile."""
+        if due.height:
+            return self._chapters.add(due.height, due.members, text, due.session_id)
         with self._memory.in_one_commit():
             if next(self._missing_summary(due.session_id), None) != due:
                 return False
@@ -179,7 +169,7 @@ class ChapterWriter:
         tokens = self._tokens
         while True:
             try:
-                return self._llm.tasks.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
+                return self._llm.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
             except errors.ContextTooLong:
                 if tokens <= self._tokens // 4:
                     return _join_openings(due.members)
@@ -231,12 +221,9 @@ def _shorten_text(text: str, share: float) -> str:
 
 
 def _join_openings(members: Sequence[Member]) -> str:
-    """The beginning of each member."""
-    lines = (" ".join(_with_speaker(one).split())[:_OPENING] for one in members)
-    return "\n".join(line for line in lines if line)
-
-
-def _with_speaker(member: Member) -> str:
-    """A member's text; a message of another person begins with their name."""
-    words = member.text.removeprefix(PREFIX["assistant"])
-    return f"{member.speaker}: {words}" if member.speaker else member.text
+    lines = []
+    for one in members:
+        # A message of another person begins with their name.
+        text = f"{one.speaker}: {one.text.removeprefix(PREFIX['assistant'])}" if one.speaker else one.text
+        lines.append(" ".join(text.split())[:_OPENING])
+    return "\n".join(filter(None, lines))

@@ -11,9 +11,8 @@ ended and is continued where it stopped. Nothing is erased here, only no longer 
 from __future__ import annotations
 
 import calendar
-import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from datetime import datetime
 
 from domain import errors
@@ -21,7 +20,7 @@ from domain.events import Notice
 from domain.recollection import ClientNote
 from domain.records import DueExtraction, Session
 from domain.workers import CancelToken
-from jobs.extraction import Extraction
+from jobs.extraction import Extraction, only_notices
 from jobs.rebuild import rebuild
 from jobs.saving import Saving
 from llm import Llm
@@ -49,14 +48,11 @@ def months_before(moment: datetime, months: int) -> datetime:
 
 def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str) -> list[DueExtraction]:
     """The extractions due for so many messages; ``rounds`` are the person's, by their place in the conversation."""
-    found = []
-    for number in range(1, messages // ROUND + 1):
-        inside = [
-            text_id for place, text_id in sorted(rounds.items()) if ROUND * (number - 1) <= place < ROUND * number
-        ]
-        if inside:
-            found.append(DueExtraction(inside[-1], number, key, tuple(inside)))
-    return found
+    inside: defaultdict[int, list[str]] = defaultdict(list)
+    for place, text_id in sorted(rounds.items()):
+        inside[place // ROUND + 1].append(text_id)
+    full = range(1, messages // ROUND + 1)
+    return [DueExtraction(ids[-1], number, key, tuple(ids)) for number, ids in inside.items() if number in full]
 
 
 class ClientHistoryJob:
@@ -68,34 +64,28 @@ class ClientHistoryJob:
         self._clock = clock
         self._extraction = Extraction(memory, llm)
 
-    def run(self, cancel: CancelToken) -> bool:
+    def run(self, cancel: CancelToken) -> Generator[Notice, None, bool]:
         """Do all that is due. Returns whether nothing is left for later. Raises Interrupted, StorageError."""
         self._memory.clients.hide_before(months_before(self._clock(), _MONTHS))
-        whole = all(self._extract_due(due, cancel) for due in self._memory.clients.due_extractions())
+        whole = True
+        for due in self._memory.clients.due_extractions():
+            whole = yield from self._extract_due(due, cancel)
+            if not whole:
+                break
         self._save_idle(cancel)
         self._add_vectors(cancel)
         return whole
 
-    def _extract_due(self, due: DueExtraction, cancel: CancelToken) -> bool:
+    def _extract_due(self, due: DueExtraction, cancel: CancelToken) -> Generator[Notice, None, bool]:
         """Extract one range; it is done when nothing in it is unread."""
         for session_id, turns in self._messages_due(due).items():
-            if not self._extract_session(session_id, turns, cancel):
+            events = self._extraction.run(session_id, cancel, all_of_it=True, only=turns)
+            if not (yield from only_notices(events)):
                 return False
         self._memory.clients.end_extraction(due)
         return True
 
-    def _extract_session(self, session_id: str, turns: set[str], cancel: CancelToken) -> bool:
-        events = self._extraction.run(session_id, cancel, all_of_it=True, only=turns)
-        while True:
-            try:
-                event = next(events)
-            except StopIteration as end:
-                return bool(end.value)
-            for notice in (event,) if isinstance(event, Notice) else event.contradicted:
-                self._llm.log.info("extracting: %s %s", notice.key, dict(notice.details))
-
     def _messages_due(self, due: DueExtraction) -> dict[str, set[str]]:
-        """The messages of the range that still exist, by session."""
         rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
         found: dict[str, set[str]] = defaultdict(set)
         for session_id in {session_id for session_id, _ in rounds}:
@@ -115,7 +105,6 @@ class ClientHistoryJob:
                     self._llm.log.warning("a session is left for later", exc_info=fault)
 
     def _add_vectors(self, cancel: CancelToken) -> None:
-        """Add the missing vectors."""
         model = self._llm.embedder.model
         lacking = self._memory.clients.without_vector(model)
         try:
@@ -135,21 +124,18 @@ def recall_client_notes(memory: Memory, llm: Llm, text: str) -> list[ClientNote]
     importances = memory.clients.importances()
     if not importances:
         return []
-    likeness = _meaning_scores(memory, llm, text)
+    likeness: dict[int, float] = {}
+    try:
+        query = llm.embedder.embed([text])[0]
+        if query is not None:
+            likeness = cosine_similarities(query, *memory.clients.vectors(llm.embedder.model, len(query)))
+    except errors.EmbeddingError as fault:
+        llm.log.warning("recall by words alone", exc_info=fault)
     if lacking := [number for number in importances if number not in likeness]:
         likeness |= shared_words(text, memory.clients.memories(lacking))
     numbers = rank_memories(likeness, importances)
     found = {one.number: one for one in memory.clients.memories(numbers)}
     return [found[number] for number in numbers if number in found]
-
-
-def _meaning_scores(memory: Memory, llm: Llm, text: str) -> dict[int, float]:
-    try:
-        query = llm.embedder.embed([text])[0]
-    except errors.EmbeddingError as fault:
-        llm.log.warning("recall by words alone", exc_info=fault)
-        return {}
-    return {} if query is None else cosine_similarities(query, *memory.clients.vectors(llm.embedder.model, len(query)))
 
 
 # -- sessions that the memory service ended --------------------------------------------------------------------------
@@ -165,48 +151,16 @@ def consolidate(memory: Memory, llm: Llm, client: str, cancel: CancelToken) -> G
 
     Raises ModelError, Interrupted, StorageError; what is done by then is kept.
     """
-    yield from _only_notices(rebuild(memory, llm, cancel))
+    yield from (event for event in rebuild(memory, llm, cancel) if isinstance(event, Notice))
     cancel.check()
     while ended := ended_sessions(memory, client):
-        if not (yield from _consolidate_session(memory, llm, ended[0], cancel)):
-            return False
+        session = ended[0]
+        if not memory.messages.of_session(session.session_id):
+            memory.rounds.save(session.session_id, "", {}, open_next=False)
+            continue
+        extraction = Extraction(memory, llm).run(session.session_id, cancel, all_of_it=True)
+        if not (yield from only_notices(extraction)):
+            return False  # it stays ended
+        saving = Saving(memory, llm).run(session, cancel, open_next=False)
+        yield from (event for event in saving if isinstance(event, Notice))
     return not memory.rebuilds.due_requests()
-
-
-def _consolidate_session(
-    memory: Memory, llm: Llm, session: Session, cancel: CancelToken
-) -> Generator[Notice, None, bool]:
-    """One session; false if the extraction failed, which leaves it ended."""
-    if not memory.messages.of_session(session.session_id):
-        memory.rounds.save(session.session_id, "", {}, open_next=False)
-        return True
-    if not (yield from _extract_session(memory, llm, session, cancel)):
-        return False
-    yield from _only_notices(Saving(memory, llm).run(session, cancel, open_next=False))
-    return True
-
-
-def _extract_session(memory: Memory, llm: Llm, session: Session, cancel: CancelToken) -> Generator[Notice, None, bool]:
-    extraction = Extraction(memory, llm).run(session.session_id, cancel, all_of_it=True)
-    while True:
-        try:
-            event = next(extraction)
-        except StopIteration as end:
-            return bool(end.value)
-        if isinstance(event, Notice):
-            yield event
-
-
-def _only_notices(events: Iterator[object]) -> Iterator[Notice]:
-    return (event for event in events if isinstance(event, Notice))
-
-
-def consolidate_and_log(memory: Memory, llm: Llm, client: str, cancel: CancelToken, log: logging.Logger) -> bool:
-    """The same, with the notices in the log."""
-    work = consolidate(memory, llm, client, cancel)
-    while True:
-        try:
-            notice = next(work)
-        except StopIteration as end:
-            return bool(end.value)
-        log.warning("consolidating: %s %s", notice.key, notice.details.get("error", ""))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -19,7 +19,7 @@ from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
 from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_turn
 from domain.indexes import TextRow, VectorRow
-from domain.records import Message, Session
+from domain.records import Message
 from domain.tree import LIFE, Node
 from memory import Memory
 from storage.sqlite.forest_tables import write_forest
@@ -72,17 +72,16 @@ class _Copy:
         summaries = {one.text_id: one for one in self._memory.summaries.all()}
         for rows in self._memory.index.rows():
             turns = {turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])}
-            copied = [_message_row(row, turns[row.text_id]) for row in rows if row.text_id in turns]
+            copied = []
+            for row in rows:
+                if turn := turns.get(row.text_id):
+                    copied.append(_text_row(row, turn.words, turn.role, turn.timestamp))
             for row in rows:
                 if one := summaries.get(row.text_id):
                     copied.append(_text_row(row, one.summary, "summary", one.timestamp))
             self._copied += len(copied)
             if copied:
                 yield copied
-
-
-def _message_row(row: VectorRow, turn: Message) -> TextRow:
-    return _text_row(row, turn.words, turn.role, turn.timestamp)
 
 
 def _text_row(row: VectorRow, text: str, role: str, timestamp: str) -> TextRow:
@@ -95,49 +94,52 @@ def _text_row(row: VectorRow, text: str, role: str, timestamp: str) -> TextRow:
 def copy_to_forest_tables(memory: Memory, folder: Path, chatbot_id: str, ltm_id: str) -> Path:
     """Write MemForest's SQLite layout, ``<chatbot_id>.db`` in a folder. Returns where it is."""
     target = folder.expanduser().absolute() / f"{chatbot_id}.db"
-    if target.exists():
-        raise errors.StorageError("backup.exists", path=str(target))
-    unfinished = target.with_name(f".{target.name}.new")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.unlink(missing_ok=True)
+    with _written_beside(target) as unfinished:
         make_private(unfinished)
         write_forest(unfinished, forest_of(memory, chatbot_id, ltm_id))
-        put_in_place(unfinished, target)
-    except OSError as fault:
-        raise storage_error(fault, target) from fault
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
     return target
 
 
 def copy_to_forest_json(memory: Memory, folder: Path, chatbot_id: str, ltm_id: str) -> Path:
     """Write MemForest's JSON layout, three files in ``<chatbot_id>/`` in a folder. Returns where they are."""
     target = folder.expanduser().absolute() / chatbot_id
+    with _written_beside(target) as unfinished:
+        forest = forest_of(memory, chatbot_id, ltm_id)
+        make_private_folder(unfinished)
+        files: dict[str, Sequence[MemoryUnit | SessionMemory | LongTermMemory]] = {
+            "long_term_memories.json": [forest.life],
+            "session_memories.json": forest.sessions,
+            "memory_units.json": forest.units,
+        }
+        for name, units in files.items():
+            make_private(unfinished / name)
+            values = {one.id: as_values(one) for one in units}
+            text = json.dumps(values, ensure_ascii=False, indent=2)
+            write_file(unfinished / name, text.encode("utf-8", "replace"))
+    return target
+
+
+@contextmanager
+def _written_beside(target: Path) -> Iterator[Path]:
+    """Where a file or folder is written before it is put in its place; nothing of it stays when that fails."""
     if target.exists():
         raise errors.StorageError("backup.exists", path=str(target))
     unfinished = target.with_name(f".{target.name}.new")
-    forest = forest_of(memory, chatbot_id, ltm_id)
+
+    def remove() -> None:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        with suppress(OSError):
+            unfinished.unlink()
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(unfinished, ignore_errors=True)
-        make_private_folder(unfinished)
-        _write_json(unfinished / "long_term_memories.json", [forest.life])
-        _write_json(unfinished / "session_memories.json", forest.sessions)
-        _write_json(unfinished / "memory_units.json", forest.units)
+        remove()
+        yield unfinished
         put_in_place(unfinished, target)
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return target
-
-
-def _write_json(path: Path, units: Iterable[MemoryUnit | SessionMemory | LongTermMemory]) -> None:
-    make_private(path)
-    values = {one.id: as_values(one) for one in units}
-    write_file(path, json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+        remove()
 
 
 def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
@@ -150,13 +152,26 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     renamed = {old: new.id for old, new in above.items()}
     units = [*above.values(), *(unit for one in not_empty for unit in said[one.session_id])]
     joined = _link_units([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
-    return Forest(tuple(joined), tuple(_session_memory(one, said) for one in not_empty), _long_term_memory(
-        not_empty, joined, chatbot_id, ltm_id, memory.chapters.rounds_counted()
-    ))  # fmt: skip
+    times = sorted(unit.creation_time for unit in joined if unit.rank == 0 and unit.creation_time)
+    life = LongTermMemory(
+        id=ltm_id,
+        chatbot_id=chatbot_id,
+        session_ids=tuple(one.session_id for one in not_empty),
+        summary_unit_ids=tuple(unit.id for unit in joined if unit.rank == 2),
+        visit_count=memory.chapters.rounds_counted(),
+        last_session_id=not_empty[-1].session_id if not_empty else None,
+        creation_time=times[0] if times else None,
+        end_time=times[-1] if times else None,
+    )
+    memories = []
+    for one in not_empty:
+        own = said[one.session_id]
+        ids = tuple(unit.id for unit in own)
+        memories.append(SessionMemory(one.session_id, ids, own[0].creation_time, own[-1].end_time))
+    return Forest(tuple(joined), tuple(memories), life)
 
 
 def _message_units(turns: Sequence[Message], nodes: Mapping[str, Node]) -> Iterator[MemoryUnit]:
-    """The messages of a session, without hidden ones."""
     visible = [turn for turn in turns if not turn.hidden]
     ids = [None, *(turn.text_id for turn in visible), None]
     for turn, before, after in zip(visible, ids, ids[2:], strict=False):
@@ -220,26 +235,3 @@ def _link_units(units: Sequence[MemoryUnit]) -> list[MemoryUnit]:
         )
         for unit in units
     ]
-
-
-def _session_memory(session: Session, said: Mapping[str, Sequence[MemoryUnit]]) -> SessionMemory:
-    units = said[session.session_id]
-    ids = tuple(unit.id for unit in units)
-    return SessionMemory(session.session_id, ids, units[0].creation_time, units[-1].end_time)
-
-
-def _long_term_memory(
-    sessions: Sequence[Session], units: Sequence[MemoryUnit], chatbot_id: str, ltm_id: str, rounds: int
-) -> LongTermMemory:
-    said = [unit for unit in units if unit.rank == 0]
-    times = sorted(unit.creation_time for unit in said if unit.creation_time)
-    return LongTermMemory(
-        id=ltm_id,
-        chatbot_id=chatbot_id,
-        session_ids=tuple(one.session_id for one in sessions),
-        summary_unit_ids=tuple(unit.id for unit in units if unit.rank == 2),
-        visit_count=rounds,
-        last_session_id=sessions[-1].session_id if sessions else None,
-        creation_time=times[0] if times else None,
-        end_time=times[-1] if times else None,
-    )

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import Fact, Learned, NewFact, Window
+from domain.facts import Fact, Learned, Window
 from domain.quotations import own_words
 from domain.records import Message
 from domain.settings import Settings
@@ -87,20 +87,41 @@ class _Work:
         return hash_texts(*(turn.text for turn in (*self.before, *self.turns)))
 
 
+def next_window(
+    memory: Memory, session_id: str, size: int, *, all_of_it: bool = False, only: Container[str] | None = None
+) -> list[Message]:
+    """The unread messages of a session to read next, of ``only`` these: a full window that has left the context.
+
+    With ``all_of_it`` those in the context as well, also if they fill no window.
+    """
+    unread = [turn for turn in memory.messages.unread(session_id) if only is None or turn.text_id in only][:size]
+    if all_of_it:
+        return unread
+    window = [turn for turn in unread if turn.compacted]
+    return window if len(window) == size else []
+
+
+def only_notices(events: Generator[ExtractionEvent, None, bool]) -> Generator[Notice, None, bool]:
+    """What an extraction has to say; the companion's own statements that do not hold any more among it."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            return bool(end.value)
+        yield from event.contradicted if isinstance(event, WindowExtracted) else [event]
+
+
 class Extraction:
     """Reads the windows of one memory."""
 
-    def __init__(self, memory: Memory, llm: Llm) -> None:
+    def __init__(self, memory: Memory, llm: Llm, count_calls: Callable[[int], None] = lambda calls: None) -> None:
+        """``count_calls`` is told of each call before it is made."""
         self._memory = memory
         self._llm = llm
         self._log = llm.log
+        self._count_calls = count_calls
         #: How often a model was asked so far, also in vain.
         self.calls = 0
-
-    def find_full_window(self, session_id: str) -> str:
-        """The name of a full window of a session that has left its context unread; "" when there is none."""
-        window = self._next_window(session_id, all_of_it=False)
-        return window[-1].text_id if window else ""
 
     def run(
         self,
@@ -118,7 +139,8 @@ class Extraction:
         """
         allowed = None if most_calls is None else self.calls + most_calls
         try:
-            while window := self._next_window(session_id, all_of_it=all_of_it, only=only):
+            size = self._llm.settings.window_size
+            while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
                 if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                     return False
                 extracted = yield from self._extract_window(window, cancel)
@@ -131,28 +153,21 @@ class Extraction:
             return False
         return True
 
-    def _next_window(self, session_id: str, *, all_of_it: bool, only: Container[str] | None = None) -> list[Message]:
-        """The turns of the next window; none when it is not full and need not be read yet."""
-        size = self._llm.settings.window_size
-        unread = [turn for turn in self._memory.messages.unread(session_id) if only is None or turn.text_id in only]
-        if all_of_it:
-            return unread[:size]
-        window = [turn for turn in unread[:size] if turn.compacted]
-        return window if len(window) == size else []
-
     def _extract_window(
         self, turns: list[Message], cancel: CancelToken
     ) -> Generator[Notice, None, WindowExtracted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
         known = self._memory.facts.all(current=True)
-        work = _Work(turns, self._messages_before(turns[0]), known, names_of_both(known, self._llm.settings))
+        said = self._memory.messages.of_session(turns[0].session_id)
+        before = [one for one in said if one.position < turns[0].position and not one.hidden and not one.demo]
+        work = _Work(turns, before[-_BEFORE:], known, names_of_both(known, self._llm.settings))
         try:
             checked = self._extract_notes(work, cancel)
             outcome = self._compare_with_known(work, checked, cancel)
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("notes.refused", {"error": fault})
-            checked, outcome = _empty_notes(), Outcome((), (), {}, Counter())
+            checked, outcome = CheckedNotes((), (), (), Counter()), Outcome((), (), {}, Counter())
         cancel.check()
         kept = {fact.text_id for fact in outcome.facts}
         relations = tuple(one for one in checked.relations if one.fact in kept)
@@ -167,14 +182,6 @@ class Extraction:
         )  # fmt: skip
         return WindowExtracted(work.window, len(learned.notes), len(learned.facts), contradicted)
 
-    # -- what was said -------------------------------------------------------------------------------------------
-
-    def _messages_before(self, first: Message) -> list[Message]:
-        """The messages right before a window that a model may see."""
-        said = self._memory.messages.of_session(first.session_id)
-        visible = [turn for turn in said if not turn.hidden and not turn.demo]
-        return [turn for turn in visible if turn.position < first.position][-_BEFORE:]
-
     # -- the two calls -------------------------------------------------------------------------------------------
 
     def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
@@ -183,45 +190,48 @@ class Extraction:
         Raises BadReply when the reply holds none.
         """
         if not any(turn.role == "user" for turn in work.turns):
-            return _empty_notes()
+            return CheckedNotes((), (), (), Counter())
 
         def ask() -> str:
-            return self._llm.tasks.extract_notes(work.turns, work.before, work.language, cancel, work.names)
+            return self._llm.extract_notes(work.turns, work.before, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
-            return _require_json(read_notes(reply))
+            found = read_notes(reply)
+            if not found.understood:  # as good as no reply, and not kept
+                raise errors.BadReply(_UNREADABLE)
+            return found
 
         try:
             drafts = self._ask_or_reuse(work, "notes", work.digest, ask, read)
         except errors.BadReply as fault:
-            if fault.key == _UNREADABLE and self._is_hopeless(work):
-                raise _HopelessError(_UNREADABLE) from fault
+            if fault.key == _UNREADABLE:
+                tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
+                self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
+                if tries >= _MOST_TRIES:
+                    raise _HopelessError(_UNREADABLE) from fault
             raise
         notes = _normalize_subjects(work, drafts.notes)
         checked = check_notes(notes, work.turns, work.before, work.names, self._memory.fact_log.new_id)
         if self._memory.sessions.was_imported(work.turns[0].session_id):
-            checked = _without_companion_facts(checked)
+            # What another program says of itself is not true of this companion.
+            facts = tuple(fact for fact in checked.facts if fact.about != "companion")
+            checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
         return checked
-
-    def _is_hopeless(self, work: _Work) -> bool:
-        """Count a reply without any JSON; whether there were too many of them."""
-        tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
-        self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
-        return tries >= _MOST_TRIES
 
     def _compare_with_known(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> Outcome:
         """What the new facts do to known ones; a model is asked only where something known is near.
 
         The slots alone decide where it refuses.
         """
-        known = self._find_related(work, checked.facts)
+        in_slots = self._memory.facts.in_slots(fact.slot for fact in checked.facts) if checked.facts else []
+        known = list({fact.text_id: fact for fact in (*work.known, *in_slots)}.values()) if checked.facts else []
         shown = find_near(checked.facts, known)
         if not shown:
             return compare_facts(checked.facts, known)
 
         def ask() -> str:
-            return self._llm.tasks.compare_facts(checked.facts, shown, work.language, cancel, work.names)
+            return self._llm.compare_facts(checked.facts, shown, work.language, cancel, work.names)
 
         base = hash_texts(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
         try:
@@ -229,13 +239,6 @@ class Extraction:
         except (errors.ContentFiltered, errors.ContextTooLong):
             return compare_facts(checked.facts, known)
         return compare_facts(checked.facts, known, shown, found.verdicts, found.doubts)
-
-    def _find_related(self, work: _Work, new: Sequence[NewFact]) -> list[Fact]:
-        """All current facts, and all facts in the slots of new ones."""
-        if not new:
-            return []
-        found = [*work.known, *self._memory.facts.in_slots(fact.slot for fact in new)]
-        return list({fact.text_id: fact for fact in found}.values())
 
     def _ask_or_reuse(
         self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
@@ -245,6 +248,7 @@ class Extraction:
         if kept is not None:
             return read(kept)
         self.calls += 1
+        self._count_calls(1)
         reply = ask()
         found = read(reply)
         self._memory.windows.store_reply(work.window.name, stage, base, reply)
@@ -284,15 +288,21 @@ def _mentioned_names(fact: Fact) -> Iterator[str]:
 def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
     """The drafts with facts about the two under the names that are known, also where they get others in this window."""
     words = TEMPLATES[work.language]
-    own = {PERSON: words.person, COMPANION: words.companion}
+    own, every = {PERSON: words.person, COMPANION: words.companion}, range(1, len(work.turns) + 1)
     subjects: dict[str, str] = {}
     for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
         if fact.value and slot in OWN_NAMES:
             subjects[fact.value] = own[slot.subject]
-        elif fact.value and slot.attribute == "name" and _is_own_name(work, fact):
+        elif (
+            # The person's own name, used as a subject at once.
+            fact.value
+            and slot.attribute == "name"
+            and _gives_name(work, fact, fact.value, fact.turns)
+            and fact.subject in (fact.value, fact.value.split()[0])
+        ):
             subjects[fact.value] = words.person
-        elif slot.subject not in own and _gives_name(work, fact):
+        elif slot.subject not in own and _gives_name(work, fact, fact.subject, every):
             subjects[fact.subject] = words.person
     return [
         replace(note, facts=tuple(replace(one, subject=_rename_subject(one.subject, subjects)) for one in note.facts))
@@ -300,20 +310,12 @@ def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDra
     ]
 
 
-def _is_own_name(work: _Work, fact: FactDraft) -> bool:
-    """Whether a name is the person's own, given here for the first time and used as a subject at once."""
-    if fact.about != "person" or work.names.person_called or fact.subject not in (fact.value, fact.value.split()[0]):
-        return False
-    named = [turn for number, turn in enumerate(work.turns, 1) if number in fact.turns and turn.role == "user"]
-    return any(gives_own_name(own_words(turn), fact.value) for turn in named)
-
-
-def _gives_name(work: _Work, fact: FactDraft) -> bool:
-    """Whether a fact calls the person by a name that they give here, and that is in no fact."""
+def _gives_name(work: _Work, fact: FactDraft, name: str, turns: Container[int]) -> bool:
+    """Whether the person, who had no name so far, calls themselves by this name in one of these turns."""
     if fact.about != "person" or work.names.person_called:
         return False
-    own = (own_words(turn) for turn in work.turns if turn.role == "user")
-    return any(gives_own_name(said, fact.subject) for said in own)
+    own = (turn for number, turn in enumerate(work.turns, 1) if number in turns and turn.role == "user")
+    return any(gives_own_name(own_words(turn), name) for turn in own)
 
 
 def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:
@@ -325,25 +327,6 @@ def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:
             if subject.startswith((f"{own}'s ", f"{own}的")):
                 return word + subject[len(own) :]
     return subject
-
-
-def _without_companion_facts(checked: CheckedNotes) -> CheckedNotes:
-    """Notes of an imported session: what another program says of itself is not true of this companion."""
-    facts = tuple(fact for fact in checked.facts if fact.about != "companion")
-    kept = {fact.text_id for fact in facts}
-    relations = tuple(one for one in checked.relations if one.fact in kept)
-    return replace(checked, facts=facts, relations=relations)
-
-
-def _empty_notes() -> CheckedNotes:
-    return CheckedNotes((), (), (), Counter())
-
-
-def _require_json(found: NotesRead) -> NotesRead:
-    """Notes that are JSON at least. What is none is as good as no reply, and is not kept."""
-    if not found.understood:
-        raise errors.BadReply(_UNREADABLE)
-    return found
 
 
 def hash_texts(*texts: str) -> str:

@@ -9,17 +9,16 @@ session waits and blocks no other; role play is not read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from domain import errors
 from domain.events import Notice
 from domain.imports import DueSession
-from domain.records import PREFIX, Message, Role, Round
+from domain.records import PREFIX, Message, Round
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
-from jobs.compaction import left_out_notice, spoken_language
-from jobs.extraction import Extraction, WindowExtracted
+from jobs.extraction import Extraction, only_notices
 from jobs.rebuild import RebuildStarted, Rebuilt, rebuild
 from language.scripts import estimate
 from llm import Llm
@@ -72,39 +71,20 @@ class ImportBacklog:
         return self._llm.settings.import_calls - left.calls_today
 
     def _read_session(self, due: DueSession, cancel: CancelToken) -> Generator[Notice, None, bool]:
-        """One session; whether nothing of it is left for later."""
-        if not (yield from self._extract_facts(due.session_id, cancel)):
+        extraction = Extraction(self._memory, self._llm, count_calls=self._past.count_calls)
+        reading = extraction.run(due.session_id, cancel, all_of_it=True, most_calls=self._calls_left)
+        if not (yield from only_notices(reading)) and self._memory.messages.unread(due.session_id):
             return False
         if not (yield from self._summarise(due.session_id, cancel)):
             return False
         return (yield from self._update_persona(due.session_id, cancel))
 
-    def _extract_facts(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
-        """Notes and facts, a window at a time."""
-        extraction = Extraction(self._memory, self._llm)
-        counted = 0
-        reading = extraction.run(session_id, cancel, all_of_it=True, most_calls=self._calls_left)
-        while True:
-            try:
-                event = next(reading)
-            except StopIteration as end:
-                return bool(end.value) or not self._memory.messages.unread(session_id)
-            finally:
-                self._past.count_calls(extraction.calls - counted)
-                counted = extraction.calls
-            yield from event.contradicted if isinstance(event, WindowExtracted) else [event]
-
     def _summarise(self, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
-        """Summarise the session, in as many calls as it is long."""
         while self._past.summary_and_rest(session_id)[1]:
             if self._calls_left < 1:
                 return False
-            refused = list[Round]()
             self._past.count_calls(1)
-            more = summarise_next(self._past, self._llm, session_id, cancel, refused.append, self._memory.names())
-            if refused:
-                yield left_out_notice(refused)
-            if not more:
+            if not (yield from summarise_next(self._past, self._llm, session_id, cancel, self._memory.names())):
                 return True
         return True
 
@@ -125,56 +105,41 @@ class ImportBacklog:
 
 
 def summarise_next(
-    past: Imports,
-    llm: Llm,
-    session_id: str,
-    cancel: CancelToken,
-    refuse: Callable[[Round], None] = lambda one: None,
-    names: Names = NO_NAMES,
-) -> bool:
+    past: Imports, llm: Llm, session_id: str, cancel: CancelToken, names: Names = NO_NAMES
+) -> Generator[Notice, None, bool]:
     """Extend the summary of a session by one call. False if all is summarised, or the call gave nothing.
 
-    Rounds that the model refuses are passed to ``refuse``. Raises ModelError and Interrupted.
+    Raises ModelError and Interrupted.
     """
     so_far, turns = past.summary_and_rest(session_id)
     if not turns:
         return False
-    part = _first_part(_group_rounds(turns))
-    text = llm.summarise(so_far, part, spoken_language(part), cancel, refuse, names=names)
-    cancel.check()
+    # As many of the first rounds as go into one call, at least one.
+    part, room = list[Round](), _TOKENS_A_CALL
+    for one in _group_rounds(turns):
+        room -= sum(estimate(turn.words) for turn in one.turns)
+        if part and room < 0:
+            break
+        part.append(one)
+    text = yield from llm.summarise(so_far, part, cancel, names=names)
     if text:
         # If a message was removed or hidden since the model was asked, nothing is stored and it is asked again.
         past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
     return bool(text)
 
 
-def _group_rounds(turns: Sequence[Message]) -> list[Round]:
+def _group_rounds(turns: Sequence[Message]) -> Iterator[Round]:
     """Messages as rounds, in order; a message without its counterpart gets an empty one."""
-    rounds: list[Round] = []
+    asked: Message | None = None
     for turn in turns:
-        last = rounds[-1] if rounds else None
-        if turn.role == "user":
-            rounds.append(Round(turn, _empty_message(turn, answer=True)))
-        elif last and last.user.round == turn.round and not last.assistant.words:
-            rounds[-1] = Round(last.user, turn)
-        else:
-            rounds.append(Round(_empty_message(turn, answer=False), turn))
-    return rounds
-
-
-def _empty_message(beside: Message, *, answer: bool) -> Message:
-    """An empty message in the round of another."""
-    role: Role = "assistant" if answer else "user"
-    return replace(beside, role=role, text=PREFIX[role], speaker="")
-
-
-def _first_part(rounds: Sequence[Round]) -> list[Round]:
-    """As many of the first rounds as go into one call, at least one."""
-    found: list[Round] = []
-    room = _TOKENS_A_CALL
-    for one in rounds:
-        room -= sum(estimate(turn.words) for turn in one.turns)
-        if found and room < 0:
-            break
-        found.append(one)
-    return found
+        if turn.role == "assistant" and asked and asked.round == turn.round:
+            yield Round(asked, turn)
+            asked = None
+            continue
+        if asked:
+            yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))
+        asked = turn if turn.role == "user" else None
+        if turn.role == "assistant":
+            yield Round(replace(turn, role="user", text=PREFIX["user"], speaker=""), turn)
+    if asked:
+        yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))

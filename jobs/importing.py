@@ -109,10 +109,6 @@ class ImportContext:
     me: frozenset[str]
     fallback: datetime
 
-    def is_me(self, name: str) -> bool:
-        """Whether a name is the person's."""
-        return plain_name(name) in self.me
-
 
 def make_context(me: Collection[str], path: Path, now: datetime) -> ImportContext:
     """For a file: what has no time at all was said before the file was written."""
@@ -181,23 +177,20 @@ class Importing:
         """All that is to be stored of a file, in lists that are stored in one commit; what is met is counted."""
         batch: list[PastPiece] = []
         size = 0
-        for piece in self._pieces_of(file, who, counts):
-            if batch and size + len(piece.turns) > self._at_once:
-                yield batch
-                batch, size = [], 0
-            batch.append(piece)
-            size += len(piece.turns)
-        if batch:
-            yield batch
-
-    def _pieces_of(self, file: HistoryFile, who: ImportContext, counts: _Counts) -> Iterator[PastPiece]:
         for read in file.read():
             if isinstance(read, Unread):
                 counts.count_unread(read)
                 continue
             turns = past_turns(read, who)
             counts.count_conversation(read, turns)
-            yield from split_into_pieces(read, turns, self._at_once)
+            for piece in split_into_pieces(read, turns, self._at_once):
+                if batch and size + len(piece.turns) > self._at_once:
+                    yield batch
+                    batch, size = [], 0
+                batch.append(piece)
+                size += len(piece.turns)
+        if batch:
+            yield batch
 
 
 def split_into_pieces(
@@ -227,7 +220,8 @@ def past_turns(conversation: PastConversation, who: ImportContext) -> list[Impor
     for (one, words), (time, known), stretch, key in zip(shown, times, stretches, keys, strict=True):
         role, speaker = _find_speaker(one, conversation, who)
         at = time.isoformat(timespec="seconds")
-        replies = role == "assistant" and bool(turns) and _is_reply(turns[-1], stretch)
+        before = turns[-1] if role == "assistant" and turns else None
+        replies = before is not None and before.role == "user" and before.stretch == stretch
         same = (role, speaker, at, *words.split())
         copy, said[same] = said[same], said[same] + 1
         turns.append(ImportedMessage(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
@@ -242,7 +236,7 @@ def _find_speaker(message: PastMessage, conversation: PastConversation, who: Imp
         case "companion":
             name = conversation.persona or ASSISTANTS.get(conversation.source, "")
             return "assistant", _single_line(name, _LONGEST_NAME)
-        case _ if who.is_me(message.speaker):
+        case _ if plain_name(message.speaker) in who.me:
             return "user", ""
     return "assistant", _single_line(message.speaker, _LONGEST_NAME) or "?"
 
@@ -252,14 +246,10 @@ def _single_line(name: str, longest: int) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def _is_reply(before: ImportedMessage, stretch: int) -> bool:
-    return before.role == "user" and before.stretch == stretch
-
-
 def _fill_times(said: Sequence[datetime | None], fallback: datetime) -> list[tuple[datetime, bool]]:
     """When each message was said, and whether that is known; if not it is when the one before, or after, was said."""
     known = [_valid_time(one) for one in said]
-    first = next((one for one in known if one), fallback)
+    first = next(filter(None, known), fallback)
     times: list[tuple[datetime, bool]] = []
     for one in known:
         before = times[-1][0] if times else first
@@ -283,14 +273,12 @@ def _split_stretches(times: Sequence[datetime]) -> list[int]:
     return found
 
 
-def _unique_keys(keys: Sequence[str]) -> list[str]:
+def _unique_keys(keys: Sequence[str]) -> Iterator[str]:
     """The keys, each once: a file may give two messages the same."""
     seen = Counter[str]()
-    found = []
     for key in keys:
         seen[key] += 1
-        found.append(key if seen[key] == 1 else f"{key}\n{seen[key]}")
-    return found
+        yield key if seen[key] == 1 else f"{key}\n{seen[key]}"
 
 
 # -- looking -------------------------------------------------------------------------------------------------------
@@ -308,8 +296,7 @@ class _Preview:
         self._who = who
         self._window, self._group = window, group
         self._sessions = 0
-        self._words_of = Counter[str]()
-        self._names = Counter[str]()
+        self._words_of, self._names = Counter[str](), Counter[str]()
 
     def add_conversation(self, read: PastConversation | Unread) -> None:
         """Another conversation, or one that cannot be read."""
@@ -322,14 +309,9 @@ class _Preview:
         self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
         if not any(turn.role == "user" for turn in turns):
             self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
-        if turns:
-            self._add(turns, role_play=bool(read.persona))
-
-    def _add(self, turns: Sequence[ImportedMessage], *, role_play: bool) -> None:
-        seen = self._look
-        lengths = Counter(turn.stretch for turn in turns).values()
-        self._sessions += 0 if role_play else len(lengths)
-        windows = 0 if role_play else sum(-(-length // self._window) for length in lengths)
+        seen, lengths = self._look, Counter(turn.stretch for turn in turns).values()
+        to_read = [] if read.persona else lengths  # role play is not read
+        self._sessions += len(to_read)
         dated = [turn.timestamp for turn in turns if not turn.undated]
         ends = [*dated, *filter(None, (seen.first, seen.last))]
         self._look = replace(
@@ -338,11 +320,14 @@ class _Preview:
             undated=seen.undated + len(turns) - len(dated),
             first=min(ends, key=datetime.fromisoformat, default=""),
             last=max(ends, key=datetime.fromisoformat, default=""),
-            windows=seen.windows + windows,
+            windows=seen.windows + sum(-(-length // self._window) for length in to_read),
         )
 
     def result(self) -> Look:
-        """All of it."""
+        """All of it, with how many chapters so many sessions become, and those over them."""
+        chapters, ungrouped = 0, self._sessions
+        while ungrouped := ungrouped // self._group:
+            chapters += ungrouped
         return replace(
             self._look,
             conversations=self.counts.conversations,
@@ -352,17 +337,9 @@ class _Preview:
             left_out=dict(self.counts.left_out),
             unread=tuple(self.counts.unread),
             unread_count=self.counts.unread_count,
-            chapters=_chapters_over(self._sessions, self._group),
+            chapters=chapters,
             known=self._known,
         )
-
-
-def _chapters_over(sessions: int, group: int) -> int:
-    """How many chapters so many sessions become, with those over them."""
-    found = 0
-    while sessions := sessions // group:
-        found += sessions
-    return found
 
 
 _ROLES: Mapping[Role, str] = {"user": "person", "assistant": "companion"}

@@ -6,36 +6,37 @@ memory service ended; client histories; the import backlog with its chapters; ch
 
 Guarantees: what is due is looked for again by each job, so a request may come too often, but never too late; an active
 session stays open however long it was idle, unless the settings say that it is saved; what fails is tried again
-later and at the next start, and reported once. Job modules are loaded when a job needs them, not when a conversation
-begins.
+later and at the next start, and reported once. A compaction step is one commit or nothing. Protected memories are never
+archived. Job modules are loaded when a job needs them, not when a conversation begins.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Notice
-from domain.records import Session
+from domain.records import Round, Session, without_hidden
 from domain.settings import Settings
+from domain.tree import ForgetLimit
 from domain.workers import CancelToken
-from jobs.compaction import compact, rounds_to_compact
 from jobs.scheduler import JobQueue, Outcome, Scheduler
 from llm import Llm
 from memory import Memory
 from storage.jobs import Job, JobKind
 
-if TYPE_CHECKING:
-    from jobs.extraction import Extraction
-
 #: Threads for one memory alone: one for compaction, one for everything else.
 _OWN_THREADS = 2
+#: So many memories are archived in one commit, so that no one waits long for it.
+_ARCHIVED_AT_ONCE = 500
+
+#: The events of a job, which ends with what became of it.
+Steps = Generator[object, None, Outcome]
 
 
 def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[Session, bool]:
@@ -44,6 +45,56 @@ def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[
     if resumed and memory.is_idle(session.session_id, now, settings.idle_limit(session)):
         return memory.sessions.start(), False
     return session, resumed
+
+
+def compact(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken, *, shortened: bool) -> Iterator[Notice]:
+    """Move the oldest rounds into the summary until all others fit; a model that fails leaves the context as it is.
+
+    Raises ModelError, Interrupted, StorageError.
+    """
+    while rounds := rounds_to_compact(memory, llm.settings, session_id, shortened=shortened):
+        shortened = False
+        before = memory.summaries.of(session_id)
+        text = before.summary if before else ""
+        following = without_hidden(memory.messages.context(session_id)[len(rounds) :])
+        if shown := without_hidden(rounds):
+            text = yield from llm.summarise(text, shown, cancel, following, memory.names())
+        cancel.check()
+        memory.rounds.compact(session_id, rounds[-1].user.round, text)
+
+
+def rounds_to_compact(memory: Memory, settings: Settings, session_id: str, *, shortened: bool) -> tuple[Round, ...]:
+    """The rounds that leave the context next; none while all fit, unless a prompt had to be ``shortened``."""
+    rounds = memory.messages.context(session_id)
+    if len(rounds) > settings.max_conv_num or (shortened and len(rounds) > 1):
+        return rounds[: min(settings.refresh_every_conv_num, len(rounds) - 1)]
+    return ()
+
+
+def archive_surplus(memory: Memory, limit: ForgetLimit, cancel: CancelToken) -> list[Notice]:
+    """Archive, or erase with proof, the least important leaves above the limit. Raises StorageError, Interrupted.
+
+    The surplus is computed at each run, so it may be killed anywhere; it ends when only protected memories remain.
+    Erasing removes a part per commit, with one proof at the end; if that fails, it is repeated at the next run.
+    """
+    removed = 0
+    while leaves := memory.archive.next_batch(limit) if limit.most else []:
+        cancel.check()
+        if limit.mode == "fade":
+            for start in range(0, len(leaves), _ARCHIVED_AT_ONCE):
+                memory.archive.archive(leaves[start : start + _ARCHIVED_AT_ONCE])
+            count = len(leaves)
+        else:
+            scopes = memory.erasure.scopes_of_leaves(leaves)
+            for chosen in scopes:
+                memory.erasure.remove(chosen)
+            count = sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)
+        if not count:
+            break
+        removed += count
+    if limit.mode == "delete":
+        memory.erasure.finish()
+    return [Notice(f"fading.{limit.mode}", {"memories": removed})] if removed else []
 
 
 class Maintenance:
@@ -85,25 +136,18 @@ class Maintenance:
         self._prepare = prepare or self._prepare
         self.queue.request_due()
 
-    def compact_ahead(self, session_id: str, *, shortened: bool) -> None:
-        """Compact a context that is too long, in the background."""
-        if self._is_too_long(session_id, shortened=shortened):
-            self.queue.request("compact", session_id, "shortened" if shortened else "", at_once=True)
+    def after_turn(self, session_id: str, *, shortened: bool, wait: bool = False) -> None:
+        """Compact a context that is too long, and extract the facts of what has left it, once it is a full window.
 
-    def compact_now(self, session_id: str, *, shortened: bool) -> None:
-        """The same, and return when it is done."""
-        if self._is_too_long(session_id, shortened=shortened):
-            self.queue.run_now("compact", session_id, "shortened" if shortened else "", at_once=True)
+        In the background, or, with ``wait``, before this returns.
+        """
+        from jobs.extraction import next_window
 
-    def extract_ahead(self, session_id: str) -> None:
-        """Extract the facts of what has left the context, once it is a full window, in the background."""
-        if window := self._load_extraction().find_full_window(session_id):
-            self.queue.request("extract", session_id, window)
-
-    def extract_now(self, session_id: str) -> None:
-        """The same, and return when it is done."""
-        if window := self._load_extraction().find_full_window(session_id):
-            self.queue.run_now("extract", session_id, window)
+        do = self.queue.run_now if wait else self.queue.request
+        if rounds_to_compact(self.memory, self.settings, session_id, shortened=shortened):
+            do("compact", session_id, "shortened" if shortened else "", at_once=True)
+        if window := next_window(self.memory, session_id, self.settings.window_size):
+            do("extract", session_id, window[-1].text_id)
 
     def after_save(self) -> None:
         """Write the chapter that a save has filled, and archive what has become too much."""
@@ -174,119 +218,113 @@ class Maintenance:
 
     def _idle_unread(self) -> Iterator[tuple[str, str]]:
         """The idle sessions whose facts are not extracted yet, each with its last message that was not read."""
+
+        def idle_limit(session: Session) -> timedelta:
+            """Those of other programs wait to be saved."""
+            return timedelta() if session.client else self.settings.extract_after
+
         if not self.llm.describe().demo:
-            for session in self.memory.idle_sessions(self.clock(), self._extract_after, besides=()):
+            for session in self.memory.idle_sessions(self.clock(), idle_limit, besides=()):
                 if unread := self.memory.messages.unread(session.session_id):
                     yield session.session_id, unread[-1].text_id
-
-    def _extract_after(self, session: Session) -> timedelta:
-        """How long a session is idle before its facts are extracted; those of other programs wait to be saved."""
-        return timedelta() if session.client else self.settings.extract_after
-
-    def _is_too_long(self, session_id: str, *, shortened: bool) -> bool:
-        return bool(rounds_to_compact(self.memory, self.settings, session_id, shortened=shortened))
 
     def _chapters_due(self) -> bool:
         from jobs.chapters import ChapterWriter
 
         return ChapterWriter(self.memory, self.llm).has_due()
 
-    def _load_extraction(self) -> Extraction:
-        from jobs.extraction import Extraction
-
-        return Extraction(self.memory, self.llm)
-
     # -- doing it ------------------------------------------------------------------------------------------------
 
     def _run_job(self, job: Job, cancel: CancelToken) -> tuple[Outcome, str]:
         """Do a job; what became of it, and why it failed. Raises Interrupted."""
+        steps = _HANDLERS[job.kind](self, job, cancel)
         try:
-            return _HANDLERS[job.kind](self, job, cancel), ""
+            while True:
+                try:
+                    event = next(steps)
+                except StopIteration as end:
+                    outcome: Outcome = end.value
+                    return outcome, ""
+                cancel.check()
+                if isinstance(event, Notice):
+                    self._report(job, event)
         except errors.Interrupted:
             raise
-        except errors.OldFriendError as fault:
-            return self._report_failure(job, fault, fault)
         except Exception as fault:
-            return self._report_failure(job, fault, errors.OldFriendError(reason=type(fault).__name__))
+            reason = type(fault).__name__
+            shown = fault if isinstance(fault, errors.OldFriendError) else errors.OldFriendError(reason=reason)
+            self.log.error("%s failed", job.kind, exc_info=fault)
+            failed = "compaction.failed" if job.kind == "compact" else "opening.keeping_failed"
+            self._report(job, Notice(failed, {"error": shown}))
+            return "left", shown.key
 
-    def _report_failure(self, job: Job, fault: Exception, shown: errors.OldFriendError) -> tuple[Outcome, str]:
-        self.log.error("%s failed", job.kind, exc_info=fault)
-        failed = "compaction.failed" if job.kind == "compact" else "opening.keeping_failed"
-        self._report(job, [Notice(failed, {"error": shown})])
-        return "left", shown.key
+    def _report(self, job: Job, notice: Notice) -> None:
+        """Keep what is to be shown of a job; a failure is shown once, until the job succeeds.
 
-    def _report(self, job: Job, events: Iterable[object]) -> None:
-        """Keep what is to be shown of a job; a failure is shown once, until the job succeeds."""
-        for event in events:
-            if not isinstance(event, Notice):
-                continue
-            if "error" in event.details and job.kind != "compact":
-                if (job.kind, job.key) in self._reported:
-                    continue
-                self._reported.add((job.kind, job.key))
-            self.notices.append(event)
+        What is done for other programs is only logged.
+        """
+        if job.kind in ("consolidate", "client_history"):
+            self.log.warning("%s: %s %s", job.kind, notice.key, notice.details.get("error", ""))
+            return
+        if "error" in notice.details and job.kind != "compact":
+            if (job.kind, job.key) in self._reported:
+                return
+            self._reported.add((job.kind, job.key))
+        self.notices.append(notice)
 
-    def _run_compaction(self, job: Job, cancel: CancelToken) -> Outcome:
-        shortened = job.payload == "shortened"
-        self._report(job, compact(self.memory, self.llm, job.key, cancel, shortened=shortened))
+    def _run_compaction(self, job: Job, cancel: CancelToken) -> Steps:
+        yield from compact(self.memory, self.llm, job.key, cancel, shortened=job.payload == "shortened")
         return "done"
 
-    def _run_rebuild(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _run_rebuild(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.rebuild import rebuild
 
-        for event in rebuild(self.memory, self.llm, cancel):
-            cancel.check()
-            self._report(job, [event])
+        yield from rebuild(self.memory, self.llm, cancel)
         self.memory.jobs.request("chapters")
         return "left" if self.memory.rebuilds.due_requests() else "done"
 
-    def _run_autosave(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _run_autosave(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.saving import Saved, Saving
 
         session = next((one for one in self.idle_sessions() if one.session_id == job.key), None)
         if session is None:
             return "done"
         for event in Saving(self.memory, self.llm).run(session, cancel, open_next=False):
-            self._report(job, [event])
             if isinstance(event, Saved):
                 self._count_saved()
                 self.memory.jobs.request("chapters")
+            yield event
         return "done"
 
     def _count_saved(self) -> None:
-        """Report the sessions that were saved together."""
         if self.notices and self.notices[-1].key == "opening.kept":
             before = self.notices.pop()
             self.notices.append(replace(before, details={"sessions": before.details["sessions"] + 1}))  # type: ignore[operator]
         else:
             self.notices.append(Notice("opening.kept", {"sessions": 1}))
 
-    def _run_extraction(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _run_extraction(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.extraction import Extraction, only_notices
+
         all_of_it = any(session_id == job.key for session_id, _ in self._idle_unread())
-        work = self._load_extraction().run(job.key, cancel, all_of_it=all_of_it)
-        while True:
-            try:
-                event = next(work)
-            except StopIteration as end:
-                cancel.check()
-                return "done" if end.value else "left"
-            cancel.check()
-            self._report(job, [event] if isinstance(event, Notice) else event.contradicted)
+        whole = yield from only_notices(Extraction(self.memory, self.llm).run(job.key, cancel, all_of_it=all_of_it))
+        cancel.check()
+        return "done" if whole else "left"
 
-    def _run_consolidation(self, job: Job, cancel: CancelToken) -> Outcome:
-        from jobs.client_memories import consolidate_and_log
+    def _run_consolidation(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.client_memories import consolidate
 
-        return "done" if consolidate_and_log(self.memory, self.llm, job.key, cancel, self.log) else "left"
+        return "done" if (yield from consolidate(self.memory, self.llm, job.key, cancel)) else "left"
 
-    def _run_client_history(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _run_client_history(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.client_memories import ClientHistoryJob
 
-        if not ClientHistoryJob(self.memory, self.llm, self.clock).run(cancel):
+        if not (yield from ClientHistoryJob(self.memory, self.llm, self.clock).run(cancel)):
             return "left"
         self.client_history_done(cancel)
         return "done"
 
-    def _run_import_backlog(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _run_import_backlog(self, job: Job, cancel: CancelToken) -> Steps:
         """Read one session, with the chapters that this fills; what is urgent comes before the next."""
         from jobs.import_backlog import BacklogRead, ImportBacklog
 
@@ -295,26 +333,24 @@ class Maintenance:
                 self.memory.jobs.request("imported_chapters")
                 self.memory.jobs.request("chapters")
                 return "again" if event.whole else "done"
-            self._report(job, [event])
+            yield event
             if event.key == "import.reading_left":
                 return "left"
         return "done"
 
-    def _write_chapters(self, job: Job, cancel: CancelToken) -> Outcome:
+    def _write_chapters(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.chapters import ChapterWriter
 
         events = list(ChapterWriter(self.memory, self.llm).run(cancel, only_past=job.kind == "imported_chapters"))
-        self._report(job, events)
+        yield from events
         return "left" if any(isinstance(one, Notice) and "error" in one.details for one in events) else "done"
 
-    def _run_archiving(self, job: Job, cancel: CancelToken) -> Outcome:
-        from jobs.archiving import Archiving
-
-        self._report(job, Archiving(self.memory, self.settings.forget_limit).run(cancel))
+    def _run_archiving(self, job: Job, cancel: CancelToken) -> Steps:
+        yield from archive_surplus(self.memory, self.settings.forget_limit, cancel)
         return "done"
 
 
-_HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Outcome]] = MappingProxyType({
+_HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = MappingProxyType({
     "compact": Maintenance._run_compaction,
     "rebuild": Maintenance._run_rebuild,
     "autosave": Maintenance._run_autosave,

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from domain import errors
@@ -61,7 +62,7 @@ class Material:
     @property
     def texts(self) -> tuple[str, ...]:
         """All of it as texts."""
-        changed = [text for one in self.changes for text in _both_texts(one)]
+        changed = [fact.restatement for one in self.changes for fact in (one.known, one.by) if fact]
         return (*(note.text for note in self.notes), *changed)
 
     @property
@@ -84,9 +85,11 @@ class PersonaUpdate:
     def find_material(self, persona: Persona, session_id: str) -> Material:
         """What a session has about a persona that is still true."""
         found = self._memory.notes.of_session(session_id)
-        facts = _group_by_note(self._memory.facts.of_turns(_message_ids(found)).values())
+        facts: defaultdict[str, list[Fact]] = defaultdict(list)
+        for fact in dict.fromkeys(chain.from_iterable(self._memory.facts.of_turns(_message_ids(found)).values())):
+            facts[fact.note].append(fact)
         notes = [note for note in found if persona in self._concerned_personas(note, facts[note.text_id])]
-        own = [fact for each in facts.values() for fact in each]
+        own = list(chain.from_iterable(facts.values()))
         changes = [one for one in self._find_changes(own) if _BELONGS[one.known.about] == persona]
         rests = [*_message_ids(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
         turns = self._memory.messages.with_ids(list(dict.fromkeys(rests)))
@@ -97,14 +100,11 @@ class PersonaUpdate:
 
         A note without new facts is about those of the facts it confirmed; without any, about its speaker.
         """
-        if facts := own or self._confirmed_facts(note):
+        turns = [] if own else self._memory.messages.with_ids(note.turns)
+        times = {turn.timestamp for turn in turns}
+        if facts := own or [fact for when, fact in self._confirmations if when in times]:
             return {_BELONGS[fact.about] for fact in facts if fact.current}
-        roles = {turn.role for turn in self._memory.messages.with_ids(note.turns)}
-        return {"self" if roles == {"assistant"} else "user"}
-
-    def _confirmed_facts(self, note: Note) -> list[Fact]:
-        times = {turn.timestamp for turn in self._memory.messages.with_ids(note.turns)}
-        return [fact for when, fact in self._confirmations if when in times]
+        return {"self" if {turn.role for turn in turns} == {"assistant"} else "user"}
 
     @cached_property
     def _confirmations(self) -> list[tuple[str, Fact]]:
@@ -115,24 +115,23 @@ class PersonaUpdate:
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
-        new = {fact.text_id: fact for fact in by if fact.current or _tells_an_end(fact)}
+        # One that had ended when it was stated, and was not replaced, still holds as well: that it ended is true.
+        new = {
+            fact.text_id: fact
+            for fact in by
+            if fact.current or (fact.end and not fact.replaced_by and not fact.corrected)
+        }
         for known in self._all_facts:
+            name = known.text_id
             if known.replaced_by in new:
-                yield Changed(self._describe_change(known), known, new[known.replaced_by])
+                done = [event.kind for event in self._memory.facts.events_of(name) if event.by == known.replaced_by]
+                verdict = _DONE.get(done[-1], "changes") if done else "changes"
+                change = Change(name, verdict, known.until or known.seen, known.replaced_by)
+                yield Changed(change, known, new[known.replaced_by])
             elif known.doubtful_since and known.current:
-                yield from self._find_doubted(known, new)
-
-    def _describe_change(self, known: Fact) -> Change:
-        """What the fact that took its place did to a known one."""
-        done = [event for event in self._memory.facts.events_of(known.text_id) if event.by == known.replaced_by]
-        verdict = _DONE.get(done[-1].kind, "changes") if done else "changes"
-        return Change(known.text_id, verdict, known.until or known.seen, known.replaced_by)
-
-    def _find_doubted(self, known: Fact, new: Mapping[str, Fact]) -> Iterable[Changed]:
-        for event in self._memory.facts.events_of(known.text_id):
-            if event.kind == "doubted" and event.by in new:
-                change = Change(known.text_id, "doubts", event.when, event.by)
-                yield Changed(change, known, new[event.by])
+                for event in self._memory.facts.events_of(name):
+                    if event.kind == "doubted" and event.by in new:
+                        yield Changed(Change(name, "doubts", event.when, event.by), known, new[event.by])
 
     def update(
         self, current: PersonaDraft, material: Material, cancel: CancelToken
@@ -141,10 +140,20 @@ class PersonaUpdate:
 
         Raises ModelError when the model cannot be asked now, or Interrupted.
         """
+        turns = material.turns
+        # What the model is shown: lines and turns by small numbers.
+        task = PersonaTask(
+            material.persona,
+            dict(enumerate(number_lines(current.text), 1)),
+            material.notes,
+            material.changes,
+            {turn.text_id: number for number, turn in enumerate(turns, 1)},
+            (turns[0].timestamp, turns[-1].timestamp),
+        )
         language = language_of_persona(current.text, material.language)
         names = names_of_both([fact for fact in self._all_facts if fact.current], self._llm.settings)
         try:
-            reply = self._llm.tasks.update_persona(_build_task(current, material), language, cancel, names)
+            reply = self._llm.update_persona(task, language, cancel, names)
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("save.persona_refused", {"persona": material.persona, "error": fault})
@@ -195,33 +204,5 @@ class PersonaUpdate:
         )
 
 
-def _build_task(current: PersonaDraft, material: Material) -> PersonaTask:
-    """What the model is shown: lines and turns by small numbers."""
-    return PersonaTask(
-        material.persona,
-        dict(enumerate(number_lines(current.text), 1)),
-        material.notes,
-        material.changes,
-        {turn.text_id: number for number, turn in enumerate(material.turns, 1)},
-        (material.turns[0].timestamp, material.turns[-1].timestamp),
-    )
-
-
-def _tells_an_end(fact: Fact) -> bool:
-    """Whether a fact had ended when it was stated, and was not replaced: that it ended is still true."""
-    return bool(fact.end) and not fact.replaced_by and not fact.corrected
-
-
-def _both_texts(one: Changed) -> tuple[str, ...]:
-    return (one.known.restatement, *((one.by.restatement,) if one.by else ()))
-
-
 def _message_ids(notes: Iterable[Note]) -> list[str]:
     return list(dict.fromkeys(turn for note in notes for turn in note.turns))
-
-
-def _group_by_note(facts: Iterable[Sequence[Fact]]) -> defaultdict[str, list[Fact]]:
-    found: defaultdict[str, list[Fact]] = defaultdict(list)
-    for fact in dict.fromkeys(fact for each in facts for fact in each):
-        found[fact.note].append(fact)
-    return found

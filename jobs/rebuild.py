@@ -1,25 +1,27 @@
-"""Rebuild what an erasure or a save left out of date: summaries first, then notes and personas.
+"""Erasing, and rebuilding what an erasure or a save left out of date: summaries first, then notes and personas.
 
-Guarantees: a request stays stored until the commit that fulfils it, so a kill or a failing model costs only time; later
-changes are never overwritten; a summary keeps its date. A persona is rebuilt session by session, one commit each.
+Guarantees: after the first step of an erasure nothing that was erased can come back. A request to rebuild stays stored
+until the commit that fulfils it, so a kill or a failing model costs only time: it is tried again at the next start and
+before the next ``/save``. Later changes are never overwritten; a summary keeps its date. A persona is rebuilt session
+by session, one commit each. A notice names the rounds and personas that the model's filter refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from domain import errors
 from domain.events import Notice
 from domain.facts import PersonaDraft
-from domain.records import PERSONAS, Persona, RebuildRequest, RebuildTarget, Round, without_hidden
+from domain.records import PERSONAS, ErasureScope, Persona, RebuildRequest, RebuildTarget, without_hidden
 from domain.workers import CancelToken
-from facts.slots import Names
-from jobs.compaction import left_out_notice, spoken_language
 from jobs.extraction import Extraction, ExtractionEvent, WindowExtracted
 from jobs.persona_update import PersonaUpdate
 from llm import Llm
 from memory import Memory
+from storage.erasure import Proof
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,65 @@ class Rebuilt:
 RebuildEvent = ExtractionEvent | RebuildStarted | Rebuilt
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step of an erasure begins; steps without work are not reported."""
+
+    name: Literal["erase", "summaries", "personas"]
+
+
+@dataclass(frozen=True)
+class ErasureProven:
+    """The selection is proven to be removed from every file; what was derived from it is rebuilt next."""
+
+    proof: Proof
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What was removed and rebuilt, with the proof."""
+
+    selection: ErasureScope
+    summaries_rebuilt: int
+    personas_rebuilt: tuple[Persona, ...]
+    proof: Proof
+
+
+EraseEvent = Step | RebuildEvent | ErasureProven | Erased
+
+
+def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -> Iterator[EraseEvent]:
+    """Erase what the person has agreed to; the last event is ``Erased``. Cancelling ends only the rebuild.
+
+    Raises StorageError; an erasure that was begun is then finished at the next start.
+    """
+    chosen = memory.erasure.refresh_scope(chosen)
+    yield Step("erase")
+    proof = memory.erasure.erase(chosen)
+    yield ErasureProven(proof)
+    made, begun = list[RebuildTarget](), set[str]()
+    for event in rebuild(memory, llm, cancel):
+        if isinstance(event, Rebuilt):
+            made.append(event.what)
+        elif isinstance(event, RebuildStarted):
+            step: Literal["summaries", "personas"] = "summaries" if event.what == "summary" else "personas"
+            if step not in begun:
+                begun.add(step)
+                yield Step(step)
+        yield event
+    yield Erased(chosen, made.count("summary"), tuple(persona for persona in PERSONAS if persona in made), proof)
+
+
 def rebuild(memory: Memory, llm: Llm, cancel: CancelToken) -> Iterator[RebuildEvent]:
     """Fulfil all rebuild requests. What fails stays for the next time, with one notice. Raises StorageError."""
     waiting = memory.rebuilds.due_requests()
     summaries = [request for request in waiting if request.what == "summary"]
-    parts = [part for persona in PERSONAS for part in _by_session(persona, waiting)]
+    # A persona with each session that it waits for, oldest first.
+    parts = [
+        (persona, session_id)
+        for persona in PERSONAS
+        for session_id in dict.fromkeys(each.session_id for each in waiting if each.what == persona)
+    ]
     of = len(summaries) + len(parts)
     try:
         for number, request in enumerate(summaries, start=1):
@@ -69,34 +125,14 @@ def rebuild_some(memory: Memory, llm: Llm, cancel: CancelToken, most: int) -> It
         yield event
 
 
-def _by_session(persona: Persona, waiting: Sequence[RebuildRequest]) -> list[tuple[Persona, str]]:
-    """A persona with each session that it waits for, oldest first."""
-    return [(persona, one) for one in dict.fromkeys(each.session_id for each in waiting if each.what == persona)]
-
-
 def _rebuild_summary(memory: Memory, llm: Llm, request: RebuildRequest, cancel: CancelToken) -> Iterator[RebuildEvent]:
-    """Summarise the rounds of a session that have left its context."""
-    compacted_rounds = [spoken for spoken in memory.messages.rounds(request.session_id) if spoken.user.compacted]
+    compacted = [spoken for spoken in memory.messages.rounds(request.session_id) if spoken.user.compacted]
     text = ""
-    if shown := without_hidden(compacted_rounds):
-        text = yield from _summarise_rounds(llm, shown, memory.names(), cancel)
-    if (
-        memory.rounds.rebuild_summary(request, text, compacted_rounds[-1].user.round if compacted_rounds else 0)
-        and text
-    ):
+    if shown := without_hidden(compacted):
+        text = yield from llm.summarise("", shown, cancel, names=memory.names())
+    stored = memory.rounds.rebuild_summary(request, text, compacted[-1].user.round if compacted else 0)
+    if stored and text:
         yield Rebuilt("summary")
-
-
-def _summarise_rounds(
-    llm: Llm, rounds: Sequence[Round], names: Names, cancel: CancelToken
-) -> Generator[RebuildEvent, None, str]:
-    """A summary of these rounds without those that the model's filter refuses; "" when it refuses all."""
-    refused: list[Round] = []
-    text = llm.summarise("", rounds, spoken_language(rounds), cancel, refused.append, names=names)
-    if refused:
-        yield left_out_notice(refused)
-    cancel.check()
-    return text
 
 
 def _rebuild_persona(

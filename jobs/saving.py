@@ -9,16 +9,15 @@ fail, the persona is stored as a rebuild request.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from domain import errors
 from domain.events import Notice
 from domain.facts import LineEvidence, PersonaDraft
-from domain.records import PERSONAS, Persona, Round, Session, without_hidden
+from domain.records import PERSONAS, Persona, Session, without_hidden
 from domain.workers import CancelToken
-from jobs.compaction import left_out_notice, spoken_language
 from jobs.extraction import Extraction, WindowExtracted, hash_texts
 from jobs.persona_update import PersonaUpdate
 from jobs.rebuild import rebuild
@@ -76,7 +75,9 @@ class Saving:
         if not self._memory.messages.of_session(session.session_id):
             yield NothingToSave()
             return
-        yield from self._rebuild_first(cancel)
+        # Rebuilds come first: the summary and the personas depend on them.
+        yield from (event for event in rebuild(self._memory, self._llm, cancel) if isinstance(event, Notice))
+        cancel.check()
         summary = yield from self._write_summary(session.session_id, cancel)
         all_noted, contradicted = yield from self._extract_notes(session.session_id, cancel)
         made = yield from self._update_personas(session.session_id, cancel, all_noted=all_noted)
@@ -96,29 +97,17 @@ class Saving:
         yield from contradicted
         yield Saved(archived, opened, summary, tuple(change for change, _ in changes))
 
-    def _rebuild_first(self, cancel: CancelToken) -> Iterator[SaveEvent]:
-        """Rebuilds come first: the summary and the personas depend on them."""
-        for event in rebuild(self._memory, self._llm, cancel):
-            if isinstance(event, Notice):
-                yield event
-        cancel.check()
-
     def _write_summary(self, session_id: str, cancel: CancelToken) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)
         context = without_hidden(self._memory.messages.context(session_id))
         before = self._memory.summaries.of(session_id)
         so_far = before.summary if before else ""
-        base = hash_texts(so_far, *(turn.text for spoken in context for turn in (spoken.user, spoken.assistant)))
+        base = hash_texts(so_far, *(turn.text for spoken in context for turn in spoken.turns))
         summary = self._load_stage(session_id, "summary", base)
         if summary is None:
             summary = so_far
             if context:
-                language, refused = spoken_language(context), list[Round]()
-                summary = self._llm.summarise(
-                    so_far, context, language, cancel, refused.append, names=self._memory.names()
-                )
-                if refused:
-                    yield left_out_notice(refused)
+                summary = yield from self._llm.summarise(so_far, context, cancel, names=self._memory.names())
             cancel.check()
             self._store_stage(session_id, "summary", base, summary)
         yield Stage("summary", done=True)
@@ -142,8 +131,7 @@ class Saving:
         self, session_id: str, cancel: CancelToken, *, all_noted: bool
     ) -> Generator[SaveEvent, None, list[Persona]]:
         """Bring both personas up to date. Returns those for which that is done; the others wait for the next start."""
-        made: list[Persona] = []
-        updating = PersonaUpdate(self._memory, self._llm)
+        made, updating = list[Persona](), PersonaUpdate(self._memory, self._llm)
         for persona in PERSONAS:
             yield Stage(persona, done=False)
             if all_noted and (yield from self._update_persona(session_id, persona, updating, cancel)):
@@ -177,7 +165,9 @@ class Saving:
         stages = self._memory.rounds.steps(session_id)
         for persona in made:
             before, kept = self._memory.personas.read(persona), json.loads(stages[persona])
-            draft = _parse_draft(json.loads(kept["text"]))
+            stored = json.loads(kept["text"])
+            lines = (LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in stored["lines"])
+            draft = PersonaDraft(stored["text"], tuple(lines))
             if kept["of"] == hash_texts(before) and draft.text != before:
                 yield PersonaChange(persona, before, draft.text), draft
 
@@ -192,9 +182,3 @@ class Saving:
         """Store the result of a stage. ``of`` is the digest of the persona it is based on."""
         kept = {"base": base, "text": result, "of": of}
         self._memory.rounds.keep_step(session_id, stage, json.dumps(kept, ensure_ascii=False))
-
-
-def _parse_draft(kept: Mapping[str, Any]) -> PersonaDraft:
-    """The persona that a stage stored."""
-    lines = [LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in kept["lines"]]
-    return PersonaDraft(kept["text"], tuple(lines))

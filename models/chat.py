@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from domain import errors
 from domain.events import Notice, ReasoningDelta, Reply, ReplyEvent, Retrying, StreamEvent, TextDelta
@@ -23,11 +23,7 @@ from domain.workers import CancelToken
 from language import scripts as languages
 from models import provider_errors
 from models.client import Client, Line
-from models.replies import CollectedReply, Part, part_of
-
-if TYPE_CHECKING:
-    from openai import OpenAI, Stream
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from models.replies import CollectedReply, Part, field_of, part_of
 
 #: Seconds between two saves of a reply that is still streaming.
 _KEEP_PARTIAL_EVERY = 0.5
@@ -122,34 +118,49 @@ class ChatModel:
             # In extra_body, because the client library would spend most of its time on transforming them.
             "messages": [],
             "extra_body": {
-                "messages": [{"role": one.role, "content": _make_encodable(one.content)} for one in messages]
+                "messages": [
+                    {"role": one.role, "content": one.content.encode("utf-8", "replace").decode()} for one in messages
+                ]
             },
             **({"stream": True} if stream else {}),
             **({"metadata": metadata} if metadata else {}),
             **(options or {}),
         }
-        return with_retries(lambda: self._try_once(messages, wanted, stop), self._patience, stop)
+        for failed in range(1, self._patience.tries + 1):
+            shown = False
+            try:
+                for event in self._try_once(messages, wanted, stop):
+                    shown = shown or isinstance(event, TextDelta | ReasoningDelta)
+                    yield event
+                return
+            except errors.ModelError as error:
+                pause = None if shown else self._patience.pause_before_next(failed, error)
+                if pause is None:
+                    raise
+                yield Retrying(error, failed + 1, self._patience.tries_for(error), pause)
+                if stop.wait(pause):
+                    raise errors.Interrupted from error
 
     def list_models(self) -> list[str]:
-        """The names in the server's model list, sorted, inert.
-
-        Raises ModelError.
-        """
+        """The names in the server's model list, sorted, inert. Raises ModelError."""
         try:
             page: Any = self._client.load_openai().models.list()
         except Exception as fault:
             raise provider_errors.error_from_exception(fault, self._place, self._clock) from fault
         rows = getattr(page, "data", None) or getattr(page, "models", None)
-        found = [_name_of(row) for row in rows[:_MOST_NAMES]] if isinstance(rows, list) else []
+        listed = rows[:_MOST_NAMES] if isinstance(rows, list) else []
+        found = [field_of(row, "id") or field_of(row, "name") for row in listed]
         return sorted({one_line(name) for name in found if isinstance(name, str) and name.strip()})
 
     def _try_once(
         self, messages: Sequence[PromptMessage], wanted: dict[str, Any], stop: CancelToken
     ) -> Iterator[ReplyEvent]:
         stop.check()
-        self._check_size(messages)
+        if sum(len(message.content) for message in messages) > MAX_PROMPT:
+            raise provider_errors.add_place(errors.ContextTooLong(limit=None, shown=0), self._place)
         started, collected = time.monotonic(), CollectedReply()
-        self._log_request(messages, "stream" in wanted)
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._log_request(messages, "stream" in wanted)
         line = Line(streams="stream" in wanted)
         try:
             with line, stop.calling(line.hang_up), closing(self._read_parts(wanted, line)) as parts:
@@ -160,15 +171,18 @@ class ChatModel:
             reply = collected.make_reply(finish, self._model, time.monotonic() - started, truncated)
         except Exception as fault:
             error = self._as_error(fault, collected, began=line.began)
-            self._log_failure(error, collected, time.monotonic() - started)
+            self._log.debug(
+                "model failure after %.3f s: %s\n--- shown before it\n%s\n---",
+                time.monotonic() - started, error, collected.text,
+            )  # fmt: skip
             raise error from fault.__cause__ if error is fault else fault
-        self._log_reply(reply, collected)
+        if self._log.isEnabledFor(logging.DEBUG):
+            self._log_reply(reply, collected)
         yield reply
 
     def _read_reply(
         self, parts: Iterator[Part], collected: CollectedReply, line: Line, stop: CancelToken
     ) -> Generator[ReplyEvent, None, Finish | None]:
-        """The events of the parts, until the reply ends or the person stops it."""
         try:
             for part in parts:
                 if stop.is_set and not collected.finish:
@@ -190,35 +204,25 @@ class ChatModel:
         return None
 
     def _read_parts(self, wanted: dict[str, Any], line: Line) -> Generator[Part, None, None]:
-        """The parts of the answer as the client library reads them."""
+        """The parts of the answer as the client library reads them, with token counts where the server has them."""
+        from openai import APIStatusError
+
         with self._client.call_over(line) as openai:
-            answer = self._send_request(openai, wanted)
+            create: Callable[..., Any] = openai.chat.completions.create
+            counting = {"stream_options": {"include_usage": True}} if line.streams and self._may_ask_usage else {}
+            try:
+                answer = create(**wanted, **counting)
+            except APIStatusError as refused:
+                if not counting or refused.status_code not in (400, 422) or "stream_options" not in refused.message:
+                    raise
+                self._may_ask_usage = False
+                answer = create(**wanted)
         if not line.streams:
             yield part_of(answer)
             return
         with answer:
             for chunk in answer:
                 yield part_of(chunk)
-
-    def _send_request(self, openai: OpenAI, wanted: dict[str, Any]) -> Any:
-        """Send the request, asking for token counts if the server accepts that."""
-        from openai import APIStatusError
-
-        create: Callable[..., ChatCompletion | Stream[ChatCompletionChunk]] = openai.chat.completions.create
-        if not self._may_ask_usage or "stream" not in wanted:
-            return create(**wanted)
-        try:
-            return create(**wanted, stream_options={"include_usage": True})
-        except APIStatusError as refused:
-            if refused.status_code not in (400, 422) or "stream_options" not in refused.message:
-                raise
-            self._may_ask_usage = False
-            return create(**wanted)
-
-    def _check_size(self, messages: Sequence[PromptMessage]) -> None:
-        """Refuse a prompt that is too long for any model."""
-        if sum(len(message.content) for message in messages) > MAX_PROMPT:
-            raise provider_errors.add_place(errors.ContextTooLong(limit=None, shown=0), self._place)
 
     def _as_error(self, fault: Exception, collected: CollectedReply, *, began: bool) -> errors.OldFriendError:
         if isinstance(fault, errors.Interrupted):
@@ -234,67 +238,18 @@ class ChatModel:
         return error
 
     def _log_request(self, messages: Sequence[PromptMessage], stream: bool) -> None:
-        if self._log.isEnabledFor(logging.DEBUG):
-            said = "\n".join(f"--- {message.role}\n{message.content}" for message in messages)
-            self._log.debug(
-                "model request to %s\n  model=%s stream=%s\n%s\n---",
-                self._client.masked_base,
-                self._model,
-                stream,
-                said,
-            )
+        said = "\n".join(f"--- {message.role}\n{message.content}" for message in messages)
+        self._log.debug(
+            "model request to %s\n  model=%s stream=%s\n%s\n---", self._client.masked_base, self._model, stream, said
+        )
 
     def _log_reply(self, reply: Reply, collected: CollectedReply) -> None:
-        if self._log.isEnabledFor(logging.DEBUG):
-            self._log.debug(
-                "model reply after %.3f s\n  model=%s finish=%s prompt_tokens=%s completion_tokens=%s\n"
-                "--- thinking\n%s\n--- reply\n%s\n---",
-                reply.seconds,
-                reply.model,
-                reply.finish,
-                reply.prompt_tokens,
-                reply.completion_tokens,
-                collected.reasoning,
-                reply.text,
-            )
-
-    def _log_failure(self, error: errors.OldFriendError, collected: CollectedReply, seconds: float) -> None:
-        self._log.debug("model failure after %.3f s: %s\n--- shown before it\n%s\n---", seconds, error, collected.text)
-
-
-def _name_of(row: Any) -> object:
-    """The model name in a row of a model list."""
-    if isinstance(row, Mapping):
-        return row.get("id") or row.get("name")
-    return getattr(row, "id", None) or getattr(row, "name", None)
-
-
-def with_retries(
-    attempt: Callable[[], Iterator[ReplyEvent]], patience: Patience, stop: CancelToken
-) -> Iterator[ReplyEvent]:
-    """The events of ``attempt``, retried after a temporary failure unless anything was shown.
-
-    Raises the last ModelError, or Interrupted when ``stop`` is set during a pause.
-    """
-    for failed in range(1, patience.tries + 1):
-        shown = False
-        try:
-            for event in attempt():
-                shown = shown or isinstance(event, TextDelta | ReasoningDelta)
-                yield event
-            return
-        except errors.ModelError as error:
-            pause = None if shown else patience.pause_before_next(failed, error)
-            if pause is None:
-                raise
-            yield Retrying(error, failed + 1, patience.tries_for(error), pause)
-            if stop.wait(pause):
-                raise errors.Interrupted from error
-
-
-def _make_encodable(content: str) -> str:
-    """The text with replacements for what cannot be encoded."""
-    return content.encode("utf-8", "replace").decode("utf-8")
+        self._log.debug(
+            "model reply after %.3f s\n  model=%s finish=%s prompt_tokens=%s completion_tokens=%s\n"
+            "--- thinking\n%s\n--- reply\n%s\n---",
+            reply.seconds, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens,
+            collected.reasoning, reply.text,
+        )  # fmt: skip
 
 
 def save_partial_reply(
@@ -317,14 +272,10 @@ def save_partial_reply(
                     saved_at = time.monotonic()
             yield event
     except errors.ModelError as fault:
-        if not (watched and shown.strip() and _broke_off(fault)):
+        # The connection or the server failed, rather than the reply.
+        lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
+        if not (watched and shown.strip() and (lost or fault.key == "model.cut_reply")):
             raise
         yield Notice("turn.broke_off", {"error": fault})
         return Reply(shown.strip(), "interrupted", model, None, None, time.monotonic() - began, False)
     raise errors.BadReply("model.empty_reply")
-
-
-def _broke_off(fault: errors.ModelError) -> bool:
-    """Whether the connection or the server failed, rather than the reply."""
-    lost = isinstance(fault, errors.Unreachable | errors.TimedOut | errors.ServerFault)
-    return lost or fault.key == "model.cut_reply"

@@ -145,13 +145,18 @@ class Client:
             request.extensions["trace"] = line.on_event
 
     def _receive_response(self, response: httpx2.Response) -> None:
-        """Check the body before the library reads it."""
-        _stay_here(response)
+        """Refuse a redirect that leaves the host or loses what was said; check the body before the library reads it."""
+        if response.has_redirect_location:
+            here, there = response.request.url, response.request.url.join(response.headers.get("location", ""))
+            same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
+            if not same or response.status_code not in _KEEPS_BODY:
+                location = mask_url(str(there))
+                raise errors.NotFound("model.redirected", status=response.status_code, location=location)
         line: Line | None = getattr(self._calling, "line", None)
         if line is not None:
-            line.on_response(response)
-        streams, at_end = (line.streams, line.hang_up_soon) if line else (False, lambda: None)
-        response.stream = _as_stream(Body(response, streams=streams, at_end=at_end))
+            line.began = response.is_success
+            line.remember_stream(response.extensions.get("network_stream"))
+        response.stream = _as_stream(Body(response, line))
 
 
 class Line:
@@ -175,18 +180,18 @@ class Line:
     def on_event(self, event: str, info: Mapping[str, Any]) -> None:
         """Callback of the transport for every step of a request; remembers a new connection."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._remember_stream(info.get("return_value"))
+            self.remember_stream(info.get("return_value"))
 
-    def on_response(self, response: httpx2.Response) -> None:
-        """Remember the connection that an answer came by, which may be an older one."""
-        self.began = response.is_success
-        self._remember_stream(response.extensions.get("network_stream"))
+    def remember_stream(self, stream: Any) -> None:
+        """The connection that an answer comes by, which may be an older one."""
+        self._stream = stream if stream is not None else self._stream
+        if self._hung_up:
+            self.hang_up()
 
     def hang_up(self) -> None:
         """Shut the connection, now or as soon as there is one. Takes no lock."""
         self._hung_up = True
-        stream = self._stream
-        raw = stream.get_extra_info("socket") if stream is not None else None
+        raw = self._stream.get_extra_info("socket") if self._stream is not None else None
         if raw is not None:
             with suppress(OSError):
                 raw.shutdown(socket.SHUT_RDWR)
@@ -198,21 +203,16 @@ class Line:
             self._timer.daemon = True
             self._timer.start()
 
-    def _remember_stream(self, stream: Any) -> None:
-        self._stream = stream if stream is not None else self._stream
-        if self._hung_up:
-            self.hang_up()
-
 
 class Body:
-    """What the library reads of an answer. ``streams``: a stream was asked for; ``at_end``: it has ended.
+    """What the library reads of an answer. ``line``: that of a chat call, which may have asked for a stream.
 
     The library takes almost anything for an answer and waits for ever. Here a web page, JSON that is none, an error
     under a good status, a body without end and a connection that only comments keep open become errors; a whole reply
     where a stream was asked for becomes a stream, and what servers do to event streams is put right.
     """
 
-    def __init__(self, response: httpx2.Response, *, streams: bool, at_end: Callable[[], None]) -> None:
+    def __init__(self, response: httpx2.Response, line: Line | None) -> None:
         import httpx2
 
         headers = response.headers.copy()
@@ -220,7 +220,7 @@ class Body:
             response.status_code, headers=headers, stream=response.stream, request=response.request
         )
         response.headers.pop("content-encoding", None)
-        self._streams, self._at_end = streams, at_end
+        self._line, self._streams = line, line is not None and line.streams
         timeout = response.request.extensions.get("timeout", {}).get("read") or _LONGEST_TIMEOUT
         self._patience = timeout * _COMMENTS_ONLY
 
@@ -239,7 +239,10 @@ class Body:
         body = _parse_json(b"".join(_limit_size(chain([start], chunks))))
         if provider_errors.is_error(body):
             raise provider_errors.error_of(provider_errors.read_failure(body))
-        yield _as_event(body) if self._streams else json.dumps(body).encode()
+        whole = json.dumps(body).encode()
+        if self._streams and isinstance(body, dict) and not body.get("choices"):
+            raise errors.BadReply("model.empty_reply")
+        yield b"data: " + whole + b"\n\n" if self._streams else whole  # as the one event of a stream
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -253,12 +256,20 @@ class Body:
             value = value.removeprefix(b" ")
             if field == b"data" and value.strip() == b"[DONE]":
                 yield b"\n"
-                return self._read_on(chunks)
+                # What follows is read, so that the connection can serve again; not for long.
+                if self._line:
+                    self._line.hang_up_soon()
+                for _ in chunks:
+                    pass
+                return
             if field == b"data":
                 begins = value.startswith(b"{")  # some servers forget the empty line before it
                 received, size = time.monotonic(), len(value) + (0 if begins else size)
-                _refuse_event(value, size, name)
-                yield (b"\n" if begins else b"") + b"data: " + _valid_utf8(value) + b"\n"
+                if size > _MAX_BYTES:
+                    raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
+                if name == b"error":
+                    raise provider_errors.error_of(provider_errors.read_failure(_parse_json(value)))
+                yield (b"\n" if begins else b"") + b"data: " + value.decode("utf-8", "replace").encode() + b"\n"
             elif time.monotonic() - received > self._patience:
                 raise errors.TimedOut(seconds=self._patience / _COMMENTS_ONLY)
             elif field == b"event":
@@ -267,12 +278,6 @@ class Body:
                 name, size = b"", 0
                 yield b"\n"
         yield b"\n"
-
-    def _read_on(self, chunks: Iterator[bytes]) -> None:
-        """Read what follows the last event, so that the connection can serve again; not for long."""
-        self._at_end()
-        for _ in chunks:
-            pass
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -321,32 +326,12 @@ def _limit_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _refuse_event(data: bytes, size: int, name: bytes) -> None:
-    """Refuse an event, of which this many bytes came, that is too large or the event of an error."""
-    if size > _MAX_BYTES:
-        raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
-    if name == b"error":
-        raise provider_errors.error_of(provider_errors.read_failure(_parse_json(data)))
-
-
-def _valid_utf8(data: bytes) -> bytes:
-    """The same in valid UTF-8."""
-    return data.decode("utf-8", "replace").encode()
-
-
 def _parse_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as fault:
         said = f"{type(fault).__name__}: {data[:200]!r}"
         raise errors.BadReply("model.malformed_reply", said=said) from fault
-
-
-def _as_event(body: Any) -> bytes:
-    """A whole reply as the one event of a stream."""
-    if isinstance(body, dict) and not body.get("choices"):
-        raise errors.BadReply("model.empty_reply")
-    return b"data: " + json.dumps(body).encode() + b"\n\n"
 
 
 def _as_stream(body: Body) -> httpx2.SyncByteStream:
@@ -365,23 +350,12 @@ def _as_stream(body: Body) -> httpx2.SyncByteStream:
 
 def open_client(settings: Settings, transport: Transport | None = None) -> Client:
     """The chat server that the settings name, or the built-in demo model."""
-    instead = transport or (_demo_transport if settings.demo else None)
+
+    def demo() -> httpx2.BaseTransport:
+        from models.demo_model import DemoModel
+
+        return DemoModel()
+
+    instead = transport or (demo if settings.demo else None)
     base = describe_model(settings).base if settings.demo else settings.chat_base
     return Client(base, settings.openai_api_key, settings.request_timeout, instead)
-
-
-def _demo_transport() -> httpx2.BaseTransport:
-    from models.demo_model import DemoModel
-
-    return DemoModel()
-
-
-def _stay_here(response: httpx2.Response) -> None:
-    """Refuse a redirect that leaves the host, or that would lose what was said."""
-    if not response.has_redirect_location:
-        return
-    location = response.headers.get("location", "")
-    here, there = response.request.url, response.request.url.join(location)
-    same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
-    if not same or response.status_code not in _KEEPS_BODY:
-        raise errors.NotFound("model.redirected", status=response.status_code, location=mask_url(str(there)))

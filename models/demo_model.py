@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ import httpx2
 
 from domain.patterns import pattern_of
 from language.forget_requests import detect_forget_request
-from models.task_templates import SEARCH_TEMPLATES
+from prompts import TEMPLATES
 
 MODEL = "demo"
 _CHUNK = 12
@@ -96,35 +97,27 @@ class DemoModel(httpx2.BaseTransport):
         path = request.url.path.rstrip("/")
         body = json.loads(request.read() or b"{}")
         if path.endswith("/models"):
-            return _json_response({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+            return httpx2.Response(200, json={"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         if path.endswith("/chat/completions"):
             return _chat_response(body)
-        return _json_response({"error": {"message": "The demo model has no such path."}}, 404)
+        return httpx2.Response(404, json={"error": {"message": "The demo model has no such path."}})
 
 
-def _json_response(body: Any, status: int = 200) -> httpx2.Response:
-    return httpx2.Response(status, json=body)
-
-
-# --- chat
-# -------------------------------------------------------------------------------------------------------
+# -- chat
 
 
 def _chat_response(body: dict[str, Any]) -> httpx2.Response:
     messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
     metadata = body.get("metadata")
     text = reply_to(messages, metadata if isinstance(metadata, dict) else {})
-    usage = {
-        "prompt_tokens": sum(_count_tokens(content) for _, content in messages),
-        "completion_tokens": _count_tokens(text),
-        "total_tokens": _count_tokens(text) + sum(_count_tokens(content) for _, content in messages),
-    }
+    sent, written = sum(_count_tokens(content) for _, content in messages), _count_tokens(text)
+    usage = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
     if body.get("stream"):
         events = "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in _stream_events(text, usage))
         return httpx2.Response(200, text=events + "data: [DONE]\n\n", headers={"Content-Type": "text/event-stream"})
-    message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return _json_response({"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage})
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    whole = {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
+    return httpx2.Response(200, json=whole)
 
 
 def _count_tokens(text: str) -> int:
@@ -155,27 +148,27 @@ def reply_to(messages: Sequence[tuple[str, str]], about: Mapping[str, str]) -> s
         case "fold":
             return _write_summary(next(iter(records), {}), about)
         case "notes":
-            return _json_reply("notes", _extract_notes(records, about, words))
+            answer = {"notes": list(_extract_notes(records, about, words))}
         case "compare":
-            return _json_reply("verdicts", [])
+            answer = {"verdicts": []}
         case _:
-            return _json_reply("operations", _make_operations(records))
-
-
-def _json_reply(name: str, entries: Iterable[object]) -> str:
-    return json.dumps({name: list(entries)}, ensure_ascii=False)
+            answer = {"operations": list(_make_operations(records))}
+    return json.dumps(answer, ensure_ascii=False)
 
 
 def _reply_in_chat(messages: Sequence[tuple[str, str]], companion: str) -> str:
     """A sentence that was said once where one fits, else a plain word about what this is."""
-    said = _DAY.sub("", _without_fence(messages[-1][1]).strip()) if messages else ""
+    lines = messages[-1][1].split("\n") if messages else []
+    _, fence = _find_fence(lines)
+    said = _DAY.sub("", "\n".join(lines[fence + 1 :] if fence else lines).strip())
     memories = [memory for role, content in messages if role == "user" for memory in _read_material(content)]
     found = _find_nearest(said, [one for memory in memories for one in _read_statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
     if detect_forget_request(said):
         return words.unconnected
     if found is None:
-        text = _shorten_text(" ".join(said.split()))
+        text = " ".join(said.split())
+        text = text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1] + "…"
         return words.plain.format(text=text, stop="" if _ENDED.search(text) else words.stop)
     return f"{words.remembered.format(date=found.date, text=found.sentence)}\n{words.unconnected}"
 
@@ -222,8 +215,7 @@ def _words_in(text: str) -> set[str]:
     return ({word.lower() for word in re.findall(r"[A-Za-z0-9]{3,}", text)} | pairs) - _COMMON_WORDS
 
 
-# --- the tasks
-# --------------------------------------------------------------------------------------------
+# -- the tasks
 
 
 def _write_summary(fields: Mapping[str, Any], about: Mapping[str, str]) -> str:
@@ -232,12 +224,9 @@ def _write_summary(fields: Mapping[str, Any], about: Mapping[str, str]) -> str:
     form = "{date} {speaker}说：{sentence}" if about.get("language") == "zh" else "{date} {speaker} said: {sentence}"
     for one in fields.get("rounds", []):
         date, speaker, text = (str(one.get(name, "")) for name in ("date", "speaker", "text"))
-        stated = (
-            []
-            if _is_own(text)
-            else [sentence for sentence in _split_sentences(text) if len(sentence) >= _SHORTEST_SENTENCE]
-        )
-        lines += [form.format(date=date[:10], speaker=speaker, sentence=sentence) for sentence in stated[:3]]
+        if not _is_own(text):
+            stated = [sentence for sentence in _split_sentences(text) if len(sentence) >= _SHORTEST_SENTENCE]
+            lines += [form.format(date=date[:10], speaker=speaker, sentence=sentence) for sentence in stated[:3]]
     return "\n".join(list(dict.fromkeys(lines))[-_MOST_SENTENCES:]) or "-"
 
 
@@ -248,12 +237,10 @@ def _split_sentences(text: str) -> list[str]:
 
 
 def _is_own(text: str) -> bool:
-    """Whether a text is the demo model's own, which is worth neither keeping nor quoting."""
     return "built-in demo model" in text or "内置的演示模型" in text
 
 
 def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
-    """A note for each statement of the person, as they said it."""
     person, companion = about.get("person", ""), about.get("companion", "")
     for one in records:
         if "turn" not in one or one.get("speaker") != person:
@@ -268,8 +255,8 @@ def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str
                     "value": sentence,
                     "about": "companion" if of_the_other else "person",
                 }
-                fact = {"turns": [one["turn"]], "restatement": said, **slot}
-                yield {"turns": [one["turn"]], "text": said, "facts": [fact]}
+                turns = [one["turn"]]
+                yield {"turns": turns, "text": said, "facts": [{"turns": turns, "restatement": said, **slot}]}
 
 
 def _make_operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:
@@ -291,35 +278,22 @@ def _reply_to_search(task: str, question: str, records: Sequence[dict[str, Any]]
     statements = [one for record in records for one in _read_statements(record)]
     found = _find_nearest(question, statements, about.get("companion", ""))
     if found is None:
-        return SEARCH_TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
+        return TEMPLATES["zh" if about.get("language") == "zh" else "en"].unknown
     words = _ZH if about.get("language") == "zh" else _EN
     return words.remembered.format(date=found.date, text=found.sentence)
 
 
-# --- reading a prompt
-# -------------------------------------------------------------------------------------------
+# -- reading a prompt
 
 
 def _read_material(content: str) -> list[dict[str, Any]]:
-    """The JSON records between two equal lines."""
     lines = content.split("\n")
     begin, end = _find_fence(lines)
     found = []
     for line in lines[begin + 1 : end]:
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
-
-
-def _without_fence(content: str) -> str:
-    """What stands after the fenced memories."""
-    lines = content.split("\n")
-    _, end = _find_fence(lines)
-    return "\n".join(lines[end + 1 :]) if end else content
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return [one for one in found if isinstance(one, dict)]
 
 
 def _find_fence(lines: Sequence[str]) -> tuple[int, int]:
@@ -331,7 +305,3 @@ def _find_fence(lines: Sequence[str]) -> tuple[int, int]:
         if line.strip() and not line.startswith("{"):
             seen.setdefault(line, place)
     return 0, 0
-
-
-def _shorten_text(text: str) -> str:
-    return text if len(text) <= _LONGEST_SENTENCE else text[: _LONGEST_SENTENCE - 1] + "…"

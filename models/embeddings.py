@@ -12,7 +12,6 @@ words where it is missing.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import logging
 import math
@@ -69,28 +68,16 @@ class RemoteEmbedder:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = client
-        self._model = model
+        #: The name that stored vectors carry.
+        self.model = model
         self._log = log
         self._clock = clock
         self._monotonic = monotonic
         self._place = provider_errors.Place(client.masked_base, model, client.secrets)
-        self._most = _MOST_TEXTS
+        #: How many texts go into one call, as far as is known.
+        self.most_texts = _MOST_TEXTS
         self._dimension: int | None = None
         self._rests_until = -math.inf
-
-    def close(self) -> None:
-        """Close all connections; safe to call twice."""
-        self.client.close()
-
-    @property
-    def model(self) -> str:
-        """The name that stored vectors carry."""
-        return self._model
-
-    @property
-    def most_texts(self) -> int:
-        """How many texts go into one call, as far as is known."""
-        return self._most
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A float32 vector a text, in order, finite, not zero, all of one length; None for a text that is
@@ -100,10 +87,10 @@ class RemoteEmbedder:
         """
         if self._monotonic() < self._rests_until:
             raise errors.EmbeddingError(
-                cause="model.timed_out", status=0, said="", model=self._model, base=self.client.masked_base
+                cause="model.timed_out", status=0, said="", model=self.model, base=self.client.masked_base
             )
         try:
-            return self._embed_many([text[: _LENGTHS[0]] for text in texts])
+            return self._embed_texts([text[: _LENGTHS[0]] for text in texts])
         except errors.ModelError as error:
             provider_errors.add_place(error, self._place)
             if isinstance(error, errors.TimedOut):
@@ -111,10 +98,10 @@ class RemoteEmbedder:
             self._log.debug("embedding failure: %s", error)
             raise errors.EmbeddingError(cause=error.key, **error.details) from error
 
-    def _embed_many(self, texts: Sequence[str]) -> list[Vector | None]:
+    def _embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
         found: list[Vector | None] = []
         while len(found) < len(texts):
-            found += self._embed_batch(texts[len(found) : len(found) + self._most])
+            found += self._embed_batch(texts[len(found) : len(found) + self.most_texts])
         return found
 
     def _embed_batch(self, texts: Sequence[str]) -> list[Vector | None]:
@@ -125,9 +112,9 @@ class RemoteEmbedder:
             if len(texts) == 1:
                 return [self._embed_alone(texts[0], error)]
             half = (len(texts) + 1) // 2
-            found = self._embed_many(texts[:half]) + self._embed_many(texts[half:])
+            found = self._embed_texts(texts[:half]) + self._embed_texts(texts[half:])
             if all(vector is not None for vector in found):
-                self._most = min(self._most, half)
+                self.most_texts = min(self.most_texts, half)
             return found
         if all(vector is None for vector in found) and not self._is_server_working():
             raise errors.BadReply("embedding.bad_vectors")
@@ -146,7 +133,6 @@ class RemoteEmbedder:
         return None
 
     def _is_server_working(self) -> bool:
-        """Whether the server embeds what every server can embed."""
         try:
             return self._call_server([_PROBE])[0] is not None
         except _OF_THE_TEXTS:
@@ -167,7 +153,7 @@ class RemoteEmbedder:
                 "embedding call to %s after %.3f s\n  model=%s texts=%d refused=%d dimension=%s\n%s",
                 self.client.masked_base,
                 time.monotonic() - started,
-                self._model,
+                self.model,
                 len(texts),
                 sum(vector is None for vector in found),
                 self._dimension,
@@ -179,8 +165,9 @@ class RemoteEmbedder:
         try:
             # Raw: typing every number of every vector takes the library half a second a call.
             answer = self.client.load_openai().embeddings.with_raw_response.create(
-                model=self._model,
-                input=[_make_encodable(text) for text in texts],
+                model=self.model,
+                # Text that can be encoded and is not empty, which some servers refuse.
+                input=[text.encode("utf-8", "replace").decode() or " " for text in texts],
                 encoding_format="float",
                 timeout=min(self.client.timeout, _PATIENCE + _PATIENCE_PER_TEXT * len(texts)),
             )
@@ -189,11 +176,12 @@ class RemoteEmbedder:
             raise provider_errors.error_from_exception(fault, self._place, self._clock) from fault
 
     def _check_vector(self, values: Any) -> Vector | None:
-        """A vector that can be compared with others, or None."""
         import numpy as np
 
-        numbers = _from_base64(values) if isinstance(values, str) else values
         try:
+            # Little-endian float32 numbers are what OpenAI sends when asked for base64.
+            is_text = isinstance(values, str)
+            numbers = np.frombuffer(base64.b64decode(values, validate=True), dtype="<f4") if is_text else values
             with np.errstate(over="ignore"):
                 vector = np.asarray(numbers, dtype=np.float32)
         except (ValueError, TypeError, OverflowError):
@@ -233,21 +221,6 @@ def _in_order(body: Any, count: int) -> list[Any]:
         raise errors.BadReply("embedding.wrong_order", said=repr(places)[:200])
     by_place = {int(place): row.get("embedding") for place, row in zip(places, rows, strict=True)}
     return [by_place[place] for place in range(count)]
-
-
-def _from_base64(text: str) -> Any:
-    """Little-endian float32 numbers, as OpenAI sends them when asked for base64."""
-    import numpy as np
-
-    try:
-        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _make_encodable(text: str) -> str:
-    """Text that can be encoded and is not empty, which some servers refuse."""
-    return text.encode("utf-8", "replace").decode("utf-8") or " "
 
 
 #: The model's vectors have this many dimensions.
@@ -290,10 +263,21 @@ class SentenceEmbedder:
         self._loading = threading.Lock()
 
     def load_model(self) -> None:
-        """Load the model, unless it is loaded. Raises EmbeddingError when that cannot be done."""
+        """Load the model, unless it is loaded, and make one sound vector. Raises EmbeddingError if that cannot be done.
+
+        Any fault of a foreign package means that it cannot be used.
+        """
         with self._loading:
-            if self._encoder is None:
-                self._encoder = _load_checked(self._load)
+            if self._encoder is not None:
+                return
+            try:
+                encoder = self._load()
+                tried = encoder.encode(["ready"])
+                if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
+                    raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
+            except Exception as error:
+                raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
+            self._encoder = encoder
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A unit vector of ``DIMENSION`` a text, of its first ``READ`` characters; None where nothing can be read.
@@ -305,84 +289,55 @@ class SentenceEmbedder:
         if not wanted:
             return [None] * len(read)
         self.load_model()
-        made = iter(self._encode_texts(wanted))
-        return [next(made) if text else None for text in read]
-
-    def _encode_texts(self, texts: list[str]) -> list[Vector | None]:
         assert self._encoder is not None
         made: list[Vector | None] = []
-        for at in range(0, len(texts), _BATCH):
-            made += map(_unit_vector, self._encoder.encode(texts[at : at + _BATCH]))
-        return made
+        for at in range(0, len(wanted), _BATCH):
+            made += map(_unit_vector, self._encoder.encode(wanted[at : at + _BATCH]))
+        vectors = iter(made)
+        return [next(vectors) if text else None for text in read]
 
 
 class BestEmbedder:
     """The sentence embedder, or ``otherwise`` where the model cannot be loaded.
 
-    Which of the two it is shows at first use, be it of ``model``, of ``embed`` or of ``fault``, and stays so;
-    the log gets one line when it is the other.
+    Which of the two it is shows at first use of ``model`` or ``embed``, and stays so; ``fault`` then says why it is
+    the other, and so does one line of the log.
     """
 
     def __init__(self, otherwise: Embedder, log: logging.Logger, load: Callable[[], Encoder] = load_encoder) -> None:
+        self.fault = ""
         self._otherwise = otherwise
         self._log = log
         self._first = SentenceEmbedder(load)
         self._chosen: Embedder | None = None
-        self._fault: str | None = None
         self._choosing = threading.Lock()
 
     @property
     def model(self) -> str:
         """The name of the one that was chosen."""
-        return self._chosen_embedder().model
-
-    @property
-    def fault(self) -> str | None:
-        """Why the model cannot be loaded; None when it is the one in use."""
-        self._chosen_embedder()
-        return self._fault
-
-    @property
-    def decided(self) -> bool:
-        """Whether asking for ``model`` or ``fault`` now costs no time."""
-        return self._chosen is not None
+        return self._choose_embedder().model
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """The vectors of the one that was chosen."""
-        return self._chosen_embedder().embed(texts)
-
-    def _chosen_embedder(self) -> Embedder:
-        with self._choosing:
-            if self._chosen is None:
-                self._chosen = self._choose_embedder()
-            return self._chosen
+        return self._choose_embedder().embed(texts)
 
     def _choose_embedder(self) -> Embedder:
-        try:
-            self._first.load_model()
-        except errors.EmbeddingError as error:
-            self._fault = str(error.details.get("reason", error))
-            self._log.warning("The sentence model cannot be loaded: %s", self._fault)
-            return self._otherwise
-        return self._first
+        with self._choosing:
+            if self._chosen is None:
+                try:
+                    self._first.load_model()
+                    self._chosen = self._first
+                except errors.EmbeddingError as error:
+                    self.fault = str(error.details.get("reason", error))
+                    self._log.warning("The sentence model cannot be loaded: %s", self.fault)
+                    self._chosen = self._otherwise
+            return self._chosen
 
 
 def own_embedder(model: str, log: logging.Logger) -> Embedder:
     """The embedder that needs no server; nothing is loaded before it is first used."""
     hashed = HashedEmbedder()
     return hashed if model == BUILT_IN else BestEmbedder(hashed, log)
-
-
-def _load_checked(load: Callable[[], Encoder]) -> Encoder:
-    """The model, once it has made one sound vector. Any fault of a foreign package means that it cannot be used."""
-    try:
-        encoder = load()
-        tried = encoder.encode(["ready"])
-        if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
-            raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
-    except Exception as error:
-        raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
-    return encoder
 
 
 def _normalize_text(text: str) -> str:

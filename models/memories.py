@@ -18,7 +18,6 @@ from datetime import datetime, timedelta
 from domain.quotations import memory_text
 from domain.recollection import (
     Annotation,
-    Client,
     ClientNote,
     RecalledExternal,
     RecalledFact,
@@ -76,16 +75,18 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
     lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
     for session, day in days:
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
-        summary = _summary_fields(day.summaries, context) if day.summaries else {}
+        summary = {}
+        if day.summaries:
+            summary["summary"] = context.harmless_text("\n".join(one.text for one in day.summaries))
+            summary |= _annotation_fields((mark for one in day.summaries for mark in one.annotations), context)
         turns = {"turns": list(_message_fields(day.turns, context))} if day.turns else {}
+        clients = [
+            *(one.client for one in day.turns if one.client),
+            *(one.client for one in day.summaries if one.client),
+        ]
+        client = {"through": TEMPLATES[context.language].clients[clients[0]]} if clients else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
-        yield format_record(
-            **number,
-            **context.date_fields(day.timestamp, known=dated),
-            **_client_field(day, context),
-            **summary,
-            **turns,
-        )
+        yield format_record(**number, **context.date_fields(day.timestamp, known=dated), **client, **summary, **turns)
     for other in sorted(found.external, key=lambda one: one.timestamp):
         yield format_record(**_external_fields(other, context))
     for note in sorted(found.notes, key=lambda one: one.number):
@@ -109,15 +110,14 @@ def annotated_persona(persona: str, marks: Mapping[str, Iterable[Annotation]]) -
     >>> annotated_persona("Home: Lyon.", {"Home: Lyon.": [Annotation("changed", "2026-05", "Ann lives in Oslo.")]})
     'Home: Lyon. [changed since 2026-05: Ann lives in Oslo.]'
     """
-    return "\n".join(
-        line + "".join(_annotation_text(mark, language_of(line)) for mark in marks.get(line.strip(), ()))
-        for line in persona.split("\n")
-    )
-
-
-def _annotation_text(mark: Annotation, language: Language) -> str:
-    text = " ".join(mark.text.split())
-    return TEMPLATES[language].became[mark.became].format(when=mark.when[:10], text=text)
+    lines = []
+    for line in persona.split("\n"):
+        annotated = line
+        for mark in marks.get(line.strip(), ()):
+            template = TEMPLATES[language_of(line)].became[mark.became]
+            annotated += template.format(when=mark.when[:10], text=" ".join(mark.text.split()))
+        lines.append(annotated)
+    return "\n".join(lines)
 
 
 def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
@@ -136,38 +136,24 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
     return sorted(named, key=lambda one: _parse_time(one[1].timestamp))
 
 
-def _client_field(day: _Day, context: RecordContext) -> dict[str, str]:
-    """Through which kind of program a day's conversation came into memory, where it was another one."""
-    clients: list[Client] = [*(one.client for one in day.turns), *(one.client for one in day.summaries)]
-    client: Client = next((one for one in clients if one), "")
-    return {"through": TEMPLATES[context.language].clients[client]} if client else {}
-
-
-def _speaker_name(turn: RecalledMessage, context: RecordContext) -> str:
-    """Who said a message; what a program stored is its own words."""
-    if turn.client == "stored" and turn.role == "user":
-        return TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
-    return context.harmless_text(turn.speaker) or context.speakers[turn.role]
-
-
-def _summary_fields(summaries: Iterable[RecalledSummary], context: RecordContext) -> dict[str, str]:
-    """The summary of a day's conversation, and what became of what it says."""
-    summary = context.harmless_text("\n".join(one.text for one in summaries))
-    return {"summary": summary, **_annotation_fields((mark for one in summaries for mark in one.annotations), context)}
-
-
 def _message_fields(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, object]]:
     before: datetime | None = None
+    faint = TEMPLATES[context.language].faint
     for turn in turns:
         spoken, said = _parse_time(turn.timestamp), context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))
+        # In which tone something that is archived is to be mentioned.
+        age = vague_age_in(context.language, spoken.date(), context.now.date()) if turn.archived else ""
         late = before is not None and abs(spoken - before) >= _WORTH_A_TIME
         before = spoken
+        speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
+        if turn.client == "stored" and turn.role == "user":  # what a program stored is its own words
+            speaker = TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
         yield {
             **({"at": date_of(turn.timestamp)[11:]} if late else {}),
-            "speaker": _speaker_name(turn, context),
+            "speaker": speaker,
             "text": said,
             **_annotation_fields(turn.annotations, context),
-            **(_faint_field(turn, context) if turn.archived else {}),
+            **({"faint": faint.format(age=age)} if turn.archived else {}),
         }
 
 
@@ -178,12 +164,6 @@ def _annotation_fields(marks: Iterable[Annotation], context: RecordContext) -> d
         about = f": {context.harmless_text(mark.text)}" if mark.text else ""
         grouped.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
     return {became: "; ".join(each) for became, each in grouped.items()}
-
-
-def _faint_field(turn: RecalledMessage, context: RecordContext) -> dict[str, str]:
-    """In which tone something that is archived is to be mentioned."""
-    age = vague_age_in(context.language, _parse_time(turn.timestamp).date(), context.now.date())
-    return {"faint": TEMPLATES[context.language].faint.format(age=age)}
 
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
@@ -216,7 +196,6 @@ def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[st
 
 
 def _note_fields(note: ClientNote, context: RecordContext) -> dict[str, object]:
-    """What was extracted from the history of a chat API's client."""
     points = [context.harmless_text(memory_text(point)) for point in json.loads(note.key_points)]
     fields = {"memory": context.harmless_text(memory_text(note.summary)), "importance": note.importance}
     return {**context.date_fields(note.created_at), **fields, **({"key_points": points} if points else {})}

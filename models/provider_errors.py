@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -46,7 +47,9 @@ def read_failure(body: object, status: int = 0) -> Failure:
     code = fields.get("code", outer.get("code"))
     if not status and str(code).isdecimal() and 400 <= int(str(code)[:9]) < 600:
         status = int(str(code))
-    return Failure(status, _read_name(code), _read_name(fields.get("type")), said, _read_limit(fields, said))
+    size, found = fields.get("n_ctx"), _LIMITS.search(said)
+    limit = size if isinstance(size, int) else int(found[1]) if found else None
+    return Failure(status, _read_name(code), _read_name(fields.get("type")), said, limit)
 
 
 def is_error(body: object, name: str = "") -> bool:
@@ -67,7 +70,12 @@ def error_from_exception(fault: BaseException, place: Place, now: Callable[[], d
     if isinstance(fault, errors.ModelError):
         return add_place(fault, place)
     if isinstance(fault, openai.APIStatusError):
-        return add_place(_of_response(fault, now), place)
+        body: object = fault.body
+        if body is None:
+            with suppress(Exception):  # a body that was never read has nothing to say
+                body = fault.response.text[:4_000]
+        body = {"error": body} if isinstance(body, Mapping) else body or ""
+        return add_place(error_from_refusal(fault.response.status_code, fault.response.headers, body, now), place)
     if isinstance(fault, openai.APIError) and not isinstance(fault, openai.APIConnectionError):
         return add_place(error_of(read_failure({"error": fault.body})), place)
     return add_place(_of_network(fault), place)
@@ -108,12 +116,6 @@ def error_from_refusal(
     return error
 
 
-def _of_response(fault: Any, now: Callable[[], datetime]) -> errors.ModelError:
-    body = fault.body if fault.body is not None else _read_text(fault.response)
-    body = {"error": body} if isinstance(body, Mapping) else body
-    return error_from_refusal(fault.response.status_code, fault.response.headers, body, now)
-
-
 def _of_network(fault: BaseException) -> errors.ModelError:
     """What failed below HTTP, found along the chain of causes."""
     import socket
@@ -121,67 +123,41 @@ def _of_network(fault: BaseException) -> errors.ModelError:
 
     import httpx2
 
-    chain = list(_chain_of(fault))
-    said = f"{type(chain[-1]).__name__}: {chain[-1]}"
-    if any(isinstance(cause, socket.gaierror) for cause in chain):
-        return errors.Unreachable("model.no_such_host", said=said)
-    if any(isinstance(cause, ssl.SSLError) for cause in chain):
-        return errors.Insecure(said=said)
-    if any(isinstance(cause, httpx2.TimeoutException | TimeoutError) for cause in chain):
-        return errors.TimedOut(said=said)
-    if any(isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL) for cause in chain):
-        return errors.NotFound("model.no_such_path", said=said)
-    if any(isinstance(cause, httpx2.DecodingError) for cause in chain):
-        return errors.BadReply("model.malformed_reply", said=said)
-    if any(isinstance(cause, httpx2.ReadError | httpx2.WriteError | httpx2.RemoteProtocolError) for cause in chain):
-        return errors.Unreachable("model.connection_lost", said=said)
-    if any(isinstance(cause, httpx2.TransportError | OSError) for cause in chain):
-        return errors.Unreachable(said=said)
-    return errors.BadReply("model.malformed_reply", said=said)
-
-
-def _chain_of(fault: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what caused it, down to the first."""
-    seen: set[int] = set()
-    while fault is not None and id(fault) not in seen:
-        seen.add(id(fault))
-        yield fault
-        fault = fault.__cause__ or fault.__context__
+    chain, cause = [fault], fault.__cause__ or fault.__context__
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    meanings: tuple[tuple[tuple[type[BaseException], ...], type[errors.ModelError], str | None], ...] = (
+        ((socket.gaierror,), errors.Unreachable, "model.no_such_host"),
+        ((ssl.SSLError,), errors.Insecure, None),
+        ((httpx2.TimeoutException, TimeoutError), errors.TimedOut, None),
+        ((httpx2.UnsupportedProtocol, httpx2.InvalidURL), errors.NotFound, "model.no_such_path"),
+        ((httpx2.DecodingError,), errors.BadReply, "model.malformed_reply"),
+        (
+            (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError),
+            errors.Unreachable,
+            "model.connection_lost",
+        ),
+        ((httpx2.TransportError, OSError), errors.Unreachable, None),
+        ((BaseException,), errors.BadReply, "model.malformed_reply"),
+    )
+    kind, key = next((kind, key) for types, kind, key in meanings if any(isinstance(cause, types) for cause in chain))
+    return kind(key, said=f"{type(chain[-1]).__name__}: {chain[-1]}")
 
 
 def _words_of_error(inner: object, fields: Mapping[str, Any], outer: Mapping[str, Any]) -> str:
     for words in (fields.get("message"), outer.get("message"), outer.get("detail"), inner):
         if words:
-            return _title_or_text(words[:4_000] if isinstance(words, str) else repr(words)[:4_000])
+            said = (words if isinstance(words, str) else repr(words))[:4_000]
+            if not said.lstrip().startswith("<"):
+                return said
+            title = re.search(r"<title[^<>]{0,100}>([^<]{1,300})", said, re.IGNORECASE)
+            return title[1].strip() if title else "(HTML)"
     return ""
-
-
-def _title_or_text(words: str) -> str:
-    """The title of an HTML page, anything else as it is."""
-    if not words.lstrip().startswith("<"):
-        return words
-    title = re.search(r"<title[^<>]{0,100}>([^<]{1,300})", words, re.IGNORECASE)
-    return title[1].strip() if title else "(HTML)"
-
-
-def _read_limit(fields: Mapping[str, Any], said: str) -> int | None:
-    """How many tokens the model takes, where the server tells it."""
-    size = fields.get("n_ctx")
-    if isinstance(size, int):
-        return size
-    found = _LIMITS.search(said)
-    return int(found[1]) if found else None
 
 
 def _read_name(value: object) -> str:
     return str(value).lower()[:100] if isinstance(value, str | int) else ""
-
-
-def _read_text(response: Any) -> str:
-    try:
-        return str(response.text)[:4_000]
-    except Exception:  # a body that was never read has nothing to say
-        return ""
 
 
 def _read_number(text: str) -> float | None:
@@ -215,13 +191,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class Rule:
-    """A failure with one of ``statuses`` (empty: any) and one of ``codes`` or fitting ``words`` is this
-    error.
-    """
+    """A failure with one of ``statuses`` (empty: any) and one of ``codes`` or fitting ``words`` is this error."""
 
     kind: type[errors.ModelError]
     statuses: frozenset[int] = frozenset()
-    codes: frozenset[str] = frozenset()
+    codes: str = ""
     words: re.Pattern[str] | None = None
     key: str | None = None
 
@@ -231,16 +205,12 @@ class Rule:
             return False
         if not self.codes and not self.words:
             return True
-        named = failure.code in self.codes or failure.type in self.codes
-        return named or bool(self.words and self.words.search(failure.message))
+        named = {failure.code, failure.type} & {*self.codes.split()}
+        return bool(named or (self.words and self.words.search(failure.message)))
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
     return pattern_of("|".join(patterns), re.IGNORECASE)
-
-
-def _code_set(codes: str) -> frozenset[str]:
-    return frozenset(codes.split())
 
 
 #: Statuses under which servers refuse a prompt; 0 is an error inside a good answer, 500 an older llama.cpp.
@@ -251,10 +221,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.QuotaExhausted,
         frozenset({0, 400, 403, 429}),
-        _code_set(
-            "insufficient_quota billing_hard_limit_reached insufficient_user_quota arrearage 1113 "
-            "insufficient_balance billing_not_active"
-        ),
+        "insufficient_quota billing_hard_limit_reached insufficient_user_quota arrearage 1113 "
+        "insufficient_balance billing_not_active",
         _any_of(
             r"exceeded your current quota", r"insufficient.{0,20}(?:quota|balance|credit|funds)", "余额不足", "欠费"
         ),
@@ -262,7 +230,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.ContextTooLong,
         _REFUSALS,
-        _code_set("context_length_exceeded exceed_context_size_error context_window_exceeded"),
+        "context_length_exceeded exceed_context_size_error context_window_exceeded",
         _any_of(
             r"maximum (?:context|model) length",
             r"context (?:length|window|size)",
@@ -279,10 +247,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.ContentFiltered,
         _REFUSALS,
-        _code_set(
-            "content_filter content_policy_violation data_inspection_failed datainspectionfailed "
-            "responsibleaipolicyviolation 1301 moderation_blocked content_moderation"
-        ),
+        "content_filter content_policy_violation data_inspection_failed datainspectionfailed "
+        "responsibleaipolicyviolation 1301 moderation_blocked content_moderation",
         _any_of(
             r"content (?:management|policy|filter|exists risk)",
             r"content_filter",
@@ -295,7 +261,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.Unauthorized,
         frozenset({0, 400}),
-        _code_set("invalid_api_key invalid_authentication authentication_error"),
+        "invalid_api_key invalid_authentication authentication_error",
         _any_of(
             r"(?:incorrect|invalid|missing|no) api[ _-]?key", r"api[ _-]?key (?:is )?(?:not valid|invalid|required)"
         ),
@@ -304,7 +270,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         errors.NotFound,
         frozenset({0, 400, 403, 404, 422}),
-        _code_set("model_not_found model_not_exist invalid_model unknown_model 1211"),
+        "model_not_found model_not_exist invalid_model unknown_model 1211",
         _any_of(
             r"model\b.{0,200}(?:not (?:found|exist|supported|available|loaded)|is unknown|no access)",
             r"(?:no such|unknown|invalid|unsupported) model",
@@ -316,7 +282,7 @@ RULES: tuple[Rule, ...] = (
     Rule(errors.NotFound, frozenset({404, 405}), key="model.no_such_path"),
     Rule(errors.TimedOut, frozenset({408, 504, 524})),
     Rule(errors.RateLimited, frozenset({429})),
-    Rule(errors.RateLimited, frozenset({0}), _code_set("rate_limit_exceeded rate_limit_error"), _any_of("rate limit")),
+    Rule(errors.RateLimited, frozenset({0}), "rate_limit_exceeded rate_limit_error", _any_of("rate limit")),
     Rule(errors.ServerFault, frozenset({409, 425, *range(500, 600)})),
     Rule(errors.NotFound, frozenset(range(300, 400)), key="model.redirected"),
     Rule(errors.BadRequest, frozenset(range(400, 500))),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from domain import errors
 from domain.text import MASK, clean_text
@@ -21,6 +21,9 @@ from domain.workers import CancelToken
 from models import provider_errors
 from models.client import Client, Line, split_lines
 from models.replies import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking
+
+if TYPE_CHECKING:
+    import httpx2
 
 #: Headers of an answer that are passed to the client.
 _PASSED = ("content-type", "retry-after", "retry-after-ms", "x-request-id")
@@ -73,17 +76,15 @@ class RelayedReply:
         for choice in choices if isinstance(choices, list) else []:
             if isinstance(choice, Mapping) and not choice.get("index"):
                 self.finish = _text_of(choice.get("finish_reason")) or self.finish
-                self._take_words(choice.get("delta") or choice.get("message"))
+                said = choice.get("delta") or choice.get("message")
+                if isinstance(said, Mapping):
+                    self._said.append(_text_of(said.get("content")))
+                    self.calls = self.calls or bool(said.get("tool_calls"))
 
     def check_finished(self) -> None:
         """Raise BadReply if the end is missing."""
         if not self.finish:
             raise errors.BadReply("model.cut_reply")
-
-    def _take_words(self, said: object) -> None:
-        if isinstance(said, Mapping):
-            self._said.append(_text_of(said.get("content")))
-            self.calls = self.calls or bool(said.get("tool_calls"))
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,7 @@ class Relay:
         self, method: Literal["GET", "POST"], path: str, body: Mapping[str, Any] | None, stop: CancelToken
     ) -> Answer:
         """Send a request and wait for the whole answer. Raises ModelError or Interrupted."""
-        line = Line(streams=False)
-        with (
-            self._convert_errors(stop),
-            line,
-            stop.calling(line.hang_up),
-            self._client.open_response(method, path, body, line) as came,
-        ):
+        with self._open_answer(method, path, body, stop, streams=False) as came:
             content = came.read()
             if not came.is_success:
                 return self._read_refusal(came.status_code, came.headers, content)
@@ -131,13 +126,7 @@ class Relay:
 
         An ``Answer`` alone comes where the server refuses. Raises ModelError where it breaks, Interrupted.
         """
-        line = Line(streams=True)
-        with (
-            self._convert_errors(stop),
-            line,
-            stop.calling(line.hang_up),
-            self._client.open_response("POST", path, body, line) as came,
-        ):
+        with self._open_answer("POST", path, body, stop, streams=True) as came:
             if not came.is_success:
                 yield self._read_refusal(came.status_code, came.headers, came.read())
                 return
@@ -157,11 +146,15 @@ class Relay:
         return Answer(status, _passed_headers(headers), body)
 
     @contextmanager
-    def _convert_errors(self, stop: CancelToken) -> Iterator[None]:
-        """Faults of the network and of a body as ours; a call that was given up is Interrupted."""
+    def _open_answer(
+        self, method: str, path: str, body: Mapping[str, Any] | None, stop: CancelToken, *, streams: bool
+    ) -> Iterator[httpx2.Response]:
+        """An answer to be read; faults of the network and of a body are ours, and one that was given up Interrupted."""
         stop.check()
+        line = Line(streams=streams)
         try:
-            yield
+            with line, stop.calling(line.hang_up), self._client.open_response(method, path, body, line) as came:
+                yield came
         except Exception as fault:
             if stop.is_set:
                 raise errors.Interrupted from fault

@@ -49,20 +49,23 @@ def part_of(chunk: Any) -> Part:
     """
     if not hasattr(chunk, "choices"):
         raise errors.BadReply("model.malformed_reply", said=repr(chunk)[:200])
-    choice = _first_choice(chunk.choices)
+    choices = chunk.choices if isinstance(chunk.choices, list) else []
+    choice = next((one for one in choices if not field_of(one, "index")), None)
     if choice is None and not chunk.usage:
-        _refuse_error(chunk)
-    said = _read_field(choice, "delta") or _read_field(choice, "message")
-    text, reasoning = _split_content(_read_field(said, "content"))
+        body = {name: value for name in _OF_AN_ERROR if (value := getattr(chunk, name, None))}
+        if provider_errors.is_error(body):
+            raise provider_errors.error_of(provider_errors.read_failure(body))
+    said = field_of(choice, "delta") or field_of(choice, "message")
+    text, reasoning = _split_content(field_of(said, "content"))
     usage = chunk.usage
+    thought = _as_string(field_of(said, "reasoning_content")) or _as_string(field_of(said, "reasoning"))
     return Part(
-        text=text + _as_string(_read_field(said, "refusal")),
-        reasoning=(_as_string(_read_field(said, "reasoning_content")) or _as_string(_read_field(said, "reasoning")))
-        + reasoning,
-        finish=_as_string(_read_field(choice, "finish_reason")),
+        text=text + _as_string(field_of(said, "refusal")),
+        reasoning=thought + reasoning,
+        finish=_as_string(field_of(choice, "finish_reason")),
         model=_as_string(chunk.model),
-        prompt_tokens=_as_count(_read_field(usage, "prompt_tokens")),
-        completion_tokens=_as_count(_read_field(usage, "completion_tokens")),
+        prompt_tokens=_as_count(field_of(usage, "prompt_tokens")),
+        completion_tokens=_as_count(field_of(usage, "completion_tokens")),
     )
 
 
@@ -81,19 +84,7 @@ def finish_of(reason: str) -> str:
     return "stop"
 
 
-def _first_choice(choices: object) -> object:
-    """The choice that belongs to the one reply that was asked for."""
-    found = choices if isinstance(choices, list) else []
-    return next((one for one in found if not _read_field(one, "index")), None)
-
-
-def _refuse_error(chunk: Any) -> None:
-    body = {name: value for name in _OF_AN_ERROR if (value := getattr(chunk, name, None))}
-    if provider_errors.is_error(body):
-        raise provider_errors.error_of(provider_errors.read_failure(body))
-
-
-def _read_field(holder: object, name: str) -> Any:
+def field_of(holder: object, name: str) -> Any:
     """A field of what may be a typed object, a mapping, or nothing of the kind."""
     return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
@@ -123,16 +114,17 @@ class CollectedReply:
     """What came so far of one reply."""
 
     def __init__(self, limit: int = MAX_REPLY) -> None:
+        self.finish = ""
+        #: Prompt tokens as the server counted them.
+        self.prompt_tokens: int | None = None
+        self._completion_tokens: int | None = None
+        self._model = ""
         self._room = limit
         self._text_repair = Repair()
         self._reasoning_repair = Repair()
         self._thinking = ThinkingSplitter()
         self._text: list[str] = []
         self._reasoned: list[str] = []
-        self._model = ""
-        self._prompt_tokens: int | None = None
-        self._completion_tokens: int | None = None
-        self.finish = ""
 
     @property
     def text(self) -> str:
@@ -155,18 +147,19 @@ class CollectedReply:
         Raises ContentFiltered or ServerFault for a finish reason that is no end of a reply.
         """
         self._model = part.model or self._model
-        self._prompt_tokens = part.prompt_tokens if part.prompt_tokens is not None else self._prompt_tokens
+        self.prompt_tokens = part.prompt_tokens if part.prompt_tokens is not None else self.prompt_tokens
         self._completion_tokens = part.completion_tokens or self._completion_tokens
-        shown = self._show_text(self._reasoning_repair.feed(part.reasoning), self._text_repair.feed(part.text))
+        thought, words = self._thinking.feed(self._text_repair.feed(part.text))
+        shown = self._show_text(self._reasoning_repair.feed(part.reasoning) + thought, words)
         if part.finish:
             self.finish = finish_of(part.finish)
         return shown
 
     def flush_text(self) -> list[TextDelta | ReasoningDelta]:
         """What was kept back, now that nothing more comes."""
-        shown = self._show_text(self._reasoning_repair.finish(), self._text_repair.finish())
-        thought, words = self._thinking.finish()
-        return shown + self._keep_text(thought, words)
+        thought, words = self._thinking.feed(self._text_repair.finish())
+        last_thought, last_words = self._thinking.finish()
+        return self._show_text(self._reasoning_repair.finish() + thought + last_thought, words + last_words)
 
     def make_reply(self, finish: Finish | None, model: str, seconds: float, truncated: bool) -> Reply:
         """The reply, if it is one. ``finish`` overrules what the server said.
@@ -183,28 +176,17 @@ class CollectedReply:
         if not text:
             raise errors.BadReply("model.only_thinking" if self._reasoned else "model.empty_reply")
         return Reply(
-            text, how or "stop", self._model or model, self._prompt_tokens, self._completion_tokens, seconds, truncated
+            text, how or "stop", self._model or model, self.prompt_tokens, self._completion_tokens, seconds, truncated
         )
 
-    @property
-    def prompt_tokens(self) -> int | None:
-        """Prompt tokens as the server counted them."""
-        return self._prompt_tokens
-
     def _show_text(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
-        thought, words = self._thinking.feed(text) if text else ("", "")
-        return self._keep_text(reasoning + thought, words)
-
-    def _keep_text(self, reasoning: str, text: str) -> list[TextDelta | ReasoningDelta]:
-        reasoning = reasoning[: max(0, self._room)]
-        self._room -= len(reasoning)
-        text = text[: max(0, self._room)]
-        self._room -= len(text)
         shown: list[TextDelta | ReasoningDelta] = []
-        if reasoning:
+        if reasoning := reasoning[: max(0, self._room)]:
+            self._room -= len(reasoning)
             self._reasoned.append(reasoning)
             shown.append(ReasoningDelta(reasoning))
-        if text:
+        if text := text[: max(0, self._room)]:
+            self._room -= len(text)
             self._text.append(text)
             shown.append(TextDelta(text))
         return shown
@@ -228,23 +210,19 @@ class Repair:
     def __init__(self) -> None:
         self._pending = ""
 
-    def feed(self, chunk: str) -> str:
+    def feed(self, chunk: str, *, last: bool = False) -> str:
         """The text that is certain now."""
         whole = self._pending + chunk
-        half = bool(whole) and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
+        half = bool(whole) and not last and (whole[-1] == "\r" or ord(whole[-1]) in _HIGH)
         self._pending = whole[-1] if half else ""
-        return _repair_text(whole[:-1] if half else whole)
+        text = whole[:-1] if half else whole
+        if _HALVES.search(text):
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return texts.clean_text(text)
 
     def finish(self) -> str:
         """What was kept back."""
-        rest, self._pending = self._pending, ""
-        return _repair_text(rest)
-
-
-def _repair_text(text: str) -> str:
-    if _HALVES.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return texts.clean_text(text)
+        return self.feed("", last=True)
 
 
 _OPENING = pattern_of(r"\s*<(think|thinking)>", re.IGNORECASE)
@@ -273,14 +251,6 @@ class ThinkingSplitter:
         if self._replying:
             return "", chunk
         text, self._pending = self._pending + chunk, ""
-        return self._split_text(text)
-
-    def finish(self) -> tuple[str, str]:
-        """What was kept back: the beginning of a tag that never came."""
-        rest, self._pending = self._pending, ""
-        return (rest, "") if self._closing else ("", rest)
-
-    def _split_text(self, text: str) -> tuple[str, str]:
         thoughts: list[str] = []
         at = 0
         while True:
@@ -292,10 +262,16 @@ class ThinkingSplitter:
                 at = opening.end()
             closing = self._closing.search(text, at)
             if not closing:
-                thoughts.append(self._hold_back(text[at:]))
-                return "".join(thoughts), ""
+                tag = text.rfind("<", max(at, len(text) - _LONGEST_OPENING))
+                self._pending = text[tag:] if tag >= 0 else ""
+                return "".join((*thoughts, text[at : len(text) - len(self._pending)])), ""
             thoughts.append(text[at : closing.start()])
             self._closing, at = None, closing.end()
+
+    def finish(self) -> tuple[str, str]:
+        """What was kept back: the beginning of a tag that never came."""
+        rest, self._pending = self._pending, ""
+        return (rest, "") if self._closing else ("", rest)
 
     def _begin_text(self, text: str) -> str:
         """The first words of the reply, unless they may still become an opening tag."""
@@ -305,11 +281,6 @@ class ThinkingSplitter:
         self._replying = True
         return text
 
-    def _hold_back(self, text: str) -> str:
-        at = text.rfind("<", max(0, len(text) - _LONGEST_OPENING))
-        self._pending = text[at:] if at >= 0 else ""
-        return text[:at] if at >= 0 else text
-
 
 def without_stray_thinking(text: str) -> str:
     """A whole reply without thinking that ended in a closing tag but had no opening one."""
@@ -317,12 +288,19 @@ def without_stray_thinking(text: str) -> str:
     return text[stray[-1].end() :].lstrip() if stray and "<think" not in text.lower() else text
 
 
-def summary_of(reply: Reply) -> str:
+def summary_of(events: Iterable[ReplyEvent]) -> str:
     """The summary in a reply; one that was cut, or goes on without end, loses its half sentence.
 
-    Raises BadReply when nothing is left, Interrupted when the person stopped it.
+    Raises ModelError, BadReply when nothing is left, or Interrupted when the person stopped it.
     """
-    text = _checked_text(reply)
+    reply = next(event for event in events if isinstance(event, Reply))
+    if reply.finish == "interrupted":
+        raise errors.Interrupted()
+    text = without_quotations(reply.text).strip()
+    fenced = _CODE_FENCE.match(text)
+    text = texts.make_harmless(fenced[1] if fenced else text)
+    if not text:
+        raise errors.BadReply("model.empty_reply")
     if reply.finish == "length" or len(text) > _LONGEST_SUMMARY:
         text = text[:_LONGEST_SUMMARY]
         ends = [found.end() for found in _SENTENCE_END.finditer(text)]
@@ -350,14 +328,3 @@ def answer_of(events: Iterable[ReplyEvent]) -> str:
             raise
         return thought.strip()
     raise errors.BadReply("model.empty_reply")
-
-
-def _checked_text(reply: Reply) -> str:
-    if reply.finish == "interrupted":
-        raise errors.Interrupted()
-    text = without_quotations(reply.text).strip()
-    fenced = _CODE_FENCE.match(text)
-    text = texts.make_harmless(fenced[1] if fenced else text)
-    if not text:
-        raise errors.BadReply("model.empty_reply")
-    return text

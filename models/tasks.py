@@ -1,4 +1,4 @@
-"""The background tasks: their prompts, and asking a model for them.
+"""The prompts of the background tasks.
 
 Compaction into a summary, extraction, comparison, persona updates, chapters and planned search. The material is fenced
 data without quotations, with its dates, numbered where the answer must name it: a small number costs a model nothing
@@ -7,32 +7,19 @@ and cannot be misspelt. ``models.replies`` and ``facts`` check what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain import errors
 from domain import text as texts
-from domain.events import Reply, ReplyEvent
 from domain.facts import Change, Fact, NewFact, Note
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from domain.workers import CancelToken
-from facts.slots import NO_NAMES, Names
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
-from models.replies import answer_of, summary_of
-from models.task_templates import (
-    CHAPTER_TEMPLATES,
-    NOTE_TEMPLATES,
-    SEARCH_TEMPLATES,
-    Material,
-    NoteTemplates,
-    SearchTask,
-)
-from prompts import TEMPLATES, Templates
+from prompts import TEMPLATES, Material, SearchTask, Templates
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,7 @@ class PersonaTask:
 
 @dataclass(frozen=True)
 class Task:
-    """Builds the prompts of tasks, in a language, with the names, a boundary and the current time."""
+    """The prompts of tasks, in a language, with the names, a boundary and the current time."""
 
     language: Language
     names: Mapping[str, str]
@@ -76,14 +63,14 @@ class Task:
 
         ``following`` rounds are only context.
         """
+        after = self._round_records(following, longest)
         material = {
             "today": self._today,
             "summary_so_far": self._harmless_text(summary),
             "rounds": self._round_records(rounds, longest),
-            "next_rounds": self._round_records(following, longest),
+            **({"next_rounds": after} if after else {}),
         }
-        instruction = self._templates.fold_task.format(**self.names)
-        return PromptMessage("system", instruction), self._fence_json(material, optional=("next_rounds",))
+        return self._task_prompt(self._templates.fold_task, [material])
 
     def extraction_prompt(
         self, window: Sequence[Message], before: Sequence[Message], longest: int
@@ -91,7 +78,7 @@ class Task:
         """The prompt to extract a window, whose messages are numbered from 1; those ``before`` have no number."""
         shown = [self._message_record(turn, longest) for turn in before]
         numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
-        return self._task_prompt(self._tasks.notes, [one for one in [*shown, *numbered] if one["text"]])
+        return self._task_prompt(self._templates.notes, [one for one in [*shown, *numbered] if one["text"]])
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts with known ones; both are numbered from 1."""
@@ -99,32 +86,30 @@ class Task:
             *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
-        return self._task_prompt(self._tasks.compare, records)
+        return self._task_prompt(self._templates.compare, records)
 
     def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:
         """The prompt to update a persona."""
-        tasks = self._tasks
-        instruction = tasks.operations.format(
-            whose=tasks.whose[about.persona].format(**self.names),
-            belongs=tasks.belongs[about.persona].format(**self.names),
-            tongue=tasks.tongue_of_persona if about.lines else tasks.tongue_of_notes,
-            **self.names,
-        )
+        tasks = self._templates
+        filled = {
+            "whose": tasks.whose[about.persona].format(**self.names),
+            "belongs": tasks.belongs[about.persona].format(**self.names),
+            "tongue": tasks.tongue_of_persona if about.lines else tasks.tongue_of_notes,
+        }
         records: list[Mapping[str, object]] = [
             {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)},
             *({"line": number, "text": self._harmless_text(line)} for number, line in about.lines.items()),
             *(self._note_record(note, about.turns) for note in about.notes),
             *(self._change_record(one, about.turns) for one in about.changes),
         ]
-        return PromptMessage("system", instruction), self._fence_lines(records)
+        return self._task_prompt(tasks.operations, records, **filled)
 
     def chapter_prompt(self, members: Sequence[Member], material: Material) -> tuple[PromptMessage, ...]:
         """The prompt to write a chapter from messages, summaries or chapters."""
-        templates = CHAPTER_TEMPLATES[self.language]
         records = [
             {"days": self._days_between((one.start, one.end)), **self._member_record(one, material)} for one in members
         ]
-        return self._task_prompt(templates.chapter, records, material=templates.material[material])
+        return self._task_prompt(self._templates.chapter, records, material=self._templates.material[material])
 
     def _member_record(self, member: Member, material: Material) -> Mapping[str, str]:
         """A member of a chapter as a record; a message has its speaker."""
@@ -136,20 +121,18 @@ class Task:
         return {"speaker": speaker, "text": self._harmless_text(member.text.removeprefix(PREFIX[role]))}
 
     @property
-    def _tasks(self) -> NoteTemplates:
-        return NOTE_TEMPLATES[self.language]
+    def _templates(self) -> Templates:
+        return TEMPLATES[self.language]
 
     def _task_prompt(
-        self, template: str, records: Iterable[Mapping[str, object]], **more: str
+        self, template: str, records: Iterable[Mapping[str, object] | str], **more: str
     ) -> tuple[PromptMessage, ...]:
-        return PromptMessage("system", template.format(**self.names, **more)), self._fence_lines(records)
-
-    def _fence_lines(self, records: Iterable[Mapping[str, object]]) -> PromptMessage:
-        """Records between two marks, one a line."""
-        return PromptMessage("user", "\n".join([self.boundary, *map(texts.encode_json, records), self.boundary]))
+        """The instruction, and the records between two marks, one a line; some are JSON already."""
+        lines = (one if isinstance(one, str) else texts.encode_json(one) for one in records)
+        fenced = "\n".join([self.boundary, *lines, self.boundary])
+        return PromptMessage("system", template.format(**self.names, **more)), PromptMessage("user", fenced)
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
-        """A fact as a record for comparison, with its stance unless "stated"."""
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
         return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
 
@@ -162,10 +145,6 @@ class Task:
         now = {"now": self._harmless_text(one.by.restatement)} if one.by else {}
         before = self._harmless_text(one.known.restatement)
         return {**turns, "change": one.change.verdict, "when": one.change.when[:10], "before": before, **now}
-
-    @property
-    def _templates(self) -> Templates:
-        return TEMPLATES[self.language]
 
     @property
     def _today(self) -> str:
@@ -190,11 +169,6 @@ class Task:
         record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
         return {**record, "date": UNKNOWN_DATE} if turn.undated else record
 
-    def _fence_json(self, material: Mapping[str, object], optional: Sequence[str]) -> PromptMessage:
-        """The material as one line of JSON between two marks, without empty optional parts."""
-        filled = {name: value for name, value in material.items() if value or name not in optional}
-        return PromptMessage("user", f"{self.boundary}\n{texts.encode_json(filled)}\n{self.boundary}")
-
     def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
     ) -> tuple[PromptMessage, ...]:
@@ -204,76 +178,8 @@ class Task:
         """
         filled = {about: [self._harmless_text(one) for one in listed] for about, listed in known.items() if listed}
         head = {"today": self._today, **filled, "question": self._harmless_text(question)}
-        templates, rows = SEARCH_TEMPLATES[self.language], "\n".join([texts.encode_json(head), *records])
-        return (
-            PromptMessage("system", templates.for_task(name).format(unknown=templates.unknown, **self.names)),
-            PromptMessage("user", f"{self.boundary}\n{rows}\n{self.boundary}"),
-        )
-
-
-#: The longest message in an extraction prompt, in characters, and the shortest limit to try.
-_LONGEST_TURN, _SHORTEST_TURN = 8_000, 400
-
-
-@dataclass(frozen=True)
-class BackgroundTasks:
-    """Asks a model to do the background tasks. Each method raises ModelError or Interrupted.
-
-    Replies are parsed and checked in ``facts``. JSON modes are not used, since servers refuse or ignore them, or answer
-    with blanks. ``make_task`` builds the prompts, ``send`` sends them; ``names`` are those of person and companion.
-    """
-
-    make_task: Callable[[Language, Names], Task]
-    send: Callable[[Task, str, Sequence[PromptMessage], CancelToken], Iterator[ReplyEvent]]
-
-    def extract_notes(
-        self,
-        window: Sequence[Message],
-        before: Sequence[Message],
-        language: Language,
-        stop: CancelToken,
-        names: Names = NO_NAMES,
-    ) -> str:
-        """The model's reply with the notes of a window.
-
-        Long messages are shortened if the window does not fit into the model.
-        """
-        task, longest = self.make_task(language, names), _LONGEST_TURN
-        while True:
-            try:
-                return self._ask_model(task, "notes", task.extraction_prompt(window, before, longest), stop)
-            except errors.ContextTooLong:
-                if longest <= _SHORTEST_TURN:
-                    raise
-                longest //= 4
-
-    def compare_facts(
-        self,
-        new: Sequence[NewFact],
-        known: Sequence[Fact],
-        language: Language,
-        stop: CancelToken,
-        names: Names = NO_NAMES,
-    ) -> str:
-        """The model's reply with the comparison of new and known facts."""
-        task = self.make_task(language, names)
-        return self._ask_model(task, "compare", task.comparison_prompt(new, known), stop)
-
-    def update_persona(self, about: PersonaTask, language: Language, stop: CancelToken, names: Names = NO_NAMES) -> str:
-        """The model's reply with the operations of a persona update."""
-        task = self.make_task(language, names)
-        return self._ask_model(task, about.persona, task.persona_operations(about), stop)
-
-    def write_chapter(
-        self, members: Sequence[Member], material: Material, stop: CancelToken, names: Names = NO_NAMES
-    ) -> str:
-        """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
-        task = self.make_task(language_of(*(one.text for one in members)), names)
-        events = self.send(task, "chapter", task.chapter_prompt(members, material), stop)
-        return summary_of(next(event for event in events if isinstance(event, Reply)))
-
-    def _ask_model(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> str:
-        return answer_of(self.send(task, name, messages, stop))
+        template = self._templates.search_task(name)
+        return self._task_prompt(template, [head, *records], unknown=self._templates.unknown)
 
 
 def language_of_persona(current: str, spoken: Language) -> Language:
@@ -286,5 +192,4 @@ def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int
 
 
 def _shorten_text(text: str, longest: int) -> str:
-    """The beginning and the end of a text that is too long."""
     return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"

@@ -17,7 +17,7 @@ from domain.recollection import SearchOutcome, SearchPlan, SearchReview
 from domain.workers import CancelToken
 from jobs.asking import Asking
 from language.scripts import estimate
-from models.task_templates import SEARCH_TEMPLATES
+from prompts import TEMPLATES
 from recall.questions import wants_plan
 from tests.support.house import House, house
 from tests.support.server import Exchange, ScriptedServer, answer, hang, say, status
@@ -64,9 +64,9 @@ def tasks(server: ScriptedServer) -> list[str]:
 
 def task_of(chat: Any) -> str:
     first = chat["messages"][0]["content"].splitlines()[0]
-    for templates in SEARCH_TEMPLATES.values():
+    for templates in TEMPLATES.values():
         for task in ("plan", "reflect", "answer"):
-            if templates.for_task(task).splitlines()[0] == first:
+            if templates.search_task(task).splitlines()[0] == first:
                 return task
     return "talk"
 
@@ -427,6 +427,6 @@ def test_what_is_quoted_in_a_record_cannot_end_the_fence(home: House, server: Sc
 
 def test_the_templates_of_both_languages_take_the_same_and_show_the_same_form() -> None:
     for task in ("plan", "reflect", "answer"):
-        english, chinese = (SEARCH_TEMPLATES[language].for_task(task) for language in ("en", "zh"))
+        english, chinese = (TEMPLATES[language].search_task(task) for language in ("en", "zh"))
         for mark in ("{companion}", "{the_person}", '"queries"', '"needs"', '"enough"', "<blockquote>", "{unknown}"):
             assert (mark in english) == (mark in chinese), (task, mark)

@@ -176,7 +176,7 @@ def test_a_summary_without_end_is_not_taken() -> None:
     from domain.events import Reply
 
     text = "One more thing was said. " * 10_000
-    assert len(summary_of(Reply(text, "stop", "m", None, None, 0.0, False))) <= 40_000
+    assert len(summary_of([Reply(text, "stop", "m", None, None, 0.0, False)])) <= 40_000
 
 
 def test_an_answer_larger_than_any_reply_is_given_up() -> None:

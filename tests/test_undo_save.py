@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from conversation import SaveUndone
 from domain.facts import Change, Learned, SessionChanges
 from domain.workers import CancelToken
-from jobs.undoing import SaveUndone
 from tests.conftest import Count, SetClock
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.support.house import House, friend, house

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
 
 import config
+from conversation import result_of
 from domain import errors
 from domain.forests import MemoryUnit, unit_of_turn
 from domain.imports import ImportedMessage, PastPiece
@@ -223,7 +224,7 @@ class MemorySystem:
 
     def summarize_session(self, session_id: str) -> MemoryUnit | None:
         """Summarise a session with the model. Raises ModelError; None for an empty session."""
-        while summarise_next(self._memory.imports, self._llm, session_id, CancelToken()):
+        while result_of(summarise_next(self._memory.imports, self._llm, session_id, CancelToken())):
             pass
         return self._find_unit(session_id)
 

@@ -29,7 +29,7 @@ from domain.text import check_input, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
 from interfaces.service.chat_requests import ChatRequest, add_memory
 from jobs.client_memories import ROUND, find_due_extractions, months_before
-from jobs.erasing import Erased, Erasing
+from jobs.rebuild import Erased, erase
 from llm import profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
@@ -305,7 +305,7 @@ class ChatMemory:
             chosen = companion.memory.erasure.scope_of_messages(companion.memory.clients.turns_of(number))
             if not chosen:
                 return None
-            events = Erasing(companion.memory, companion.llm).run(chosen, stop)
+            events = erase(companion.memory, companion.llm, chosen, stop)
             return next(event for event in events if isinstance(event, Erased))
 
     def clear_old(self, person: str, months: int, instruction: int | None = None) -> int:

@@ -13,7 +13,7 @@ import pytest
 from domain.recollection import RecallLimits, Recollection
 from domain.tree import ForgetLimit
 from domain.workers import CancelToken
-from jobs.archiving import Archiving
+from jobs.maintenance import archive_surplus
 from memory import back_up, restore
 from tests.support.house import House, friend, house
 from tests.support.server import ScriptedServer
@@ -60,14 +60,13 @@ def told(found: Recollection) -> list[str]:
 
 
 def run(home: House, limit: ForgetLimit) -> list[str]:
-    notices = Archiving(home.memory, limit).run(CancelToken())
+    notices = archive_surplus(home.memory, limit, CancelToken())
     home.settle()
     return [notice.key for notice in notices]
 
 
 def test_without_a_limit_nothing_fades_however_much_there_is(home: House, clock):
     tell(home, clock, *SAID)
-    assert not Archiving(home.memory, ForgetLimit(0, 10)).limited
     assert run(home, ForgetLimit(0, 10)) == []
     assert home.memory.archive.all() == {}
 

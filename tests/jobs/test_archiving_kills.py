@@ -21,7 +21,7 @@ import pytest
 
 from domain.tree import ForgetLimit
 from domain.workers import CancelToken
-from jobs.archiving import Archiving
+from jobs.maintenance import archive_surplus
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from storage import erasure
@@ -62,7 +62,7 @@ def found(folder: Path) -> tuple[list[str], list[str]]:
 
 def fade(folder: Path, limit: ForgetLimit, log: logging.Logger | None = None) -> None:
     with closing(opened(folder, log)) as memory:
-        Archiving(memory, limit).run(CancelToken())
+        archive_surplus(memory, limit, CancelToken())
 
 
 def steps(folder: Path, limit: ForgetLimit) -> list[tuple[list[str], list[str]]]:
@@ -88,7 +88,7 @@ def judge(folder: Path, limit: ForgetLimit, stood: list[tuple[list[str], list[st
     with closing(opened(folder)) as memory:
         assert memory.problems() == []
         memory.start()
-        Archiving(memory, limit).run(CancelToken())
+        archive_surplus(memory, limit, CancelToken())
         assert not memory.erasure.is_unfinished()
     assert found(folder) == stood[-1]
     gone = [words for words in _SAID if f"User: {words}" not in stood[-1][0]]

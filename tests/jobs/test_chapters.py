@@ -136,7 +136,7 @@ def test_what_others_said_is_told_as_theirs_and_never_as_the_companions(tmp_path
     when = "2025-05-01T10:00:00+00:00"
     with life(tmp_path) as home:
         turns = [Member("a", "a", "Assistant: An owl sat there.", when, when, speaker="Ann")]
-        home.llm.tasks.write_chapter(turns, "turns", CancelToken(), names_of_both([], home.llm.settings))
+        home.llm.write_chapter(turns, "turns", CancelToken(), names_of_both([], home.llm.settings))
         (part,) = home.writer.parts()
         assert (part["speaker"], part["text"]) == ("Ann", "An owl sat there.")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from client_history import ClientHistory, ClientMessage
+from conversation import result_of
 from domain.workers import CancelToken
 from jobs.client_memories import ClientHistoryJob, find_due_extractions, months_before, recall_client_notes
 from tests.conftest import Count, SetClock
@@ -65,13 +66,13 @@ def test_what_a_model_fails_at_is_left_and_done_once_when_it_is_back(home: House
     held(home, clock, 51)
     job = ClientHistoryJob(home.memory, home.llm, clock)
     mind.answers("notes", status(500))
-    assert not job.run(CancelToken())
+    assert not result_of(job.run(CancelToken()))
     assert len(home.memory.clients.due_extractions()) == 1
     mind.answers("notes", '{"notes": []}')
-    assert job.run(CancelToken())
+    assert result_of(job.run(CancelToken()))
     assert home.memory.clients.due_extractions() == []
     asked = len(mind.asked("notes"))
-    assert job.run(CancelToken())
+    assert result_of(job.run(CancelToken()))
     assert len(mind.asked("notes")) == asked
 
 
@@ -79,7 +80,7 @@ def test_what_a_model_says_is_not_worth_remembering_is_no_memory(home: House, mi
     held(home, clock, 51)
     worth = '{"turns": [1], "summary": "The cat sleeps.", "importance_score": 8, "should_remember": true}'
     mind.answers("notes", f'{{"notes": [{worth}, {worth.replace("true", "false")}]}}', '{"notes": []}')
-    ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken())
+    result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
     assert [(one.summary, one.importance) for one in home.memory.clients.memories()] == [("The cat sleeps.", 8)]
     assert [one.summary for one in recall_client_notes(home.memory, home.llm, "Does the cat sleep?")] == [
         "The cat sleeps."
@@ -91,15 +92,15 @@ def test_a_held_session_that_fell_silent_is_saved_and_no_other_is_opened(
 ) -> None:
     held(home, clock, 5)
     home.say("I am still here.")
-    ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken())
+    result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
     (session,) = home.memory.sessions.of_client("chat")
     assert session.status == "active"
     clock.pass_by(hours=9)
     mind.answers("fold", status(500))
-    ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken())
+    result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
     assert home.memory.sessions.of_client("chat") == [session]
     mind.answers("fold", "They spoke of a cat.")
-    ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken())
+    result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
     assert [one.status for one in home.memory.sessions.of_client("chat")] == ["archived"]
     assert len(home.memory.sessions.recent()) == 2
     assert home.memory.sessions.resume_or_start()[0].session_id == home.talk.session.session_id
@@ -113,11 +114,11 @@ def test_a_server_of_vectors_that_is_away_leaves_recall_to_words_until_it_is_bac
         mind.answers("notes", '{"notes": [{"turns": [1], "text": "The cat sleeps."}]}', '{"notes": []}')
         server.embeds = status(500)
         job = ClientHistoryJob(home.memory, home.llm, clock)
-        assert job.run(CancelToken())
+        assert result_of(job.run(CancelToken()))
         assert home.memory.clients.without_vector("remote-vectors") == [1]
         assert [one.number for one in recall_client_notes(home.memory, home.llm, "Where is the cat?")] == [1]
         assert recall_client_notes(home.memory, home.llm, "Zebras") == []
         server.embeds = vectors()
-        job.run(CancelToken())
+        result_of(job.run(CancelToken()))
         assert home.memory.clients.without_vector(home.llm.embedder.model) == []
         assert [one.number for one in recall_client_notes(home.memory, home.llm, "Zebras")] == [1]

@@ -12,7 +12,8 @@ import pytest
 from domain.events import Notice
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from jobs.erasing import Erased, Erasing
+from jobs.rebuild import Erased
+from jobs.rebuild import erase as run_erasure
 from storage import erasure
 from tests.support.house import House, friend, house
 from tests.support.server import ScriptedServer, say, status
@@ -28,7 +29,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def erase(open_house: House, chosen) -> Erased:
-    events = list(Erasing(open_house.memory, open_house.llm).run(chosen, CancelToken()))
+    events = list(run_erasure(open_house.memory, open_house.llm, chosen, CancelToken()))
     open_house.settle()
     assert isinstance(events[-1], Erased)
     return events[-1]
@@ -131,7 +132,7 @@ def test_without_a_model_what_was_made_from_it_stays_away_and_that_is_told(tmp_p
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(401)] * 4)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        events = list(run_erasure(first.memory, first.llm, first.memory.erasure.scope_of_words(MARKER), CancelToken()))
         assert "erase.not_rebuilt" in [getattr(event, "key", "") for event in events]
         assert first.rows("summary") == []
         assert first.memory.personas.read("user") == "user: “I like rain.”\nuser: “The kettle is red.”"
@@ -154,7 +155,7 @@ def test_rounds_that_the_filter_refuses_are_left_out_of_what_is_made_anew_and_th
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[filtered] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        events = list(run_erasure(first.memory, first.llm, first.memory.erasure.scope_of_words(MARKER), CancelToken()))
         assert keys(events) == ["compaction.left_out"]
         assert events[-1].summaries_rebuilt == 1
         assert [row["summary"] for row in first.rows("summary")] == ["I like rain."]
@@ -164,7 +165,7 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         server.script(*[status(400, "flagged", error_code="content_filter")] * 20)
-        events = list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        events = list(run_erasure(first.memory, first.llm, first.memory.erasure.scope_of_words(MARKER), CancelToken()))
         assert keys(events) == ["compaction.left_out"]
         assert (events[-1].summaries_rebuilt, events[-1].personas_rebuilt) == (0, ())
         assert first.rows("summary") == []

@@ -424,7 +424,8 @@ def test_in_the_background_it_holds_up_no_turn(opened, mind):
     with opened(WINDOW_SIZE="2", MAX_CONV_NUM="1", REFRESH_EVERY_CONV_NUM="1") as home:
         home.say(CAT)
         list(home.talk.turn(MOVE, CancelToken()))
-        home.talk.maintenance.compact_now(home.talk.session.session_id, shortened=False)
+        home.talk.compact_ahead()
+        home.talk.maintenance.wait_for_compaction()
         home.talk.compact_ahead()
         while not mind.asked("notes"):
             CancelToken().wait(0.01)

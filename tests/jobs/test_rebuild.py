@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from domain.workers import CancelToken
-from jobs.erasing import Erased, Erasing, rebuild
-from jobs.rebuild import Rebuilt, rebuild_some
+from jobs.rebuild import Erased, Rebuilt, erase, rebuild, rebuild_some
 from tests.support.house import House, Mind, friend, house, marked
 from tests.support.server import ScriptedServer, status
 
@@ -34,7 +33,7 @@ def tell(open_house: House) -> None:
 
 def forget(open_house: House, words: str = "PLUM77") -> list:
     return list(
-        Erasing(open_house.memory, open_house.llm).run(open_house.memory.erasure.scope_of_words(words), CancelToken())
+        erase(open_house.memory, open_house.llm, open_house.memory.erasure.scope_of_words(words), CancelToken())
     )
 
 
@@ -193,7 +192,7 @@ def test_a_line_by_hand_and_a_line_of_another_session_stay(tmp_path, server, clo
         first.save()
         turn = first.memory.messages.rounds(first.rows("session")[0]["session_id"])[1].user
         server.script(*[status(503)] * 20)
-        list(Erasing(first.memory, first.llm).run(first.memory.erasure.scope_of_round(turn.text_id), CancelToken()))
+        list(erase(first.memory, first.llm, first.memory.erasure.scope_of_round(turn.text_id), CancelToken()))
         assert first.memory.personas.read("user") == (
             f"Her router stands in the hall.\n{ANNA}\nuser: “I moved to Oulu.”"
         )

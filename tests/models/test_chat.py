@@ -7,8 +7,9 @@ import time
 
 import pytest
 
+from conversation import result_of
 from domain import errors
-from domain.events import ReasoningDelta, Reply, TextDelta
+from domain.events import Notice, ReasoningDelta, Reply, TextDelta
 from domain.workers import CancelToken
 from llm import Layers, PromptMessage
 from models.chat import Patience
@@ -196,8 +197,8 @@ def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
     from tests.support.talking import answered, spoken
 
     answered(llm, Layers(text="Hello?", now=NOW))
-    llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken())
-    llm.tasks.update_persona(persona_task("user", "", "Li Wei has a cat."), "en", CancelToken())
+    result_of(llm.summarise("", [spoken("I have a cat.", "Nice.")], CancelToken()))
+    llm.update_persona(persona_task("user", "", "Li Wei has a cat."), "en", CancelToken())
     assert [sorted(request) for request in server.chats] == [["messages", "model", "stream", "stream_options"]] * 3
 
 
@@ -271,28 +272,28 @@ def test_a_summary_is_asked_for_and_checked(server, llm):
     from tests.support.talking import spoken
 
     server.script("```\nLi Wei has a cat. <blockquote>old</blockquote>\n```")
-    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
+    assert result_of(llm.summarise("", [spoken("I have a cat.", "Nice.")], CancelToken())) == "Li Wei has a cat."
 
 
 def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
     from tests.support.talking import spoken
 
     server.script(say("Li Wei has a cat. She is called Mi", "length"))
-    assert llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", CancelToken()) == "Li Wei has a cat."
+    assert result_of(llm.summarise("", [spoken("I have a cat.", "Nice.")], CancelToken())) == "Li Wei has a cat."
 
 
 def test_what_the_program_reads_itself_comes_as_it_was_written_also_where_it_was_cut(server, llm):
     server.script(say('{"notes": [{"turns": [1], "te', "length"))
-    assert llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == '{"notes": [{"turns": [1], "te'
+    assert llm.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == '{"notes": [{"turns": [1], "te'
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_answer_that_stands_in_the_thinking_alone_is_taken_where_it_holds_json(server, stream):
     llm = models_at(server.base, stream=stream, patience=Patience(tries=1))
     server.script(say("", reasoning='Well. {"notes": []}'), say("", reasoning="Hm, what now?"))
-    assert llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == 'Well. {"notes": []}'
+    assert llm.extract_notes([turn("user", "Hi")], [], "en", CancelToken()) == 'Well. {"notes": []}'
     with pytest.raises(errors.BadReply):
-        llm.tasks.extract_notes([turn("user", "Hi")], [], "en", CancelToken())
+        llm.extract_notes([turn("user", "Hi")], [], "en", CancelToken())
     llm.close()
 
 
@@ -303,7 +304,7 @@ def test_a_summary_that_is_stopped_is_none(server, llm):
     server.script(stream(delta(content="Li "), end="open"))
     timer = stop_soon(stop, server)
     with pytest.raises(errors.Interrupted):
-        llm.summarise("", [spoken("I have a cat.", "Nice.")], "en", stop)
+        result_of(llm.summarise("", [spoken("I have a cat.", "Nice.")], stop))
     timer.join()
 
 
@@ -320,8 +321,8 @@ def test_rounds_too_long_for_the_model_are_folded_in_parts(server, llm):
             say(f"Summary of {text.count('speaker')} turns, after {'Summary' in text}.")(exchange)
 
     server.script(*[small] * 20)
-    assert llm.summarise("", rounds, "en", CancelToken()) == "Summary of 2 turns, after True."
-    assert llm.summarise("", [spoken("y" * 500_000, "ok")], "en", CancelToken()).startswith("Summary of 2")
+    assert result_of(llm.summarise("", rounds, CancelToken())) == "Summary of 2 turns, after True."
+    assert result_of(llm.summarise("", [spoken("y" * 500_000, "ok")], CancelToken())).startswith("Summary of 2")
 
 
 def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm):
@@ -336,11 +337,11 @@ def test_a_round_that_the_filter_refuses_is_left_out_of_the_summary(server, llm)
 
     server.script(*[filtered] * 20)
     rounds = [spoken("one", "ok", 1), spoken("poison two", "ok", 2), spoken("three", "ok", 3)]
-    left_out = []
-    assert llm.summarise("", rounds, "en", CancelToken(), left_out.append) == "Summary of one, three."
-    assert left_out == rounds[1:2]
-    assert llm.summarise("As it was.", rounds[1:2], "en", CancelToken()) == "As it was."
-    assert llm.summarise("", rounds[1:2], "en", CancelToken()) == ""
+    steps = llm.summarise("", rounds, CancelToken())
+    assert next(steps) == Notice("compaction.left_out", {"rounds": 1})
+    assert result_of(steps) == "Summary of one, three."
+    assert result_of(llm.summarise("As it was.", rounds[1:2], CancelToken())) == "As it was."
+    assert result_of(llm.summarise("", rounds[1:2], CancelToken())) == ""
 
 
 def test_the_last_event_is_the_reply(server, llm):
@@ -356,7 +357,7 @@ def test_what_follows_a_fold_is_done_without_where_the_model_refuses_it(server, 
 
     server.script(*[filtered] * 3)
     following = [spoken("poison", "ok", 2), spoken("later", "ok", 3), spoken("last", "ok", 4)]
-    assert llm.summarise("", [spoken("one", "ok", 1)], "en", CancelToken(), following=following) == "Summary."
+    assert result_of(llm.summarise("", [spoken("one", "ok", 1)], CancelToken(), following=following)) == "Summary."
     first, second = (request["messages"][1]["content"] for request in server.chats)
     assert "later" in first
     assert "last" not in first

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from conversation import result_of
 from domain.quotations import find_quotations
 from domain.recollection import RecalledMessage, Recollection, Why
 from domain.workers import CancelToken
@@ -104,7 +105,7 @@ def test_a_summary_says_who_said_what_and_keeps_the_one_before(llm):
         spoken("My cat Mimi is ill. What should I do?", "I am sorry to hear that. See a vet.", 1),
         spoken("我明天去成都出差。", "一路顺风，记得带伞。", 2),
     ]
-    summary = llm.summarise("Ann has a cat.", rounds, "en", CancelToken())
+    summary = result_of(llm.summarise("Ann has a cat.", rounds, CancelToken()))
     lines = summary.splitlines()
     assert lines[0] == "Ann has a cat."
     assert "2026-05-01 the user said: My cat Mimi is ill." in lines
@@ -117,14 +118,14 @@ def test_a_summary_does_not_grow_without_end(llm):
     summary = ""
     for number in range(1, 9):
         rounds = [spoken(f"Fact {number} {part} is worth keeping.", "Understood, noted.", number) for part in range(9)]
-        summary = llm.summarise(summary, rounds, "en", CancelToken())
+        summary = result_of(llm.summarise(summary, rounds, CancelToken()))
     assert len(summary.splitlines()) <= 40
     assert "Fact 8" in summary
 
 
 def test_its_own_words_are_not_kept_as_facts(llm):
     own = answer(llm, "I live in Berlin.", Recollection())
-    assert "demo model" not in llm.summarise("", [spoken("I live in Berlin.", own)], "en", CancelToken())
+    assert "demo model" not in result_of(llm.summarise("", [spoken("I live in Berlin.", own)], CancelToken()))
 
 
 @pytest.fixture
@@ -141,33 +142,33 @@ def named():
 def test_each_statement_of_the_person_is_noted_as_said_and_nothing_else(named, language, said, form):
     rounds = [spoken(f"{said} Is it?", "I shall be less formal.", 1), spoken("You are kind.", "Oh.", 2)]
     window = [turn for one in rounds for turn in one.turns]
-    found = json.loads(named.tasks.extract_notes(window, [], language, CancelToken()))["notes"]
+    found = json.loads(named.extract_notes(window, [], language, CancelToken()))["notes"]
     assert [(one["turns"], one["text"], one["facts"][0]["about"]) for one in found] == [
         ([1], form.format(said), "person"),
         ([3], form.format("You are kind."), "companion"),
     ]
-    assert json.loads(named.tasks.extract_notes([], window, language, CancelToken())) == {"notes": []}
+    assert json.loads(named.extract_notes([], window, language, CancelToken())) == {"notes": []}
 
 
 def test_a_persona_gets_a_line_for_each_note_that_stands_in_none(named):
     about = persona_task("user", "Ann has a cat.", "Ann said: “I moved to Berlin.”")
-    (added,) = json.loads(named.tasks.update_persona(about, "en", CancelToken()))["operations"]
+    (added,) = json.loads(named.update_persona(about, "en", CancelToken()))["operations"]
     assert (added["operation"], added["turns"]) == ("add", [1])
     assert added["text"] == "2026-05-01 Ann said: “I moved to Berlin.”"
     again = persona_task("user", added["text"], "Ann said: “I moved to Berlin.”")
-    assert json.loads(named.tasks.update_persona(again, "en", CancelToken())) == {"operations": []}
+    assert json.loads(named.update_persona(again, "en", CancelToken())) == {"operations": []}
 
 
 def test_it_compares_nothing(named):
-    assert json.loads(named.tasks.compare_facts([new_fact("a")], [fact("b")], "en", CancelToken())) == {"verdicts": []}
+    assert json.loads(named.compare_facts([new_fact("a")], [fact("b")], "en", CancelToken())) == {"verdicts": []}
 
 
 def test_sentences_are_whole_and_neither_questions_nor_its_own_phrases(llm):
     own = answer(llm, "I live in Berlin.", Recollection())
     remembered = answer(llm, "Where was Mimi born?")
     said = 'Dr. Li said "It is 3.5 kg." yesterday. Is it? She told me: “Come at ten.” Good.'
-    summary = llm.summarise(
-        "", [spoken(said, own, 1), spoken("你好吗？我很好，我在成都。", remembered, 2)], "en", CancelToken()
+    summary = result_of(
+        llm.summarise("", [spoken(said, own, 1), spoken("你好吗？我很好，我在成都。", remembered, 2)], CancelToken())
     )
     assert summary.splitlines() == [
         '2026-05-01 the user said: Dr. Li said "It is 3.5 kg."',

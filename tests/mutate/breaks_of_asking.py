@@ -42,8 +42,8 @@ OF_ASKING: tuple[Break, ...] = (
         "a plan is asked for while nothing is remembered",
         "planning",
         JOB,
-        "        return rounds > len(self._memory.messages.context(session_id))\n",
-        "        return True\n",
+        "        if rounds <= len(self._memory.messages.context(session_id)):\n",
+        "        if False:\n",
         (ASKING + "test_nothing_is_planned_while_nothing_is_remembered",),
     ),
     Break(
@@ -165,8 +165,8 @@ OF_ASKING: tuple[Break, ...] = (
         "an answer that knows nothing counts as one that does",
         "answers",
         JOB,
-        "    return not unknown or bool(check_quotations(reply.text, found))\n",
-        "    return True\n",
+        "        knows = reply is not None and (not unknown or bool(check_quotations(reply.text, found)))\n",
+        "        knows = reply is not None\n",
         (ASKING + "test_an_answer_says_whether_it_knows",),
     ),
     Break(

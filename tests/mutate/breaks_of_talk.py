@@ -172,7 +172,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a fold tells what was to be forgotten",
         "P22",
-        "jobs/compaction.py",
+        "jobs/maintenance.py",
         "        if shown := without_hidden(rounds):\n",
         "        if shown := rounds:\n",
         (FORGET_REQUESTS + "test_after_the_forget_request_no_request_of_any_session_holds_what_was_to_be_forgotten",),

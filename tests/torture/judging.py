@@ -8,7 +8,7 @@ from typing import Any
 
 from domain import errors
 from domain.workers import CancelToken
-from jobs.erasing import rebuild
+from jobs.rebuild import rebuild
 from storage import erasure
 from tests.torture.scene import MARKER, TYPED, Stage
 

@@ -20,7 +20,7 @@ from conversation import Conversation, TurnSteps
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from jobs.chapters import ChapterWriter
-from jobs.erasing import Erasing
+from jobs.rebuild import erase
 from llm import Llm
 from memory import Memory
 from tests.jobs.writing_chapters import Writer
@@ -84,7 +84,7 @@ class Stage:
 
     def erase(self) -> None:
         """``/forget`` of everything that holds the marker, and making anew what was made from it."""
-        list(Erasing(self.memory, self.llm).run(self.memory.erasure.scope_of_words(MARKER), CancelToken()))
+        list(erase(self.memory, self.llm, self.memory.erasure.scope_of_words(MARKER), CancelToken()))
 
     def bring(self) -> None:
         """An import of some conversations, a few turns a commit."""

@@ -44,9 +44,9 @@ from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
 from interfaces.http.page.page_chat import Line, PageWork, Work, reply_work, save_work, start_work
 from interfaces.messages import Words
-from jobs.erasing import Erased
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
+from jobs.rebuild import Erased
 from people import Companion, People
 
 #: Most sessions, facts, relations and messages of one answer.

@@ -25,7 +25,7 @@ from domain.records import PREFIX, ErasureScope, Finish, Message, Persona, Role,
 from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.messages.reasons import explain_recall
-from jobs.erasing import Erased
+from jobs.rebuild import Erased
 
 _TITLE, _SNIPPET = 120, 240
 #: Characters shown before the word that was searched for.

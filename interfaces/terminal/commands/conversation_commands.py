@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conversation import DecisionUndone, SaveUndone
 from domain import errors
 from domain.events import Notice
 from domain.records import Persona, Round
@@ -24,7 +25,6 @@ from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.session_view import news_line, show_rounds, show_session
 from interfaces.terminal.work_runner import Tick
 from jobs.saving import NothingToSave, PersonaChange, Saved, SaveEvent, Stage
-from jobs.undoing import DecisionUndone, SaveUndone
 
 
 def run_save(context: CommandContext, argument: str) -> Next:

@@ -13,7 +13,7 @@ from interfaces.terminal.commands.memory_view import speaker_name
 from interfaces.terminal.commands.session_list import found_session, session_choices
 from interfaces.terminal.session_view import format_local
 from interfaces.terminal.work_runner import Tick
-from jobs.erasing import Erased, Step
+from jobs.rebuild import Erased, Step
 
 _SHOWN = 12
 _SNIPPET = 120

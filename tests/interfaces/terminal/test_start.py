@@ -29,8 +29,8 @@ LATER = (
     "interfaces.terminal.batch", "interfaces.terminal.one_shot", "interfaces.terminal.commands",
     "interfaces.terminal.history_import", "interfaces.terminal.file_export",
     "interfaces.terminal.setup_wizard", "jobs.chapters", "jobs.client_memories",
-    "jobs.erasing", "jobs.exporting", "jobs.archiving", "jobs.importing", "jobs.extraction", "jobs.import_backlog",
-    "jobs.rebuild", "jobs.saving", "jobs.persona_update", "models.tasks", "models.task_templates",
+    "jobs.exporting", "jobs.importing", "jobs.extraction", "jobs.import_backlog",
+    "jobs.rebuild", "jobs.saving", "jobs.persona_update", "models.tasks",
     "recall.keywords",
     "recall.retriever", "recall.external", "recall.ranking", "storage.external", "storage.vectors",
 )  # fmt: skip
