@@ -20,7 +20,7 @@ from language.words import matching_forms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, MessageTable
 from recall.passages import LONG, excerpt, size_of
-from recall.ranking import Floats, Ranked
+from recall.ranking import Ranked
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
@@ -38,8 +38,6 @@ _SPARE = 4
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
-#: What a turn scored with the input by itself counts so much beside the better of its scores.
-_BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -133,7 +131,7 @@ class Selector:
         laid = self._laid(searches)
         recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
-        marked = any(one.annotations for one in (*laid.plain.values(), *summaries))
+        marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
         turns = self._turns(laid, left - cost_of_facts(offered, marked=marked), recorded)
         untold = self._untold(offered, turns)
         if len(untold) < len(offered):
@@ -151,17 +149,14 @@ class Selector:
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
-        the input found by itself beside what came before it counts a little more: what both find is the likelier.
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
         """
         best: dict[int, _Best] = {}
         for found in searches:
-            rows, scores = found.searched.pool.rows, _above(found)
+            rows, scores = found.searched.pool.rows, found.ranked.turns
+            scores = scores - scores.mean() if len(scores) else scores
             for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
-        for found in searches if len(searches) > 1 else ():
-            if found.searched.asked.alone:
-                _count_both(best, found)
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
@@ -236,8 +231,8 @@ class Selector:
         best.pop(-1 if self._present is None else self._present, None)
         order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
         texts = self._archive.summaries.of_sessions(order)
-        sought, found = _sought(searches), [session for session in order if session in texts]
-        read = [_summarised(texts[one], best[one], sought) for one in found[: self._limits.sessions]]
+        sought, there = _sought(searches), [session for session in order if session in texts]
+        read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
         marks = self._known.annotations_of_summaries({one.session_id: one.text for one in read})
         kept: list[RecalledSummary] = []
         left, left_with_marks = (int(self._limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
@@ -281,19 +276,6 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
 def _cost_of_summary(summary: RecalledSummary) -> int:
     """Tokens of a record that holds nothing but this summary with its marks."""
     return cost_alone(summary.text) + cost_of_annotations(summary.annotations)
-
-
-def _above(found: RankedSearch) -> Floats:
-    """How far each turn stands above the mean of its pool."""
-    scores = found.ranked.turns
-    return scores - scores.mean() if len(scores) else scores
-
-
-def _count_both(best: dict[int, _Best], alone: RankedSearch) -> None:
-    """Add to each of the best what it scored with the input by itself."""
-    found = dict(zip(alone.searched.pool.rows.tolist(), _above(alone).tolist(), strict=True))
-    for row, one in best.items():
-        best[row] = replace(one, score=one.score + _BOTH * found.get(row, 0.0))
 
 
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
