@@ -21,9 +21,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from domain.patterns import pattern_of
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced
@@ -105,7 +107,16 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
     ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort', '@time', '@number']
     """
-    return [*_word_tokens(text), *_mark_tokens(text)]
+    found = _word_tokens(text)
+    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
+        found.append(ASKS)
+    if _TIME.search(text):
+        found.append(TIME)
+    if _NUMBER.search(text):
+        found.append(NUMBER)
+    if label := label_of(text):
+        found += [NAMED, *map(speaker_term, dict.fromkeys(_word_tokens(label)))]
+    return found
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -154,15 +165,11 @@ def _covered_runs(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
     covered = [False] * len(run)
     for at in range(len(run)):
         for length in (1, 2):
-            if len(piece := run[at : at + length]) == length and not wanted.isdisjoint([piece]):
+            if len(piece := run[at : at + length]) == length and piece in wanted:
                 covered[at : at + length] = [True] * length
-    start = None
-    for at, is_covered in enumerate([*covered, False]):
-        if is_covered and start is None:
-            start = at
-        elif not is_covered and start is not None:
-            yield run[start:at]
-            start = None
+    for is_covered, part in groupby(zip(run, covered, strict=True), key=itemgetter(1)):
+        if is_covered:
+            yield "".join(character for character, _ in part)
 
 
 def fold_text(text: str) -> str:
@@ -204,25 +211,19 @@ def label_of(text: str) -> str:
 
 def _word_tokens(text: str) -> list[str]:
     found: list[str] = []
-    folded = _fold_case(_open_identifiers(text))
+    if "_" in text or _HUMP.search(text):
+        text = _IDENTIFIER.sub(_split_identifier, text)
+    folded = _fold_case(text)
     for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
+        elif piece.lastgroup == "unspaced":
+            found += _of_run(piece[0])
+        elif piece.lastgroup == "code":
+            found.append(piece[0])
         else:
-            found += _of_piece(piece)
+            found += _of_number(piece)
     return found
-
-
-def _mark_tokens(text: str) -> Iterator[str]:
-    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
-        yield ASKS
-    if _TIME.search(text):
-        yield TIME
-    if _NUMBER.search(text):
-        yield NUMBER
-    if label := label_of(text):
-        yield NAMED
-        yield from map(speaker_term, dict.fromkeys(_word_tokens(label)))
 
 
 def _stem_word(word: str) -> str:
@@ -237,12 +238,8 @@ def _stem_word(word: str) -> str:
     return str(Stemmer.Stemmer("english").stemWord(_BASE.get(word, word)))
 
 
-def _open_identifiers(text: str) -> str:
-    """Code names followed by their parts: ``quickSort`` becomes ``quick Sort quickSort``."""
-    return _IDENTIFIER.sub(_split_identifier, text) if "_" in text or _HUMP.search(text) else text
-
-
 def _split_identifier(name: re.Match[str]) -> str:
+    """A name in code as its parts and the whole: ``quickSort`` becomes ``quick Sort quickSort``."""
     parts = [part for piece in name[0].split("_") for part in _CAMEL.split(piece) if part]
     return " ".join([*parts, "".join(parts)]) if len(parts) > 1 else name[0]
 
@@ -252,13 +249,6 @@ def _fold_case(text: str) -> str:
         return text.casefold()
     text = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-
-
-def _of_piece(piece: re.Match[str]) -> Iterable[str]:
-    kind = piece.lastgroup
-    if kind == "unspaced":
-        return _of_run(piece[0])
-    return (piece[0],) if kind == "code" else _of_number(piece)
 
 
 def _of_run(run: str) -> list[str]:
