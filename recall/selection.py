@@ -20,7 +20,7 @@ from language.words import matching_forms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, MessageTable
 from recall.passages import LONG, excerpt, size_of
-from recall.ranking import Ranked
+from recall.ranking import Floats, Ranked
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
@@ -38,6 +38,8 @@ _SPARE = 4
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
+#: What a turn scored with the input by itself counts so much beside the better of its scores.
+_BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -149,14 +151,18 @@ class Selector:
     def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
+        the input found by itself beside what came before it counts a little more: what both find is the likelier.
         """
         best: dict[int, _Best] = {}
         for found in searches:
-            rows, scores = found.searched.pool.rows, found.ranked.turns
-            scores = scores - scores.mean() if len(scores) else scores
+            rows, scores = found.searched.pool.rows, _above(found)
             for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
+        for found in searches if len(searches) > 1 else ():
+            if found.searched.asked.alone:
+                scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
+                best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
@@ -276,6 +282,12 @@ def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
 def _cost_of_summary(summary: RecalledSummary) -> int:
     """Tokens of a record that holds nothing but this summary with its marks."""
     return cost_alone(summary.text) + cost_of_annotations(summary.annotations)
+
+
+def _above(found: RankedSearch) -> Floats:
+    """How far each turn stands above the mean of its pool."""
+    scores = found.ranked.turns
+    return scores - scores.mean() if len(scores) else scores
 
 
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
