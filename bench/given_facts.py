@@ -10,8 +10,8 @@ from datetime import date
 
 from domain.facts import Learned, NewFact, NewNote, Slot, Window
 from domain.records import Message
-from language.names import names_in
 from language.times import possible_ranges
+from language.words import names_in
 
 
 def learned(

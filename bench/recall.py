@@ -33,7 +33,7 @@ from bench.recall_orders import (
     reciprocal_ranks,
 )
 from bench.recall_sets import Set, SetQuestion, name_of, read, shuffled
-from recall.weights import BY_MEANING, BY_WORDS
+from recall.ranking import BY_MEANING, BY_WORDS
 
 if TYPE_CHECKING:
     from bench.recall_orders import Scores
@@ -171,7 +171,7 @@ def _print_foreign(data: Set, options: argparse.Namespace) -> None:
 
 
 def _print_ablation(seen: Mapping[str, Sequence[AskedQuestion]]) -> None:
-    single = sorted({name for table in (BY_MEANING, BY_WORDS) for weights in table.values() for name in weights})
+    single = sorted({*BY_MEANING, *BY_WORDS})
     print(f"\n## What each part alone is worth in R@10\n\n{_head('part', list(seen))}")
     whole = [_recall(asked, ("facts",)) for asked in seen.values()]
     for name in single:

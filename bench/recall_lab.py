@@ -20,8 +20,7 @@ import numpy as np
 
 from bench.recall_life import AskedQuestion, Embedding, lived
 from bench.recall_sets import name_of, read
-from recall.ranking import kinds_of
-from recall.weights import BY_MEANING, BY_WORDS, TalkKind
+from recall.ranking import BY_MEANING, BY_WORDS, KINDS, TalkKind, kinds_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,7 +70,7 @@ def main() -> None:
     stored = sorted(asked.folder.glob(f"*-{asked.embeddings}.parts"))
     sets = {path.stem: pickle.loads(path.read_bytes()) for path in stored}
     fitted = BY_MEANING if asked.embeddings == "sentence" else BY_WORDS
-    tables: Tables = {kind: dict(weights) for kind, weights in fitted.items()}
+    tables: Tables = {kind: {name: row[at] for name, row in fitted.items() if row[at]} for at, kind in enumerate(KINDS)}
     _say("as it is", _figures(sets, tables))
     if asked.act == "ablate":
         _ablate(sets, tables)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,17 +19,8 @@ from random import Random
 from typing import Any
 
 from domain.records import Role
+from language.times import written_dates
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
-_MONTH = "|".join(_MONTHS)
-_DATES = (
-    re.compile(r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"),
-    re.compile(rf"(?P<d>\d{{1,2}}) (?P<name>{_MONTH}),? (?P<y>\d{{4}})"),
-    re.compile(rf"(?P<name>{_MONTH})[- ](?P<d>\d{{1,2}}),?[- ](?P<y>\d{{4}})"),
-)
 _BEGINNING = datetime(2023, 1, 1, 9, 0, tzinfo=UTC)
 
 
@@ -133,12 +123,8 @@ def _talks(sessions: Sequence[dict[str, Any]]) -> tuple[Talk, ...]:
 
 def _date(text: str) -> datetime | None:
     """The day that a free text names."""
-    for pattern in _DATES:
-        if found := pattern.search(text.lower()):
-            parts = found.groupdict()
-            month = int(parts["m"]) if "m" in parts else _MONTHS.index(parts["name"]) + 1
-            return datetime(int(parts["y"]), month, int(parts["d"]), 9, 0, tzinfo=UTC)
-    return None
+    days = [one.meant.first for one in written_dates(text.replace("-", " ")) + written_dates(text) if one.meant]
+    return datetime.combine(days[0], _BEGINNING.timetz()) if days else None
 
 
 def _rounds(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:

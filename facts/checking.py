@@ -29,9 +29,9 @@ from facts.evidence import (
 )
 from facts.figures import Figures, ReadText, first_wrong
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
-from language.names import latin_names, names_in, whole_names
 from language.scripts import language_of, unspaced_length
 from language.times import parse_date, written_dates
+from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.

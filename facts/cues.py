@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.names import whole_names
+from language.words import whole_names
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")

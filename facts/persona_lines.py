@@ -26,10 +26,10 @@ from facts.figures import Figures, ReadText, wrong_figure
 from facts.reply_json import first_of, handles_of, line_of, read_entries
 from facts.slots import COMPANION, PERSON, Names, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.names import names_in
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.times import parse_date
+from language.words import names_in
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 

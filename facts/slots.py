@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from domain.facts import About, Fact, Slot
 from domain.patterns import pattern_of
-from language.names import is_name, latin_names
 from language.scripts import unspaced_length
+from language.words import is_name, latin_names
 
 #: The subjects of person and companion.
 PERSON, COMPANION = "person", "companion"

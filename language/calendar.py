@@ -141,32 +141,28 @@ def vague_age_in(language: Language, day: date, today: date) -> str:
     days = (today - day).days
     if days < 0:
         return ""
-    for unit, length in (("year", 730), ("month", 60), ("week", 14), ("day", 0)):
-        if days >= length:
-            count = days // {"year": 365, "month": 30, "week": 7, "day": 1}[unit]
-            return _phrase_age(language, unit, count)
+    for unit, zh_unit, least, length in _ROUGH_UNITS:
+        if days >= least:
+            count = days // length
+            if language == "zh":
+                return f"{_spell_chinese(count)}{zh_unit}前"
+            number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+            return f"{number} {unit}{'' if count == 1 else 's'} old"
     return ""
-
-
-def _phrase_age(language: Language, unit: str, count: int) -> str:
-    if language == "zh":
-        return f"{_spell_chinese(count)}{ {'year': '年', 'month': '个月', 'week': '周', 'day': '天'}[unit] }前"
-    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-    return f"{number} {unit}{'' if count == 1 else 's'} old"
 
 
 def _spell_chinese(count: int) -> str:
     """A number below a hundred as spoken before a measure word."""
+    if count > 99 or count == 2:
+        return "两" if count == 2 else str(count)
     tens, ones = divmod(count, 10)
-    if count > 99:
-        return str(count)
-    if count == 2:
-        return "两"
     digits = "零一二三四五六七八九"
     head = "" if not tens else "十" if tens == 1 else f"{digits[tens]}十"
     return head + (digits[ones] if ones or not tens else "")
 
 
+#: Units of a rough age: in English, in Chinese, the days from which on they are used, and those of one.
+_ROUGH_UNITS = (("year", "年", 730, 365), ("month", "个月", 60, 30), ("week", "周", 14, 7), ("day", "天", 0, 1))
 #: Small numbers in English.
 _NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

@@ -209,12 +209,6 @@ _WORD = pattern_of(r"[^\W_]+(?:'[^\W_]+)?")
 _HAN_RUN = pattern_of(f"[{UNSPACED}]+")
 
 
-def _named_matters(order: str) -> list[str]:
-    """The things that a request names, in the person's words."""
-    named = _ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？")
-    return [found for part in _AND.split(named) if (found := _strip_empty_words(part))]
-
-
 def _strip_empty_words(part: str) -> str:
     """A part of a request without the words that name nothing."""
     if unspaced_length(part):
@@ -242,24 +236,23 @@ def _word_root(word: str) -> str:
 
 def _speaks_of(text: str, part: str) -> bool:
     """Whether a text contains all words of a thing, or in Chinese half of its character pairs."""
-    terms, wanted = _content_words(text), _content_words(part)
-    found = sum(1 for one in wanted if any(_is_same_word(one, term) for term in terms))
+    wanted = _content_words(part)
+    found = _count_found(wanted, text)
     return found * 2 >= len(wanted) if unspaced_length(part) else found == len(wanted)
 
 
-def _shares_word(text: str, wanted: Collection[str]) -> bool:
-    """Whether a text contains one of these words."""
-    return any(_is_same_word(one, term) for term in _content_words(text) for one in wanted)
+def _count_found(wanted: Collection[str], text: str) -> int:
+    terms = _content_words(text)
+    return sum(any(_is_same_word(one, term) for term in terms) for one in wanted)
 
 
 def _is_same_word(one: str, other: str) -> bool:
     """Whether two words are forms of one word."""
     if one == other or min(len(one), len(other)) < 4:
         return one == other
-    common = next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
-    return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == min(len(one), len(other)))
+    shorter = min(len(one), len(other))
+    common = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == shorter)
 
 
 def detect_forget_request(text: str) -> ForgetRequest | None:
@@ -282,10 +275,15 @@ def detect_forget_request(text: str) -> ForgetRequest | None:
     if not forget_requests:
         return None
     orders = [_ASIDE.split(found)[0] for found in forget_requests]
-    matter = tuple(dict.fromkeys(part for order in orders for part in _named_matters(order)))
+    named = [_ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？") for order in orders]
+    things = [_strip_empty_words(part) for order in named for part in _AND.split(order)]
+    matter = tuple(dict.fromkeys(filter(None, things)))
     points = not matter or any(_POINTS.search(order.lower()) for order in orders)
     lately = any(_LATELY.search(found.lower()) for found in forget_requests)
-    return ForgetRequest(_is_little(_other_text(sentences, begins)), matter, points, lately)
+    rest = _other_text(sentences, begins)
+    han = unspaced_length(rest)
+    alone = han < _SUBSTANCE_UNSPACED and len(rest) - han < _SUBSTANCE
+    return ForgetRequest(alone, matter, points, lately)
 
 
 def rounds_spoken_of(
@@ -306,14 +304,17 @@ def rounds_spoken_of(
         if not request.alone:
             return ()
         named = frozenset[str]().union(*map(_content_words, request.matter))
-        return tuple(sorted(before | {at for at, texts in enumerate(said) if _shares_word(" ".join(texts), named)}))
+        sharing = {at for at, texts in enumerate(said) if _count_found(named, " ".join(texts))}
+        return tuple(sorted(before | sharing))
     going_on = matching | {at - 1 for at in matching if at and _BEGINS_LEANING.match(said[at][0].lower())}
     for at in range(1, len(said)):
         leans = _LEANS if at - 1 in matching else _LEANS_ON_SOMEBODY
         if at - 1 in going_on and leans.search(said[at][0].lower()):
             going_on.add(at)
     naming = [*elsewhere, *(said[at][0] for at in matching)]
-    doubtful = request.points or (bool(before) and _in_doubt(said[-1][0], naming))
+    last = said[-1][0] if before else ""
+    shares_word = any(_content_words(last) & _content_words(one) for one in naming)
+    doubtful = request.points or shares_word or bool(_LEANS.search(last.lower()))
     return tuple(sorted(going_on | (before if doubtful else set())))
 
 
@@ -330,12 +331,6 @@ def rounds_about(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
     """The rounds about a thing that a forget request names, ignoring what they quote."""
     said = [f"{one.user.words} {without_quotations(one.assistant.words)}" for one in rounds]
     return tuple(one for one, text in zip(rounds, said, strict=True) if _speaks_of(text, matter))
-
-
-def _in_doubt(text: str, others: Sequence[str]) -> bool:
-    """Whether a round may be about the same thing as others: it continues the message before, or shares a word."""
-    terms = _content_words(text)
-    return bool(_LEANS.search(text.lower())) or any(terms & _content_words(one) for one in others)
 
 
 def mark_hidden(spoken: Round) -> Round:
@@ -386,8 +381,3 @@ def _other_text(sentences: Sequence[str], begins: Sequence[int | None]) -> str:
         elif not re.search(_SIGN, sentence.lower()) and not re.search(_HAN_SIGN, sentence):
             rest.append(sentence)
     return " ".join(rest)
-
-
-def _is_little(text: str) -> bool:
-    han = unspaced_length(text)
-    return han < _SUBSTANCE_UNSPACED and len(text) - han < _SUBSTANCE

@@ -74,7 +74,7 @@ _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
-    found = set(_latin_numbers(plain)) | set(_han_numbers(plain))
+    found = set(_all_numbers(plain))
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
@@ -158,15 +158,20 @@ def _fold_case(text: str) -> str:
     return text.casefold() if text.isascii() else _OUNCES.sub(" ", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _latin_numbers(plain: str) -> Iterator[str]:
-    for found in _SCALED.finditer(plain):
-        yield from _scaled_numbers(found)
+def _all_numbers(plain: str) -> Iterator[str]:
+    for scaled in _SCALED.finditer(plain):
+        yield from _scaled_numbers(scaled)
     yield from _digit_numbers(plain)
     yield from _latin_words(plain)
     if ("half" in plain or "半" in plain) and _HALF.search(plain):
         yield "0.5"
     if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
+    for run in () if plain.isascii() else _HAN_NUMBER.findall(plain):
+        if value := _han_value(run):
+            yield value
+        if len(run) == 2:
+            yield from (str(_HAN[character]) for character in run if character in _HAN)
 
 
 def _latin_words(plain: str) -> Iterator[str]:
@@ -193,27 +198,12 @@ def _scaled_numbers(found: re.Match[str]) -> Iterator[str]:
         yield _plain_number(found["number"])
 
 
-def _han_numbers(plain: str) -> Iterator[str]:
-    if plain.isascii():
-        return
-    for found in _HAN_NUMBER.finditer(plain):
-        if value := _han_value(found[0]):
-            yield value
-        if len(found[0]) == 2:
-            yield from (str(_HAN[character]) for character in found[0] if character in _HAN)
-
-
 def _counting_runs(plain: str) -> Iterator[str]:
     """Chinese numbers that count something: long ones, and single digits before a measure."""
     for found in _HAN_NUMBER.finditer(plain):
-        after = plain[found.end() : found.end() + 1]
-        if (
-            found[0] == "一"
-            or (len(found[0]) == 1 and after not in _COUNTED)
-            or (not after.strip() and len(found[0]) == 1)
-        ):
-            continue
-        yield found[0]
+        after = plain[found.end() : found.end() + 1].strip()
+        if len(found[0]) > 1 or (found[0] != "一" and after and after in _COUNTED):
+            yield found[0]
 
 
 def _han_value(run: str) -> str:

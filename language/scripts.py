@@ -129,9 +129,7 @@ def estimate_all(texts: Iterable[str]) -> int:
 
 def is_truncated(counted: int | None, estimated: int) -> bool:
     """Whether a server that counted ``counted`` prompt tokens has truncated a prompt of about ``estimated``."""
-    if not counted or counted < 0 or estimated < _WORTH_A_LOOK:
-        return False
-    return counted < estimated * _FAR_BELOW
+    return counted is not None and estimated >= _WORTH_A_LOOK and 0 < counted < estimated * _FAR_BELOW
 
 
 def _matched_length(pattern: re.Pattern[str], text: str) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache
@@ -92,7 +93,7 @@ def read_times(text: str, reference: date) -> tuple[TimeExpression, ...]:
         matches = list(rule.pattern.finditer(plain))
         for match in matches:
             found += _read_match(rule, match, reference)
-        plain = _hide_matches(plain, matches)
+        plain = rule.pattern.sub(_blank, plain) if matches else plain
     found = [_in_named_months(one, text, reference) for one in sorted(found, key=lambda one: one.start)]
     return tuple(_add_hours(plain, found))
 
@@ -101,22 +102,12 @@ def _in_named_months(one: TimeExpression, text: str, reference: date) -> TimeExp
     """A day of the month ("this October, the 18th") may belong to any month named in the text."""
     if one.kind != "day of month":
         return one
-    named = [MONTH_NAMES.index(name) + 1 for name in _A_MONTH.findall(text.lower())]
-    days = [TimeRange(each.first, each.last, yearly=True) for each in one.possible]
-    more = [
-        replace(day, first=first, last=first)
-        for day in days[:1]
-        for month in named
-        if (first := _in_month(day.first, month))
-    ]
-    return replace(one, possible=(*one.possible, *(each for day in more for each in _in_near_years(day, reference))))
-
-
-def _in_month(day: date, month: int) -> date | None:
-    try:
-        return day.replace(month=month)
-    except ValueError:
-        return None
+    more: list[TimeRange] = []
+    for name in _A_MONTH.findall(text.lower()):
+        with suppress(ValueError):  # there is no 31st of April
+            day = one.possible[0].first.replace(month=MONTH_NAMES.index(name) + 1)
+            more += _in_near_years(TimeRange(day, day, yearly=True), reference)
+    return replace(one, possible=(*one.possible, *more))
 
 
 def read_ranges(text: str, reference: date) -> tuple[TimeRange, ...]:
@@ -142,10 +133,9 @@ def join_expressions(text: str, found: Sequence[TimeExpression]) -> list[TimeExp
     """The expressions of a text, with the two ends of a range joined into one."""
     ranges: list[TimeExpression] = []
     for one in found:
-        before = ranges[-1] if ranges else None
-        between = text[before.end : one.start].lower() if before else ""
-        both = bool(before) and one.kind == "month" and before is not None and before.kind == "month"
-        if before and (_TO.fullmatch(between) or (_AND.fullmatch(between) and (both or _BETWEEN.search(text)))):
+        before = ranges[-1] if ranges else one
+        between, months = text[before.end : one.start].lower(), before.kind == one.kind == "month"
+        if _TO.fullmatch(between) or (_AND.fullmatch(between) and (months or _BETWEEN.search(text))):
             ranges[-1] = _join_two(before, one)
         else:
             ranges.append(one)
@@ -201,40 +191,39 @@ def _fold_case(text: str) -> str:
     return lower if len(lower) == len(text) else "".join(one.lower()[:1] or one for one in text).replace("’", "'")
 
 
-def _hide_matches(plain: str, matches: Sequence[re.Match[str]]) -> str:
-    """The text with the matches blanked out for the next rule."""
-    parts, at = list[str](), 0
-    for match in matches:
-        parts += [plain[at : match.start()], _READ * len(match[0])]
-        at = match.end()
-    return "".join([*parts, plain[at:]]) if parts else plain
+def _blank(match: re.Match[str]) -> str:
+    """What the next rules see in place of a match."""
+    return _READ * len(match[0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """``needs``: substrings of which a text must contain one, as a quick check."""
+    """``needs``: substrings of which a text must contain one, as a quick check.
+
+    ``read`` returns the ranges of a match: the meant one, if the rule is ``certain``, then other possible ones.
+    """
 
     needs: tuple[str, ...]
     pattern: re.Pattern[str]
-    read: Callable[[re.Match[str], date], Sequence[TimeRange | None]]
-    kind: Kind = "relative"
+    read: Callable[[re.Match[str], date], Sequence[TimeRange]]
+    kind: Kind
+    certain: bool
 
 
 def _read_match(rule: _Rule, match: re.Match[str], reference: date) -> Iterator[TimeExpression]:
-    """The expression of a match. A rule reads the meant range first, or None, then other possible ones."""
     try:
-        meant, *others = rule.read(match, reference)
+        ranges = rule.read(match, reference)
     except (ValueError, OverflowError):
         return
     possible: list[TimeRange] = []
-    for one in (meant, *others):
-        if one and not (one.about and rule.kind == "ago"):
+    for one in ranges:
+        if not (one.about and rule.kind == "ago"):
             possible += _in_near_years(one, reference) if one.yearly else [one]
+    meant = ranges[0] if ranges and rule.certain else None
     if meant or possible or rule.kind == "recurrence":
         recurrence = _recurrence_of(match[0]) if rule.kind in ("recurrence", "weekday") else ""
-        groups = match.groupdict()
-        hours = _PARTS.get(part) if (part := groups.get("part")) else None
-        start = match.end("lead") if groups.get("lead") else match.start()
+        start = match.end("lead") if _group(match, "lead") else match.start()
+        hours = _PARTS.get(_group(match, "part"))
         yield TimeExpression(start, match.end(), rule.kind, meant, tuple(dict.fromkeys(possible)), recurrence, hours)
 
 
@@ -306,11 +295,6 @@ def _in_near_years(meant: TimeRange, reference: date) -> Iterator[TimeRange]:
             yield TimeRange(first, last)
 
 
-def _past_year(month: int, reference: date) -> int:
-    """The year of the latest such month that has begun."""
-    return reference.year if month <= reference.month else reference.year - 1
-
-
 def _season_of(year: int, name: str) -> TimeRange:
     first = date(year, _SEASONS[name], 1)
     return TimeRange(first, _move_months(first, 3) - _DAY)
@@ -322,56 +306,52 @@ def _begun_season(name: str, reference: date) -> TimeRange:
     return season if season.first <= reference else _season_of(reference.year - 1, name)
 
 
-# --- readings of matches: the range that is meant, then other possible ones
+# --- readings of matches
 
 
-_Readings = Sequence[TimeRange | None]
+_Readings = Sequence[TimeRange]
 
 
-def _first_group(groups: dict[str, str | None], *names: str) -> str:
-    """The first of these groups that matched."""
+def _group(match: re.Match[str], *names: str) -> str:
+    """The first of these groups that the pattern has and that matched; else ""."""
+    groups = match.groupdict()
     return next((value for name in names if (value := groups.get(name))), "")
 
 
-def _month_number(groups: dict[str, str | None], name: str = "month") -> int:
+def _month_number(written: str) -> int:
     """The number of a month, by its English name or a number in either script."""
-    written = groups.get(name) or ""
     if written[:1].isalpha() and written.isascii():
         return next(number for number, month in enumerate(MONTH_NAMES, 1) if month.startswith(written[:3]))
     return parse_number(written) or 0
 
 
-def _year_of(written: str | None, reference: date) -> int | None:
+def _year_of(written: str, reference: date) -> int | None:
     """2019, 二〇一九年, 98年, 去年, last year."""
     if not written:
         return None
     named = written.removesuffix("年").strip()
     if named in _YEARS_AWAY:
         return reference.year + _YEARS_AWAY[named]
-    number = int("".join(str(_HAN_DIGITS.get(one, one)) for one in named))
+    number = parse_number(named) or 0
     return number + (1900 if number > 40 else 2000) if number < 100 else number
 
 
 def _read_date(match: re.Match[str], reference: date) -> _Readings:
     """A month, or a day of it, with or without its year, or a third of it: early, mid, late."""
-    groups = match.groupdict()
-    month, year = _month_number(groups), _year_of(groups.get("year"), reference)
-    at = year or _past_year(month, reference)
-    if day := groups.get("day"):
+    month, year = _month_number(match["month"]), _year_of(_group(match, "year"), reference)
+    at = year or (reference.year if month <= reference.month else reference.year - 1)
+    if day := _group(match, "day"):
         first = date(at, month, parse_number(day) or 0)
-        last = first.replace(day=parse_number(groups.get("until") or "") or first.day)
-        return (
-            TimeRange(first, last, yearly=year is None),
-            *((_one_day(first), _one_day(last)) if year and last > first else ()),
-        )
+        last = first.replace(day=parse_number(_group(match, "until")) or first.day)
+        ends = (_one_day(first), _one_day(last)) if year and last > first else ()
+        return TimeRange(first, last, yearly=year is None), *ends
     whole = _month_of_year(at, month, yearly=year is None)
-    third = _third_of(whole, groups.get("third") or groups.get("zh_third"))
-    return (replace(third, yearly=whole.yearly),)
+    return (replace(_third_of(whole, match), yearly=whole.yearly),)
 
 
-def _third_of(whole: TimeRange, name: str | None) -> TimeRange:
-    """The early, middle or late third of a month or a year; all of it without a name."""
-    third = _THIRDS.get((name or "").removeprefix("the ").split(" ")[0])
+def _third_of(whole: TimeRange, match: re.Match[str]) -> TimeRange:
+    """The early, middle or late third of a month or a year; all of it if none is named."""
+    third = _THIRDS.get(_group(match, "third", "zh_third").removeprefix("the ").split(" ")[0])
     if third is None:
         return whole
     if whole.days > 31:
@@ -380,22 +360,17 @@ def _third_of(whole: TimeRange, name: str | None) -> TimeRange:
     return TimeRange(first, whole.last if third == 2 else first + timedelta(9))
 
 
-def _read_bare_month(match: re.Match[str], reference: date) -> _Readings:
-    return None, *_read_date(match, reference)
-
-
 def _read_month_away(match: re.Match[str], reference: date) -> _Readings:
     """Last May, next May, 上个月三号, 下个月底."""
-    groups = match.groupdict()
-    if groups.get("month"):
-        month, ahead = _month_number(groups), match["which"] in ("next", "coming")
+    if named := _group(match, "month"):
+        month, ahead = _month_number(named), match["which"] in ("next", "coming")
         over = month < reference.month
         year = reference.year + ahead * over if ahead else reference.year - (not over)
         return (_month_of_year(year if not (ahead and month == reference.month) else year + 1, month),)
     whole = _month_away_from(reference, _count_steps(match["which"]))
-    if day := groups.get("day"):
+    if day := _group(match, "day"):
         return (_one_day(whole.first.replace(day=parse_number(day) or 0)),)
-    return (_third_of(whole, groups.get("zh_third") or groups.get("third")),)
+    return (_third_of(whole, match),)
 
 
 def _count_steps(which: str) -> int:
@@ -403,20 +378,13 @@ def _count_steps(which: str) -> int:
     return which.count("下") - which.count("上") + _STEPS.get(which.strip(), 0)
 
 
-def _read_written_year(match: re.Match[str], reference: date) -> _Readings:
-    year = _whole_year(_year_of(match["year"], reference) or 0)
-    groups = match.groupdict()
-    return (_third_of(year, groups.get("third") or groups.get("zh_third")),)
-
-
-def _read_bare_year(match: re.Match[str], reference: date) -> _Readings:
-    return None, _whole_year(int(match["year"]))
+def _read_year(match: re.Match[str], reference: date) -> _Readings:
+    return (_third_of(_whole_year(_year_of(match["year"], reference) or 0), match),)
 
 
 def _read_decade(match: re.Match[str], reference: date) -> _Readings:
     """The 1990s, the nineties, 九十年代."""
-    groups = match.groupdict()
-    written = _first_group(groups, "decade", "short", "word", "zh_decade")
+    written = _group(match, "decade", "short", "word", "zh_decade")
     tens = _DECADES.get(written) or (int(written[-2:]) if written[-2:].isdecimal() else parse_number(written) or 0)
     century = int(written[:2]) * 100 if len(written) == 4 and written.isdecimal() else 1900 if tens >= 30 else 2000
     return (TimeRange(date(century + tens, 1, 1), date(century + tens + 9, 12, 31)),)
@@ -424,19 +392,16 @@ def _read_decade(match: re.Match[str], reference: date) -> _Readings:
 
 def _read_part_of_year(match: re.Match[str], reference: date) -> _Readings:
     """A half or a quarter of a year: the first half of 2024, 去年下半年, Q3, last quarter, 上半年."""
-    groups = match.groupdict()
-    year = _year_of(groups.get("year"), reference)
-    if half := _first_group(groups, "half", "zh_half"):
+    year = _year_of(_group(match, "year"), reference)
+    if half := _group(match, "half", "zh_half"):
         if half in ("first", "上"):
             return (_month_span(year or reference.year, 1, 6),)
         return (_month_span(year or reference.year - (reference.month <= 6), 7, 12),)
-    if number := _first_group(groups, "number", "quarter", "zh_quarter"):
+    if number := _group(match, "number", "quarter", "zh_quarter"):
         last = 3 * (_ORDINALS.get(number) or parse_number(number) or 0)
         return (_month_span(year or reference.year - (last - 2 > reference.month), last - 2, last),)
-    first = _move_months(
-        reference.replace(day=1),
-        -((reference.month - 1) % 3) + 3 * _count_steps(_first_group(groups, "which", "zh_which")),
-    )
+    away = 3 * _count_steps(_group(match, "which", "zh_which")) - (reference.month - 1) % 3
+    first = _move_months(reference.replace(day=1), away)
     return (_month_span(first.year, first.month, first.month + 2),)
 
 
@@ -445,10 +410,8 @@ def _read_amount(match: re.Match[str]) -> tuple[float, str]:
     count = parse_count(match["count"])
     if count is None:
         raise ValueError(match["count"])
-    groups = match.groupdict()
-    extra = groups.get("half") or groups.get("more")
     unit = _UNIT_NAMES[match["unit"].lstrip("个")]
-    count += 0.5 if extra else 0.0
+    count += 0.5 if _group(match, "half", "more") else 0.0
     return (count * 2, "week") if unit == "fortnight" else (count * 10, "year") if unit == "decade" else (count, unit)
 
 
@@ -468,37 +431,26 @@ def _at_distance(count: float, unit: str, sign: int, reference: date) -> tuple[T
     return (_whole_year(reference.year + sign * int(count)),)
 
 
-def _read_ago(match: re.Match[str], reference: date) -> _Readings:
-    return _at_distance(*_read_amount(match), -1, reference)
-
-
-def _read_ahead(match: re.Match[str], reference: date) -> _Readings:
-    return _at_distance(*_read_amount(match), 1, reference)
-
-
-def _read_exact_distance(match: re.Match[str], reference: date) -> _Readings:
-    """A week ago today, five weeks from today: that very day."""
-    _, day, *_ = _at_distance(*_read_amount(match), -1 if "ago" in match[0] else 1, reference)
-    return (day,)
+def _read_distance(match: re.Match[str], reference: date) -> _Readings:
+    """Two years ago, in three weeks, 五天后; "a week ago today" is that very day."""
+    found = _at_distance(*_read_amount(match), -1 if _BACKWARDS.search(match[0]) else 1, reference)
+    return found[1:2] if "today" in match[0] else found
 
 
 def _read_duration(match: re.Match[str], reference: date) -> _Readings:
     """Three weeks: a time that started, or ends, at this distance."""
     count, unit = _read_amount(match)
     both = (*_at_distance(count, unit, -1, reference), *_at_distance(count, unit, 1, reference))
-    return None, *(one for one in both if not one.about)
+    return [one for one in both if not one.about]
 
 
-def _read_last_few(match: re.Match[str], reference: date) -> _Readings:
-    """The last three months: up to the reference."""
-    groups = match.groupdict()
-    count, unit = _read_amount(match) if groups.get("count") else (1.0, _UNIT_NAMES[groups["unit"] or ""])
-    return (TimeRange(reference - timedelta(round(count * _LENGTHS.get(unit, 1 / 24))), reference),)
-
-
-def _read_next_few(match: re.Match[str], reference: date) -> _Readings:
-    count, unit = _read_amount(match)
-    return (TimeRange(reference, reference + timedelta(round(count * _LENGTHS.get(unit, 1 / 24)))),)
+def _read_adjoining(match: re.Match[str], reference: date) -> _Readings:
+    """The last three months, the next few days: up to the reference, or from it on."""
+    count, unit = _read_amount(match) if _group(match, "count") else (1.0, _UNIT_NAMES[match["unit"]])
+    span = timedelta(round(count * _LENGTHS.get(unit, 1 / 24)))
+    if _FORWARDS.search(match[0]):
+        return (TimeRange(reference, reference + span),)
+    return (TimeRange(reference - span, reference),)
 
 
 def _read_half_year(match: re.Match[str], reference: date) -> _Readings:
@@ -507,9 +459,9 @@ def _read_half_year(match: re.Match[str], reference: date) -> _Readings:
 
 def _read_unit(match: re.Match[str], reference: date) -> _Readings:
     """Last week, this weekend, next month, the year before last, 下周, 明年, 周末."""
-    groups = match.groupdict()
-    steps = _count_steps(groups.get("which") or "") + (-2 if groups.get("back") else 2 if groups.get("on") else 0)
-    unit = _UNIT_NAMES[groups["unit"] or ""]
+    steps = _count_steps(_group(match, "which"))
+    steps += -2 if _group(match, "back") else 2 if _group(match, "on") else 0
+    unit = _UNIT_NAMES[match["unit"]]
     if unit == "weekend":
         saturday = _week_of(reference).first + timedelta(5 + 7 * steps)
         weekend = TimeRange(saturday, saturday + _DAY)
@@ -524,23 +476,18 @@ def _read_so_far(match: re.Match[str], reference: date) -> _Readings:
     what = match["whole"]
     if what in _SEASONS:
         return (_begun_season(what, reference),)
-    first = {
-        "year": _whole_year(reference.year).first,
-        "month": reference.replace(day=1),
-        "week": _week_of(reference).first,
-    }[what]
-    return (TimeRange(first, reference),)
+    year, month, week = _whole_year(reference.year), reference.replace(day=1), _week_of(reference)
+    return (TimeRange({"year": year.first, "month": month, "week": week.first}[what], reference),)
 
 
 def _read_bare_whole(match: re.Match[str], reference: date) -> _Readings:
-    return None, *(replace(one, about=True) for one in _read_so_far(match, reference) if one)
+    return [replace(one, about=True) for one in _read_so_far(match, reference)]
 
 
 def _read_season(match: re.Match[str], reference: date) -> _Readings:
     """Last summer, this winter, the spring of 2019, 去年冬天, 春天."""
-    groups = match.groupdict()
-    name, which = _first_group(groups, "season", "zh_season"), (groups.get("which") or "").strip("个")
-    year = _year_of(groups.get("year"), reference)
+    name, which = _group(match, "season", "zh_season"), _group(match, "which").strip("个")
+    year = _year_of(_group(match, "year"), reference)
     begun = _begun_season(name, reference)
     if which in ("next", "coming", "下"):
         return (_season_of(begun.first.year + 1, name),)
@@ -556,37 +503,30 @@ def _read_season(match: re.Match[str], reference: date) -> _Readings:
 def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     """Thursday, last Sunday, next Tuesday: the latest or the next one; "next" may be that of the week after."""
     number = DAY_NAMES.index(match["weekday"])
-    which = match.groupdict().get("which") or ""
+    which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     back, on = _one_day(reference - timedelta((-ahead) % 7 or 7)), _one_day(reference + timedelta(ahead))
+    of_last_week, of_this_week, of_next_week = (
+        _one_day(_week_of(reference).first + timedelta(number + days)) for days in (-7, 0, 7)
+    )
     if which in ("last", "past"):
-        return back, _one_day(_week_of(reference - timedelta(7)).first + timedelta(number))
+        return back, of_last_week
     if which in ("next", "coming"):
-        return _one_day(reference + timedelta(ahead or 7)), _one_day(
-            _week_of(reference + timedelta(7)).first + timedelta(number)
-        )
+        return _one_day(reference + timedelta(ahead or 7)), of_next_week
     if which == "this":
-        return _one_day(_week_of(reference).first + timedelta(number)), on
-    if match.groupdict().get("before_last"):
-        return (_one_day(back.first - timedelta(7)),)
-    return back, on
+        return of_this_week, on
+    return (_one_day(back.first - timedelta(7)),) if _group(match, "before_last") else (back, on)
 
 
 def _read_chinese_weekday(match: re.Match[str], reference: date) -> _Readings:
     """周三, 下周三, 上上周五: of this week or so many weeks away; without a word for the week the latest or the next."""
-    number, which = _HAN_WEEKDAYS[match["zh_weekday"]], match.groupdict().get("which") or ""
+    number, which = _HAN_WEEKDAYS[match["zh_weekday"]], _group(match, "which")
     this = _one_day(_week_of(reference + timedelta(7 * _count_steps(which))).first + timedelta(number))
     if which:
         return (this,)
     ahead = (number - reference.weekday()) % 7
     back = _one_day(reference + timedelta(ahead - 7 if ahead else 0))
     return back, this, _one_day(reference + timedelta(ahead)), _one_day(reference + timedelta(ahead - 7))
-
-
-def _read_every_weekday(match: re.Match[str], reference: date) -> _Readings:
-    return None, *(
-        _read_weekday(match, reference) if match.groupdict().get("weekday") else _read_chinese_weekday(match, reference)
-    )
 
 
 def _recurrence_of(words: str) -> Literal["", "daily", "weekly", "monthly", "yearly"]:
@@ -602,23 +542,21 @@ def _recurrence_of(words: str) -> Literal["", "daily", "weekly", "monthly", "yea
 
 def _read_near_day(match: re.Match[str], reference: date) -> _Readings:
     """yesterday, tonight, the day after tomorrow, 大前天, 昨晚."""
-    groups = match.groupdict()
-    return (_one_day(reference + timedelta(_DAYS_AWAY[_first_group(groups, "near", "zh_near")])),)
+    return (_one_day(reference + timedelta(_DAYS_AWAY[_group(match, "near", "zh_near")])),)
 
 
 def _read_lately(match: re.Match[str], reference: date) -> _Readings:
-    return None, TimeRange(reference - timedelta(_LATELY), reference, about=True)
+    return (TimeRange(reference - timedelta(_LATELY), reference, about=True),)
 
 
 def _read_holiday(match: re.Match[str], reference: date) -> _Readings:
     """Christmas, last Thanksgiving, 去年国庆: by default the latest or the next one."""
-    groups = match.groupdict()
     name = match["holiday"].replace("'", "").removesuffix(" day")
     days = sorted(day for year in range(reference.year - 2, reference.year + 3) for day in _days_of(name, year))
-    if year := _year_of(groups.get("year"), reference):
+    if year := _year_of(_group(match, "year"), reference):
         return tuple(_one_day(day) for day in _days_of(name, year))
     past, coming = [day for day in days if day < reference], [day for day in days if day >= reference]
-    which = groups.get("which") or ""
+    which = _group(match, "which")
     if which in ("next", "this coming"):
         return (_one_day(coming[0]),)
     if which == "last":
@@ -640,25 +578,21 @@ def _days_of(name: str, year: int) -> tuple[date, ...]:
 def _read_day_of_month(match: re.Match[str], reference: date) -> _Readings:
     """The 17th, 3号: of this month or of one next to it."""
     day = parse_number(match["day"]) or 0
-    months = [_move_months(reference.replace(day=1), away) for away in (-1, 0, 1)]
-    days = [
-        _one_day(first.replace(day=day))
-        for first in months
-        if 0 < day <= calendar.monthrange(first.year, first.month)[1]
-    ]
-    if not days:
-        return (None,)
-    return max((one for one in days if one.first <= reference), key=lambda one: one.first, default=days[0]), *days
+    months = [_month_away_from(reference, away) for away in (-1, 0, 1)]
+    days = [_one_day(month.first.replace(day=day)) for month in months if 0 < day <= month.days]
+    # The latest that has begun is meant, or else the first.
+    begun = [one for one in days if one.first <= reference]
+    return [*(begun[-1:] or days[:1]), *days]
 
 
 def _read_third_of_year(match: re.Match[str], reference: date) -> _Readings:
     """年底, 去年年初."""
-    year = _year_of(match["year"], reference) or reference.year
+    year = _year_of(_group(match, "year"), reference) or reference.year
     return (_month_span(year, *{"初": (1, 2), "中": (6, 7)}.get(match["zh_third"], (12, 12))),)
 
 
 def _read_nothing(match: re.Match[str], reference: date) -> _Readings:
-    return (None,)
+    return ()
 
 
 # --- hours
@@ -686,17 +620,16 @@ def _is_adjacent(plain: str, clock: tuple[int, int], day: tuple[int, int]) -> bo
 
 
 def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
-    groups = match.groupdict()
-    if word := groups["word"]:
+    if word := match["word"]:
         at = time(0) if word in ("midnight", "午夜", "半夜十二点") else time(12)
         return at, at
-    hour = parse_number(_first_group(groups, "h1", "h2", "h3", "h4", "h5"))
-    minutes = _first_group(groups, "m1", "m2", "m5")
+    hour = parse_number(_group(match, "h1", "h2", "h3", "h4", "h5"))
+    minutes = _group(match, "m1", "m2", "m5")
     minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分")) or 0
     if hour is None or hour > 24 or minute > 59:
         return None
-    part = _first_group(groups, "mark", "zh_part")
-    if beyond := groups["beyond"]:
+    part = _group(match, "mark", "zh_part")
+    if beyond := match["beyond"]:
         minute = {"half past": 30, "quarter past": 15, "a quarter past": 15}.get(beyond, 45)
         hour -= "to" in beyond
     if part in _MORNINGS:
@@ -710,7 +643,6 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
 
 
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
-_HAN_DIGITS = {"〇": 0, "零": 0, **{character: value for value, character in enumerate("一二三四五六七八九", 1)}}
 _HAN_WEEKDAYS = {
     day: number for number, days in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for day in days
 }
@@ -795,9 +727,8 @@ _EN_HOLIDAYS = (
     r"christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s(?: day)?|halloween|valentine'?s(?: day)?"
     r"|st patrick'?s day|thanksgiving(?: day)?|mother'?s day|father'?s day|labor day"
 )
-_ZH_HOLIDAYS = (
-    "元旦|情人节|妇女节|三八节|清明节?|五一|劳动节|六一儿童节|六一|儿童节|教师节|国庆节?|十一黄金周|十一假期|十一长假|万圣节|双十一|平安夜"
-    "|圣诞节?|跨年夜|感恩节|母亲节|父亲节"
+_ZH_HOLIDAYS = "|".join(
+    sorted((one for one in (*_HOLIDAYS, *_NTH_WEEKDAYS) if not one.isascii()), key=len, reverse=True)
 )
 _PART = r"(?: (?P<part>morning|afternoon|evening|night))?"
 _ZH_PARTS = "早上|上午|早晨|清晨|中午|下午|傍晚|晚上|夜里|凌晨|深夜|半夜"
@@ -834,6 +765,8 @@ _LUNAR = rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五�
 _MONTHS_SHORT = tuple(name[:3] for name in MONTH_NAMES)
 _CENTURIES = ("19", "20")
 _WEEKDAY_WORDS = ("周", "星期", "礼拜")
+_BACKWARDS = pattern_of(r"\b(?:ago|before|back|earlier)\b|前")
+_FORWARDS = pattern_of(r"\b(?:next|coming)\b|未来|今后|接下来")
 _WHICH_WORDS = ("last", "past", "previous", "this", "next", "coming")
 _WHICH = r"(?P<which>last|past|previous|this|next|coming)"
 _BACK = ("ago", "before", "back", "earlier")
@@ -844,8 +777,10 @@ def _rule(
     pattern: str,
     read: Callable[[re.Match[str], date], _Readings],
     kind: Kind = "relative",
+    *,
+    certain: bool = True,
 ) -> _Rule:
-    return _Rule(tuple(needs.split("|")) if isinstance(needs, str) else needs, pattern_of(pattern), read, kind)
+    return _Rule(tuple(needs.split("|")) if isinstance(needs, str) else needs, pattern_of(pattern), read, kind, certain)
 
 
 # fmt: off
@@ -875,9 +810,9 @@ _RULES = (
     _rule("春|夏|秋|冬", r"(?P<zh_season>[春夏秋冬])[天季]", _read_season),
     _rule("0|ties", r"\b(?:(?:the )?(?P<decade>(?:19|20)\d0)'?s|the '?(?P<short>[2-9]0)'?s|the (?P<word>\w+ties))\b", _read_decade),
     _rule("年代", r"(?:上世纪|二十世纪|20世纪)?(?P<zh_decade>(?:19|20)?\d0|[二三四五六七八九]十)年代", _read_decade),
-    _rule(_CENTURIES, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[ -])){_YEAR}\b(?!-?\d|[.,]\d)", _read_written_year, "date"),
-    _rule("年", rf"(?<![\d.,]){_ZH_PLAIN_YEAR}(?!代)(?P<zh_third>[初中底末])?", _read_written_year, "date"),
-    _rule(_CENTURIES, rf"(?<![\d.,£$€¥]){_YEAR}(?![\d.,]*\d|\s?(?:元|块|步|pounds|dollars|steps|米|公里|字|km|年))", _read_bare_year, "date"),
+    _rule(_CENTURIES, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[ -])){_YEAR}\b(?!-?\d|[.,]\d)", _read_year, "date"),
+    _rule("年", rf"(?<![\d.,]){_ZH_PLAIN_YEAR}(?!代)(?P<zh_third>[初中底末])?", _read_year, "date"),
+    _rule(_CENTURIES, rf"(?<![\d.,£$€¥]){_YEAR}(?![\d.,]*\d|\s?(?:元|块|步|pounds|dollars|steps|米|公里|字|km|年))", _read_year, "date", certain=False),
     # days and months without a year
     _rule(_MONTHS_SHORT, rf"\b{_MONTH}\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
@@ -885,20 +820,20 @@ _RULES = (
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
     _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)", _read_month_away, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[\s-]+)){_MONTH}(?! \d)", _read_date, "month"),
-    _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_bare_month),
+    _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),
     _rule("月", rf"{_ZH_MONTH}月(?:份|{_ZH_THIRD})(?!前|后)", _read_date, "month"),
     # distances
-    _rule("today", rf"\b{_AMOUNT}(?: ago today| from today)\b", _read_exact_distance),
-    _rule(_BACK, rf"\b{_AMOUNT}\s+(?:ago|before|back|earlier)\b", _read_ago, "ago"),
-    _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_ahead),
-    _rule("in", rf"\b(?:in|within) (?:about )?{_AMOUNT}\b", _read_ahead),
-    _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_ago, "ago"),
-    _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_ahead),
-    _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_last_few),
-    _rule("last|past", r"\b(?:(?:over|in|during|for) the (?:last|past)|the past) (?P<unit>day|week|month|year)\b", _read_last_few),
-    _rule("next|coming", rf"\b(?:the )?(?:next|coming) {_AMOUNT}\b", _read_next_few),
-    _rule("这|过去|近|前", rf"(?:这|过去|最近|近|前)的?{_ZH_AMOUNT}", _read_last_few),
-    _rule("未来|今后|接下来", rf"(?:未来|今后|接下来)的?{_ZH_AMOUNT}", _read_next_few),
+    _rule("today", rf"\b{_AMOUNT}(?: ago today| from today)\b", _read_distance),
+    _rule(_BACK, rf"\b{_AMOUNT}\s+(?:ago|before|back|earlier)\b", _read_distance, "ago"),
+    _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
+    _rule("in", rf"\b(?:in|within) (?:about )?{_AMOUNT}\b", _read_distance),
+    _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_distance, "ago"),
+    _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_distance),
+    _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_adjoining),
+    _rule("last|past", r"\b(?:(?:over|in|during|for) the (?:last|past)|the past) (?P<unit>day|week|month|year)\b", _read_adjoining),
+    _rule("next|coming", rf"\b(?:the )?(?:next|coming) {_AMOUNT}\b", _read_adjoining),
+    _rule("这|过去|近|前", rf"(?:这|过去|最近|近|前)的?{_ZH_AMOUNT}", _read_adjoining),
+    _rule("未来|今后|接下来", rf"(?:未来|今后|接下来)的?{_ZH_AMOUNT}", _read_adjoining),
     # units of the calendar
     _rule("last|next", r"\bthe (?P<unit>week|weekend|month|year) (?:(?P<back>before last)|(?P<on>after next))\b", _read_unit),
     _rule("end|beginning|start|middle|mid|early|late", rf"\b{_THIRD} {_WHICH} month\b", _read_month_away),
@@ -906,7 +841,7 @@ _RULES = (
     _rule("all|whole|entire|throughout|during|over|in", rf"\b(?:{_WHOLE}|in the|in) (?P<whole>spring|summer|autumn|fall|winter)\b", _read_so_far),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+(?P<unit>week|weekend|month|year)\b(?! old)", _read_unit),
     _rule(_WHICH_WORDS, rf"\b{_WHICH}\s+{_SEASON}\b", _read_season),
-    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_every_weekday, "weekday"),
+    _rule("每|逢", r"每(?:逢|个|隔)?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_chinese_weekday, "weekday", certain=False),
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("末|周|礼拜|星期", r"(?P<which>上+个?|下+个?|这个?|本)?(?P<unit>周末)", _read_unit),
     _rule(_WEEKDAY_WORDS, r"(?P<which>上+个?|下+个?|这个?|本)(?P<unit>周|星期|礼拜)(?!围|边|期)", _read_unit),
@@ -915,8 +850,8 @@ _RULES = (
     _rule("月底|月初|月中|月末", rf"(?<![\d{_HAN}])(?P<which>)月(?P<zh_third>[初中底末])", _read_month_away),
     _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?年?(?P<zh_third>[初中底末])(?<=年.)", _read_third_of_year),
     _rule("年", r"(?P<which>[今去明后]|大?前)(?P<unit>年)", _read_unit),
-    _rule("every|each", rf"\b(?:every|each)(?: (?:other|second|single))? (?P<weekday>{_DAYS})s?\b{_PART}", _read_every_weekday, "weekday"),
-    _rule("days", rf"\b(?P<weekday>{_DAYS})s\b{_PART}", _read_every_weekday, "weekday"),
+    _rule("every|each", rf"\b(?:every|each)(?: (?:other|second|single))? (?P<weekday>{_DAYS})s?\b{_PART}", _read_weekday, "weekday", certain=False),
+    _rule("days", rf"\b(?P<weekday>{_DAYS})s\b{_PART}", _read_weekday, "weekday", certain=False),
     _rule("every|each|daily|weekly|monthly|yearly|annually|once|twice|times",
           rf"\b(?:every|each)(?: (?:other|second|single|few|couple of|{_SMALL}))? (?:days?|mornings?|afternoons?|evenings?|nights?|weekends?|weekdays?|weeks?|months?|years?|spring|summer|autumn|winter|christmas|birthday|{_MONTH_LONG})\b|\b(?:daily|weekly|monthly|yearly|annually)\b|\b(?:once|twice|(?:{_SMALL}) times) an? (?:day|week|month|year)\b",
           _read_nothing, "recurrence"),
@@ -930,10 +865,10 @@ _RULES = (
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),
     # only for a question about the whole of it
-    _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", _read_lately, "vague"),
-    _rule((*_SEASON_WORDS, "year"), r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b(?! old)", _read_bare_whole, "vague"),
+    _rule("lately|recently|these days|最近|近来|近期|这", r"\b(?:lately|recently|these days)\b|最近|近来|近期|这阵子|这段时间|这些日子|这些天", _read_lately, "vague", certain=False),
+    _rule((*_SEASON_WORDS, "year"), r"\b(?P<whole>spring|summer|autumn|fall|winter|(?<!\d )(?<!last )(?<!past )(?<!this )year)\b(?! old)", _read_bare_whole, "vague", certain=False),
     # a length of time, which may begin or end here
-    _rule("day|week|month|year|decade|night|minute|hour", rf"\b{_AMOUNT}\b(?![ -]old)", _read_duration),
-    _rule("天|日|周|星期|礼拜|月|年|小时|分钟|钟头", _ZH_AMOUNT, _read_duration),
+    _rule("day|week|month|year|decade|night|minute|hour", rf"\b{_AMOUNT}\b(?![ -]old)", _read_duration, certain=False),
+    _rule("天|日|周|星期|礼拜|月|年|小时|分钟|钟头", _ZH_AMOUNT, _read_duration, certain=False),
 )
 # fmt: on

@@ -1,4 +1,4 @@
-"""The words of a text, normalised in the same way for stored texts and queries.
+"""The words of a text, normalised in the same way for stored texts and queries, and those that are names.
 
 Any mix of languages goes through one function:
 
@@ -21,12 +21,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from domain.patterns import pattern_of
-from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced
+from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, is_unspaced, unspaced_length
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff\u20d0-\u20ff"
 _PIECE = pattern_of(
@@ -105,7 +108,16 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
     ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort', '@time', '@number']
     """
-    return [*_word_tokens(text), *_mark_tokens(text)]
+    found = _word_tokens(text)
+    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
+        found.append(ASKS)
+    if _TIME.search(text):
+        found.append(TIME)
+    if _NUMBER.search(text):
+        found.append(NUMBER)
+    if label := label_of(text):
+        found += [NAMED, *map(speaker_term, dict.fromkeys(_word_tokens(label)))]
+    return found
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -154,15 +166,11 @@ def _covered_runs(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
     covered = [False] * len(run)
     for at in range(len(run)):
         for length in (1, 2):
-            if len(piece := run[at : at + length]) == length and not wanted.isdisjoint([piece]):
+            if len(piece := run[at : at + length]) == length and piece in wanted:
                 covered[at : at + length] = [True] * length
-    start = None
-    for at, is_covered in enumerate([*covered, False]):
-        if is_covered and start is None:
-            start = at
-        elif not is_covered and start is not None:
-            yield run[start:at]
-            start = None
+    for is_covered, part in groupby(zip(run, covered, strict=True), key=itemgetter(1)):
+        if is_covered:
+            yield "".join(character for character, _ in part)
 
 
 def fold_text(text: str) -> str:
@@ -204,25 +212,19 @@ def label_of(text: str) -> str:
 
 def _word_tokens(text: str) -> list[str]:
     found: list[str] = []
-    folded = _fold_case(_open_identifiers(text))
+    if "_" in text or _HUMP.search(text):
+        text = _IDENTIFIER.sub(_split_identifier, text)
+    folded = _fold_case(text)
     for piece in (_PLAIN_PIECE if folded.isascii() else _PIECE).finditer(folded):
         if piece.lastgroup == "word":
             found += _of_word(piece[0])
+        elif piece.lastgroup == "unspaced":
+            found += _of_run(piece[0])
+        elif piece.lastgroup == "code":
+            found.append(piece[0])
         else:
-            found += _of_piece(piece)
+            found += _of_number(piece)
     return found
-
-
-def _mark_tokens(text: str) -> Iterator[str]:
-    if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
-        yield ASKS
-    if _TIME.search(text):
-        yield TIME
-    if _NUMBER.search(text):
-        yield NUMBER
-    if label := label_of(text):
-        yield NAMED
-        yield from map(speaker_term, dict.fromkeys(_word_tokens(label)))
 
 
 def _stem_word(word: str) -> str:
@@ -237,12 +239,8 @@ def _stem_word(word: str) -> str:
     return str(Stemmer.Stemmer("english").stemWord(_BASE.get(word, word)))
 
 
-def _open_identifiers(text: str) -> str:
-    """Code names followed by their parts: ``quickSort`` becomes ``quick Sort quickSort``."""
-    return _IDENTIFIER.sub(_split_identifier, text) if "_" in text or _HUMP.search(text) else text
-
-
 def _split_identifier(name: re.Match[str]) -> str:
+    """A name in code as its parts and the whole: ``quickSort`` becomes ``quick Sort quickSort``."""
     parts = [part for piece in name[0].split("_") for part in _CAMEL.split(piece) if part]
     return " ".join([*parts, "".join(parts)]) if len(parts) > 1 else name[0]
 
@@ -252,13 +250,6 @@ def _fold_case(text: str) -> str:
         return text.casefold()
     text = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-
-
-def _of_piece(piece: re.Match[str]) -> Iterable[str]:
-    kind = piece.lastgroup
-    if kind == "unspaced":
-        return _of_run(piece[0])
-    return (piece[0],) if kind == "code" else _of_number(piece)
 
 
 def _of_run(run: str) -> list[str]:
@@ -290,3 +281,66 @@ def _of_word(word: str) -> tuple[str, ...]:
     plain = word.replace("’", "'").strip("_'")
     token = _stem_word(plain) if plain and plain not in STOP_WORDS else ""
     return (token,) if token else ()
+
+
+# -- names of people and places --------------------------------------------------------------------------------
+
+
+def is_name(text: str) -> bool:
+    """Whether a text could be a name: a few short words, the first not in lower case.
+
+    >>> is_name("Mara Lindqvist"), is_name("陈默"), is_name("ignore all that"), is_name("34")
+    (True, True, False, False)
+    """
+    letters = all(character.isalpha() or character in " -'’.·" for character in text)
+    short = 0 < len(text) <= 40 and unspaced_length(text) <= 10 and len(text.split()) <= 4
+    return letters and short and not text[0].islower()
+
+
+_NAME = pattern_of(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
+_FIRST_WORD = pattern_of(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
+_USED_AS_NAME = pattern_of(
+    r"[\w-]+(?:['’]s?\b|, | and [A-ZÀ-Þ]| (?:is|was|has|had|will|would|can|does|did|told|said|went|came|got|met"
+    r"|gave|took|left|ran|made|and|who)\b| (?!as\b|his\b|its\b|this\b|less\b)[a-z]+(?:s|ed)\b)"
+)
+_OPENING = pattern_of(r"^\W*\w+")
+_CALLED = pattern_of(r"(?:名叫|叫做|叫|名字是|改名)(?!人|醒|她|他|我|做|[全本大小真原]名|[外花]号)([\u4e00-\u9fff]{2})")
+_POSSESSED = pattern_of(r"['’]s?$")
+_CALENDAR = frozenset((*DAY_NAMES, *MONTH_NAMES, *(f"{day}s" for day in DAY_NAMES)))
+#: The names of this many texts are cached: a statement is looked up repeatedly.
+_TEXTS_CACHED = 256
+
+
+def names_in(text: str, *, opening: bool = True) -> Iterator[str]:
+    """Every name in a text, in either script; without ``opening`` its first word never counts."""
+    yield from latin_names(text if opening else f"- {_OPENING.sub('', text)}")
+    yield from (found[1] for found in _CALLED.finditer(text))
+
+
+@lru_cache(_TEXTS_CACHED)
+def latin_names(text: str) -> tuple[str, ...]:
+    """The words of a text that are written like names.
+
+    The first word of a sentence counts if it is used like a name: "Tom Okafor", "Mara's", "Pickle died".
+    """
+    first = {found.start(1) for found in _FIRST_WORD.finditer(text)}
+    return tuple(
+        word
+        for found in _NAME.finditer(text)
+        if (word := _POSSESSED.sub("", found[0]).rstrip("-&")).casefold() not in _CALENDAR
+        and word.casefold() not in STOP_WORDS
+        and (found.start() not in first or _USED_AS_NAME.match(text, found.start()))
+    )
+
+
+def whole_names(text: str) -> tuple[str, ...]:
+    """The names of a text, adjacent ones joined.
+
+    >>> whole_names("I met Tom Okafor in York.")
+    ('Tom Okafor', 'York')
+    """
+    found: list[str] = []
+    for name in latin_names(text):
+        adjacent = bool(found) and f"{found[-1]} {name}" in text
+        found.append(f"{found.pop()} {name}" if adjacent else name)
+    return tuple(found)

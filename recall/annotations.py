@@ -83,9 +83,15 @@ class KnownFacts:
         facts = [*asked_for.values(), *self._archive.facts.with_numbers(others[:_LOOKED_AT])]
         self._in_context = self._messages_in_context(facts)
         current = [fact for fact in facts if fact.current and not self.is_covered(fact, ())]
-        current.sort(key=lambda fact: _rank_key(fact, fact.number in asked_for, shares), reverse=True)
-        self.newer = self._replacing_ids(current[:_MOST])
-        return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in current[:_MOST]]
+        score = {number: why.score for number, why in shares.items()}
+        current.sort(
+            key=lambda fact: (fact.number in asked_for, score.get(fact.number, 0.0), fact.seen, fact.number),
+            reverse=True,
+        )
+        best_facts = current[:_MOST]
+        in_slots = self._archive.facts.in_slots({fact.slot for fact in best_facts})
+        self.newer = frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
+        return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
 
     def __bool__(self) -> bool:
         return self._any
@@ -162,11 +168,6 @@ class KnownFacts:
         said = self._archive.messages.by_number(list(seqs.values()))
         return frozenset(turn.text_id for turn in said if turn.session_id == self._session_id)
 
-    def _replacing_ids(self, facts: Sequence[Fact]) -> frozenset[str]:
-        """The ids of the facts that replaced another."""
-        in_slots = self._archive.facts.in_slots({fact.slot for fact in facts})
-        return frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
-
 
 _ASKED_FOR = Why(query="", score=0.0)
 
@@ -199,11 +200,6 @@ def _best_shares(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[in
     return dict(sorted(found.items(), key=lambda one: (-one[1].score, -one[0])))
 
 
-def _rank_key(fact: Fact, asked_for: bool, shares: Mapping[int, Why]) -> tuple[bool, float, str, int]:
-    share = shares[fact.number].score if fact.number in shares else 0.0
-    return asked_for, share, fact.seen, fact.number
-
-
 def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
     said = max(fact.said, fact.seen)
     return RecalledFact(
@@ -225,9 +221,12 @@ def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
 
 def repeated_facts(text: str, facts: Iterable[Fact]) -> list[Fact]:
     """The facts whose value is in a text."""
-    candidates = list(facts)
-    words = _term_set(text) if candidates else frozenset()
-    return [fact for fact in candidates if _repeats_value(words, _term_set(fact.value))]
+    words, found = _term_set(text), list[Fact]()
+    for fact in facts:
+        value = _term_set(fact.value)
+        if value and len(words & value) >= len(value) * _REPEATS:
+            found.append(fact)
+    return found
 
 
 def mentions_value(text: str, fact: Fact) -> bool:
@@ -336,21 +335,17 @@ def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], stor
     """Whether a line already accounts for the change of a fact: it states the end, or is based on the cause too."""
     if fact.until and not (fact.replaced_by or fact.corrected):
         return fact.until == fact.end
-    causes = [later[fact.replaced_by]] if fact.replaced_by in later else _doubting_facts(fact, store)
-    return any(_line_reports(cause, line) for cause in causes)
-
-
-def _line_reports(cause: Fact, line: LineEvidence) -> bool:
-    """Whether a line reports a fact. A manual correction has the same messages as the fact it corrects."""
-    if cause.decided == "hand":
-        return bool(repeated_facts(line.line, [cause]))
-    return not set(cause.turns).isdisjoint(line.turns)
-
-
-def _doubting_facts(fact: Fact, store: Facts) -> list[Fact]:
-    """The facts that made another doubtful."""
-    events = store.events_of(fact.text_id) if fact.doubtful_since else []
-    return store.with_ids([event.by for event in events if event.kind == "doubted"])
+    if fact.replaced_by in later:
+        causes = [later[fact.replaced_by]]
+    else:
+        events = store.events_of(fact.text_id) if fact.doubtful_since else []
+        causes = store.with_ids([event.by for event in events if event.kind == "doubted"])
+    for cause in causes:
+        # A manual correction has the same messages as the fact it corrects.
+        by_hand = cause.decided == "hand"
+        if repeated_facts(line.line, [cause]) if by_hand else not set(cause.turns).isdisjoint(line.turns):
+            return True
+    return False
 
 
 def _current_successor(fact: Fact, later: Mapping[str, Fact]) -> Fact | None:
@@ -361,10 +356,6 @@ def _current_successor(fact: Fact, later: Mapping[str, Fact]) -> Fact | None:
         seen.add(fact.replaced_by)
         found = fact = later[fact.replaced_by]
     return found if found and not found.corrected else None
-
-
-def _repeats_value(words: frozenset[str], value: frozenset[str]) -> bool:
-    return bool(value) and len(words & value) >= len(value) * _REPEATS
 
 
 def _term_set(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ late. The row of an erased message is harmless: no index returns it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
@@ -172,23 +172,23 @@ class MessageTable:
         self._marks, self._position = shown["marks"], shown["position"]
 
     def _link_rows(self, new: Numbers) -> None:
-        """Link new rows to the adjacent ones in their sessions."""
+        """Link new rows to the adjacent ones in their sessions.
+
+        They are almost always the last of their session; if not, all its rows are linked again.
+        """
         ordered = new[np.lexsort((self._position[new], self.session[new]))]
         cuts = np.flatnonzero(np.diff(self.session[ordered])) + 1
-        for rows in np.split(ordered, cuts) if len(ordered) else ():
-            self._link_session(int(self.session[rows[0]]), rows)
-
-    def _link_session(self, session: int, rows: Numbers) -> None:
-        """Link the new rows of a session: they are almost always its last; if not, all its rows are linked again."""
-        last = self._last_of.get(session, -1)
-        if last >= 0 and self._position[last] > self._position[rows[0]]:
-            rows = np.flatnonzero(self.session == session)
-            rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
-        self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
-        self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
-        if last >= 0:
-            self.next[last] = rows[0]
-        self._last_of[session] = int(rows[-1])
+        for added in np.split(ordered, cuts) if len(ordered) else ():
+            session, rows = int(self.session[added[0]]), added
+            last = self._last_of.get(session, -1)
+            if last >= 0 and self._position[last] > self._position[added[0]]:
+                rows = np.flatnonzero(self.session == session)
+                rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
+            self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
+            self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
+            if last >= 0:
+                self.next[last] = rows[0]
+            self._last_of[session] = int(rows[-1])
 
 
 def _day_ordinal(day: str) -> int:
@@ -215,10 +215,6 @@ class FoundMessages:
     counts: Floats
     dense_rows: Numbers
     dense: Floats
-
-    def count_rows(self) -> Floats:
-        """(T,) how many rows contain each term."""
-        return np.bincount(self.term, minlength=len(self.terms)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -263,7 +259,16 @@ def _build_pool(table: MessageTable, found: FoundMessages, weights: Floats, hidd
         core = np.concatenate([_best_by_words(table, found, weights), found.dense_rows[best]])
         rows = _with_neighbours(table, core)
     rows = table.in_order(rows[~hidden[rows]])
-    return Pool(rows, table.are_adjacent(rows), _count_terms(found, rows), _similarity_of_rows(found, rows))
+    counts = np.zeros((len(found.terms), len(rows)), np.float32)
+    at, known = _find_rows(rows, found.rows)
+    counts[found.term[known], at] = found.counts[known]
+    similarity: Floats | None = None
+    if len(found.dense):
+        # What the index did not return is at most as near as the last that it did.
+        similarity = np.full(len(rows), found.dense.min(), np.float32)
+        at, known = _find_rows(rows, found.dense_rows)
+        similarity[at] = found.dense[known]
+    return Pool(rows, table.are_adjacent(rows), counts, similarity)
 
 
 def with_answered(pool: Pool, short: Callable[[Sequence[int]], Collection[int]]) -> Pool:
@@ -323,24 +328,6 @@ def _find_places(among: Numbers, rows: Numbers, size: int) -> Numbers:
     return place[rows]
 
 
-def _count_terms(found: FoundMessages, rows: Numbers) -> Floats:
-    """(T, P): how often each message of the pool contains each term."""
-    counts = np.zeros((len(found.terms), len(rows)), np.float32)
-    at, known = _find_rows(rows, found.rows)
-    counts[found.term[known], at] = found.counts[known]
-    return counts
-
-
-def _similarity_of_rows(found: FoundMessages, rows: Numbers) -> Floats | None:
-    """(P,): the similarity of each message; at least the lowest that the index returned."""
-    if not len(found.dense):
-        return None
-    similarity = np.full(len(rows), found.dense.min(), np.float32)
-    at, known = _find_rows(rows, found.dense_rows)
-    similarity[at] = found.dense[known]
-    return similarity
-
-
 def _find_rows(rows: Numbers, wanted: Numbers) -> tuple[Numbers, Flags]:
     """The indexes of wanted rows among rows in any order, and which of them are there."""
     ascending = np.argsort(rows, kind="stable")
@@ -364,30 +351,6 @@ def _time_nearness(found: tuple[TimeRange, ...], days: npt.NDArray[np.int32]) ->
     distinct, place = np.unique(days, return_inverse=True)
     known = [date.fromordinal(int(day)) if day else date.min for day in distinct]
     return np.array([max(one.nearness(day) for one in found) for day in known], np.float32)[place]
-
-
-# -- facts as keys of messages
-
-
-def match_facts(terms: Sequence[str], postings: Mapping[str, Postings], total: int) -> dict[int, float]:
-    """By number, the share of the terms' weight in the facts with the largest shares."""
-    seqs = [postings[term].seqs for term in terms if term in postings]
-    counts = [len(postings[term].seqs) if term in postings else 0 for term in terms]
-    if not sum(counts):
-        return {}
-    rare = rarity(np.array(counts, np.float32), total)
-    facts, at = np.unique(np.concatenate(seqs), return_inverse=True)
-    share = np.bincount(at, np.repeat(rare / rare.sum(), counts))
-    best = np.argsort(-share, kind="stable")[:_FACTS_HELD]
-    return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
-
-
-def best_fact_of_turns(found: Mapping[int, float], evidence: Iterable[tuple[int, int]], seqs: Numbers) -> Floats:
-    """(P,) the score of the best fact based on each message; 0 without one. ``evidence``: facts and their messages."""
-    best: dict[int, float] = {}
-    for fact, turn in evidence:
-        best[turn] = max(best.get(turn, 0.0), found[fact])
-    return np.array([best.get(seq, 0.0) for seq in seqs.tolist()], np.float32)
 
 
 #: Similarity by id.
@@ -457,20 +420,16 @@ class CandidateSearch:
         self._hidden = hidden
         self._learned = learned
         self._present = archive.sessions.number_of(hidden.session_id)
-        self._hidden_rows = self._rows_of(hidden)
         self._read: dict[WordTable, dict[str, Postings]] = {}
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
         self._seqs: dict[str, int] = {}
         self._little: dict[int, bool] = {}
         self._log = log
-
-    def _rows_of(self, hidden: Hidden) -> Flags:
-        rows = np.zeros(len(self._table), np.bool_)
+        self._hidden_rows = np.zeros(len(table), np.bool_)
         if hidden.turns is not None:
-            rows[self._table.rows(np.array(sorted(hidden.turns), np.int64))[0]] = True
+            self._hidden_rows[table.rows(np.array(sorted(hidden.turns), np.int64))[0]] = True
         elif self._present is not None:
-            rows |= self._table.session == self._present
-        return rows
+            self._hidden_rows |= table.session == self._present
 
     def find(
         self, asked: Sequence[Question], vectors: Sequence[Vector | None], backgrounds: Sequence[Sequence[Vector]]
@@ -500,41 +459,37 @@ class CandidateSearch:
         postings = self._read_postings("turn", asked.terms)
         near_turns, near_summaries = nearest()
         found = _find_messages(table, postings, self._by_number(near_turns), self._hidden_rows)
-        rarity = _term_weights(asked, found.terms, found.count_rows(), len(table))
-        gathered = _build_pool(table, found, rarity, self._hidden_rows)
-        gathered = with_answered(gathered, self._short_rows)
-        _mute_faint_terms(gathered.counts, asked, found.terms)
-        sessions, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
-        unrelated = _background_similarity(vector, background)
+        faint = np.array([term in asked.faint for term in found.terms], np.bool_)
+        rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
+        weights = np.where(faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
+        gathered = with_answered(_build_pool(table, found, weights, self._hidden_rows), self._short_rows)
+        # Words for how long ago something was count only in messages with all of them ("a year ago").
+        says_all = (gathered.counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
+        gathered.counts[np.ix_(faint, ~says_all)] = 0
+        numbers, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
+        sessions = numbers.astype(np.int64)
+        clarity, apart = _compare_with_background(found.dense, len(table), vector, background)
         evidence = replace(
-            self._gather_evidence(
-                asked, near_summaries, found, gathered, rarity, sessions.astype(np.int64), of_session
-            ),
-            clarity=_measure_clarity(found.dense, len(table), unrelated),
-            apart=_measure_gap(found.dense, unrelated),
+            self._gather_evidence(asked, gathered, weights, sessions, of_session),
+            summary_similarity=self._summary_similarity(near_summaries, sessions),
+            clarity=clarity,
+            apart=apart,
         )
-        facts = self._match_facts(asked, asked.terms)
-        return Candidates(asked, gathered, sessions.astype(np.int64), found.terms, evidence, facts)
+        return Candidates(asked, gathered, sessions, found.terms, evidence, self._match_facts(asked))
 
     def _gather_evidence(
-        self,
-        asked: Question,
-        near_summaries: _Similarities,
-        found: FoundMessages,
-        gathered: Pool,
-        rarity: Floats,
-        sessions: Numbers,
-        of_session: Numbers,
+        self, asked: Question, gathered: Pool, weights: Floats, sessions: Numbers, of_session: Numbers
     ) -> Evidence:
         table, rows = self._table, gathered.rows
         unspaced = unspaced_share(asked.text)
         labelled = table.has_mark(rows, "named")
         by_user = table.by_user[rows]
+        times, numbers = (table.has_mark(rows, mark).astype(np.float32) for mark in ("time", "number"))
         return Evidence(
             seqs=table.seq[rows],
             counts=gathered.counts,
-            rarity=rarity,
-            share=rarity / max(float(rarity.sum()), 1e-9),
+            rarity=weights,
+            share=weights / max(float(weights.sum()), 1e-9),
             lengths=table.length[rows].astype(np.float32),
             mean_length=table.mean_length,
             joined=gathered.joined,
@@ -544,7 +499,7 @@ class CandidateSearch:
             by_assistant=(~by_user & ~labelled).astype(np.float32),
             near=_time_nearness(asked.times, table.day[rows]),
             meant=self._meant_speakers(asked, rows),
-            wanted=self._wanted_kinds(asked, rows),
+            wanted=times * asked.asks_when + numbers * asked.asks_how_many,
             asks=table.has_mark(rows, "asks").astype(np.float32),
             later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
@@ -553,19 +508,19 @@ class CandidateSearch:
             learned=self._learned,
             similarity=gathered.similarity,
             summary_words=self._summary_words(asked, sessions),
-            summary_similarity=self._summary_similarity(near_summaries, sessions),
-            fact_words=self._through_facts(self._fact_words(asked), rows),
+            fact_words=self._fact_words(asked, rows),
         )
 
     # -- words -------------------------------------------------------------------------------------------
 
-    def _row_cap(self, terms: int) -> int:
-        """Terms in more rows are left out; lower for longer questions. A history that is ranked whole loses nothing."""
-        return _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(terms, _FEW_TERMS)
-
     def _read_postings(self, table: WordTable, terms: Sequence[str]) -> Mapping[str, Postings]:
-        """The messages that contain each term. Nothing is read twice for one round."""
-        cap, read = self._row_cap(len(terms)), self._read.setdefault(table, {})
+        """The messages that contain each term. Nothing is read twice for one round.
+
+        Terms in too many rows are left out, the longer the question the sooner; a history that is ranked whole loses
+        nothing.
+        """
+        cap = _WHOLE if len(self._table) <= _WHOLE else _ROWS // max(len(terms), _FEW_TERMS)
+        read = self._read.setdefault(table, {})
         try:
             if new := [term for term in terms if term not in read]:
                 read.update(self._words.postings(table, new, cap))
@@ -584,14 +539,6 @@ class CandidateSearch:
             meant[by_them & (meant == 0)] = _NAMED_AFTER if meant.any() else 1.0
         return meant
 
-    def _wanted_kinds(self, asked: Question, rows: Numbers) -> Floats:
-        """1 for a message with a time if the question asks when, or with a number if it asks how many."""
-        kinds: tuple[tuple[bool, Mark], ...] = ((asked.asks_when, "time"), (asked.asks_how_many, "number"))
-        wanted = np.zeros(len(rows), np.float32)
-        for is_asked, mark in kinds:
-            wanted += self._table.has_mark(rows, mark) * np.float32(is_asked)
-        return wanted
-
     def _summary_words(self, asked: Question, sessions: Numbers) -> Floats | None:
         """(S,) how well the words of each session's summary fit: idf * tf / (tf + 1.2)."""
         seqs, scored = _best_fitting(self._read_postings("summary", asked.terms), self._totals["summary"])
@@ -600,22 +547,31 @@ class CandidateSearch:
         session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
         fits.pop(-1 if self._present is None else self._present, None)
-        return _scores_of_sessions(fits, sessions)
+        return _scores_by_number(fits, sessions)
 
-    def _through_facts(self, found: Mapping[int, float], rows: Numbers) -> Floats | None:
-        """(P,) the score of the best fact based on each message."""
-        if not found:
-            return None
-        return best_fact_of_turns(found, self._archive.facts.turns_of(list(found)), self._table.seq[rows])
-
-    def _fact_words(self, asked: Question) -> dict[int, float]:
-        """The scores of the facts whose words fit best."""
+    def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:
+        """(P,) how well the words of the best fact based on each message fit."""
         facts, scored = _best_fitting(self._read_postings("fact", asked.terms), self._totals["fact"])
-        return dict(zip(facts.tolist(), scored.tolist(), strict=True))
+        if not len(facts):
+            return None
+        score = dict(zip(facts.tolist(), scored.tolist(), strict=True))
+        best: dict[int, float] = {}
+        for fact, turn in self._archive.facts.turns_of(list(score)):
+            best[turn] = max(best.get(turn, 0.0), score[fact])
+        return _scores_by_number(best, self._table.seq[rows])
 
-    def _match_facts(self, asked: Question, terms: Sequence[str]) -> dict[int, float]:
-        """The share of these terms' weight in the best facts."""
-        return match_facts(terms, self._read_postings("fact", asked.terms), self._totals["fact"])
+    def _match_facts(self, asked: Question) -> dict[int, float]:
+        """By number, the share of the question's weight in rare words in the facts with the largest shares."""
+        postings = self._read_postings("fact", asked.terms)
+        seqs = [postings[term].seqs for term in asked.terms if term in postings]
+        counts = [len(postings[term].seqs) if term in postings else 0 for term in asked.terms]
+        if not sum(counts):
+            return {}
+        rare = rarity(np.array(counts, np.float32), self._totals["fact"])
+        facts, at = np.unique(np.concatenate(seqs), return_inverse=True)
+        share = np.bincount(at, np.repeat(rare / rare.sum(), counts))
+        best = np.argsort(-share, kind="stable")[:_FACTS_HELD]
+        return dict(zip(facts[best].tolist(), share[best].tolist(), strict=True))
 
     # -- vectors -----------------------------------------------------------------------------------------
 
@@ -640,7 +596,7 @@ class CandidateSearch:
             return None
         session_of = self._archive.summaries.sessions_of(text_ids=list(hits))
         known = {session_of[text_id]: hits[text_id] for text_id in hits if text_id in session_of}
-        return _scores_of_sessions(known, sessions, min(hits.values()))
+        return _scores_by_number(known, sessions, min(hits.values()))
 
     def _search_vectors(self, vector: Vector | None, kind: Kind, limit: int) -> _Similarities:
         if vector is None or self._vectors is None:
@@ -675,43 +631,20 @@ class CandidateSearch:
             self.missing.append(part)
 
 
-def _term_weights(asked: Question, terms: Sequence[str], row_counts: Floats, total: int) -> Floats:
-    """(T,) how rare each term is; terms that only say how long ago something was count little."""
-    counts = np.where(_is_faint(asked, terms), np.float32(_FAINT), np.float32(1.0))
-    weights: Floats = (counts * ranking.rarity(row_counts, total)).astype(np.float32)
-    return weights
+def _compare_with_background(
+    similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]
+) -> tuple[float, float]:
+    """How well the embedder separates texts, and how much nearer the nearest message is than unrelated sentences.
 
-
-def _mute_faint_terms(counts: Floats, asked: Question, terms: Sequence[str]) -> None:
-    """Words for how long ago something was count only in messages with all of them ("a year ago")."""
-    faint = _is_faint(asked, terms)
-    says_all = (counts[faint] > 0).all(axis=0) & (faint.sum() == len(asked.faint))
-    counts[np.ix_(faint, ~says_all)] = 0
-
-
-def _is_faint(asked: Question, terms: Sequence[str]) -> Flags:
-    return np.array([term in asked.faint for term in terms], np.bool_)
-
-
-def _background_similarity(vector: Vector | None, background: Sequence[Vector]) -> Floats:
-    """The similarity of the question to unrelated sentences."""
-    if vector is None or not background:
-        return np.zeros(0, np.float32)
+    In a large history, of which only the nearest are known, the first is measured against the sentences too.
+    """
+    if vector is None or not background or not len(similar):
+        return ranking.clarity(similar), 0.0
     sentences = np.stack(background)
-    alike: Floats = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
-    return alike.astype(np.float32)
-
-
-def _measure_clarity(similar: Floats, turns: int, unrelated: Floats) -> float:
-    """How well the embedder separates texts; in a large history measured against unrelated sentences."""
-    if not len(similar) or turns <= _WHOLE or not len(unrelated):
-        return ranking.clarity(similar)
-    return ranking.clarity(np.append(unrelated, similar.max()).astype(np.float32))
-
-
-def _measure_gap(similar: Floats, unrelated: Floats) -> float:
-    """How much nearer the nearest message is than unrelated sentences; 0 if either is unknown."""
-    return float(similar.max() - unrelated.max()) if len(similar) and len(unrelated) else 0.0
+    alike = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
+    unrelated = alike.astype(np.float32)
+    compared = similar if turns <= _WHOLE else np.append(unrelated, similar.max()).astype(np.float32)
+    return ranking.clarity(compared), float(similar.max() - unrelated.max())
 
 
 def _best_fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:
@@ -729,6 +662,6 @@ def _best_fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers
     return seqs[best], scored[best]
 
 
-def _scores_of_sessions(scored: Mapping[int, float], sessions: Numbers, otherwise: float = 0.0) -> Floats:
-    """(S,) the score of each session by its number."""
-    return np.array([scored.get(session, otherwise) for session in sessions.tolist()], np.float32)
+def _scores_by_number(scored: Mapping[int, float], numbers: Numbers, otherwise: float = 0.0) -> Floats:
+    """The score of each session, or message, by its number."""
+    return np.array([scored.get(number, otherwise) for number in numbers.tolist()], np.float32)

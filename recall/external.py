@@ -157,7 +157,9 @@ class ExternalMemories:
         from recall.retriever import Retriever
         from storage.external.text_index import ExternalTexts
 
-        embedder = self._own_embedder()
+        # A local embedder: no external text is sent to a server.
+        is_local = self._embedder.model in (SENTENCE_MODEL, HashedEmbedder.model)
+        embedder = self._embedder if is_local else HashedEmbedder()
         self._texts = ExternalTexts(embedder, tokens, lambda one, of: key_in(of, one, embedder.model), self._log)
         self._retriever = Retriever(self._texts.of, self._texts, self._log, lambda: embedder.model)
         for source in self._sources:
@@ -181,11 +183,6 @@ class ExternalMemories:
         if read.left_out:
             self._add_notice("others.left_out", source, taken=len(read.texts), left_out=read.left_out)
         texts.add(source.name, read, self._stopped.is_set)
-
-    def _own_embedder(self) -> Embedder:
-        """A local embedder: no external text is sent to a server."""
-        here = self._embedder.model in (SENTENCE_MODEL, HashedEmbedder.model)
-        return self._embedder if here else HashedEmbedder()
 
     # -- finding -------------------------------------------------------------------------------------------------
 

@@ -137,6 +137,9 @@ def parse_question(text: str, today: date) -> Question:
     seeks = bool(_SEEKS.search(text))
     times = tuple(one for one in read_ranges(text, today) if one.first <= today)
     terms = words.search_terms(text) if seeks else words.terms(text)
+    rest = without_times(text, [one for one in read_times(text, today) if one.kind == "ago"])
+    said = text.strip()
+    first_sentence = said[: end.end()] if (end := _END.search(said)) else said
     return Question(
         text=text,
         terms=terms,
@@ -147,21 +150,10 @@ def parse_question(text: str, today: date) -> Question:
         seeks=seeks,
         asks_when=bool(_WHEN.search(text)),
         asks_how_many=bool(_MANY.search(text)),
-        faint=_of_distances(text, terms, today),
+        faint=frozenset(terms).difference(words.terms(rest)) if rest != text else frozenset(),
         names=frozenset(_name_terms(text)),
-        goes_on=not _ASKS.search(_first_sentence(text)),
+        goes_on=not _ASKS.search(first_sentence),
     )
-
-
-def _of_distances(text: str, terms: Sequence[str], today: date) -> frozenset[str]:
-    """The terms that only say how long ago something was."""
-    rest = without_times(text, [one for one in read_times(text, today) if one.kind == "ago"])
-    return frozenset(terms) - frozenset(words.terms(rest)) if rest != text else frozenset()
-
-
-def _first_sentence(text: str) -> str:
-    end = _END.search(said := text.strip())
-    return said[: end.end()] if end else said
 
 
 def _name_terms(text: str) -> Iterator[str]:
@@ -265,7 +257,8 @@ def resolve_references(text: str, recent: Sequence[str], look_back: int = _LOOK_
     ``recent`` are the messages before it, oldest first, of which the last ``look_back`` are read.
     """
     kinds = [kind for kind, pattern in _PRONOUNS if pattern.search(text)]
-    if not kinds or (kinds == ["person"] and _names_person(text)):
+    names_person = _CAPITALISED.search(text) or _CHINESE_RELATION.search(text)
+    if not kinds or (kinds == ["person"] and names_person):
         return text
     read = recent[-look_back:] if look_back > 0 else ()
     meant: list[str] = []
@@ -284,10 +277,6 @@ def find_pronouns(text: str) -> tuple[str, ...]:
     """
     found = [match for _, pattern in _PRONOUNS for match in pattern.finditer(text)]
     return tuple(match[0] for match in sorted(found, key=lambda match: match.start()))
-
-
-def _names_person(text: str) -> bool:
-    return bool(_CAPITALISED.search(text) or _CHINESE_RELATION.search(text))
 
 
 def _latest_mention(kind: MentionKind, recent: Sequence[str]) -> str | None:
@@ -310,11 +299,8 @@ def find_mentions(text: str) -> list[Mention]:
         *_find_mentions_of(_CHINESE_NAME, text, "person"),
     ]
     things = _find_mentions_of(_QUOTED, text, "thing") or _find_mentions_of(_THING, text, "thing")
-    return places + [person for person in people if person.text not in taken and _is_name(person)] + things
-
-
-def _is_name(mention: Mention) -> bool:
-    return mention.text.casefold().split()[0] not in STOP_WORDS
+    named = [one for one in people if one.text not in taken and one.text.casefold().split()[0] not in STOP_WORDS]
+    return places + named + things
 
 
 def _find_mentions_of(pattern: re.Pattern[str], text: str, kind: MentionKind) -> list[Mention]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import mul
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from recall.weights import BY_MEANING, BY_WORDS, HASHED_MODELS, TalkKind, WeightTable
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -95,7 +95,12 @@ def rank(evidence: Evidence) -> Ranked:
     weights = weights_for(evidence)
     weighted = {name: weights[name] * part for name, part in score_parts(evidence).items() if weights.get(name)}
     scores: Floats = sum(weighted.values(), np.zeros(len(evidence.lengths), np.float32))
-    return Ranked(scores, _rank_sessions(evidence, scores), weighted)
+    # A session is as good as its best message, and better for its summary.
+    sessions = z(_best_of_sessions(scores, evidence.of_session, len(evidence.later)))
+    for summary in (evidence.summary_words, evidence.summary_similarity):
+        if summary is not None:
+            sessions = sessions + 0.2 * z(summary)
+    return Ranked(scores, sessions, weighted)
 
 
 def level(ranked: Ranked) -> Ranked:
@@ -119,7 +124,7 @@ def score_parts(e: Evidence) -> dict[str, Floats]:
         "words": words,
         "coverage": (e.share[:, None] * (e.counts > 0)).sum(axis=0),
         "window": _score_window(e),
-        "session_best": best_of_sessions(words, e.of_session, len(e.later))[e.of_session],
+        "session_best": _best_of_sessions(words, e.of_session, len(e.later))[e.of_session],
     }
     if e.summary_words is not None:
         found["summary"] = e.summary_words[e.of_session]
@@ -129,8 +134,8 @@ def score_parts(e: Evidence) -> dict[str, Floats]:
         above = e.similarity - e.similarity.mean()
         found["dense"] = e.similarity
         found["dense_near"] = from_neighbours(above, e.joined, _FROM_EARLIER, _FROM_LATER)
-        found["dense_session"] = mean_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
-        found["dense_session_best"] = best_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
+        found["dense_session"] = _mean_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
+        found["dense_session_best"] = _best_of_sessions(e.similarity, e.of_session, len(e.later))[e.of_session]
     found = dict(zip(found, z(np.stack(list(found.values()))), strict=True))
     clear = np.float32(e.clarity**2 if e.remark else e.clarity)
     for name in found:
@@ -157,15 +162,6 @@ def _score_window(e: Evidence) -> Floats:
     return bm25(counts, e.rarity, lengths, mean, k1=2.0, b=1.0)
 
 
-def _rank_sessions(e: Evidence, scores: Floats) -> Floats:
-    """A session is as good as its best message, and better for its summary."""
-    score = z(best_of_sessions(scores, e.of_session, len(e.later)))
-    for summary in (e.summary_words, e.summary_similarity):
-        if summary is not None:
-            score = score + 0.2 * z(summary)
-    return score
-
-
 def _relative_length(e: Evidence) -> Floats:
     """How much longer a message is than others of its speaker: a companion that talks more knows no more."""
     lengths: Floats = np.log1p(e.lengths)
@@ -181,24 +177,78 @@ def _relative_length(e: Evidence) -> Floats:
 # -- weights -----------------------------------------------------------------------------------------------
 
 
+#: Kinds of conversation, read from the data: ``talk`` (short messages, and a question), ``remark`` (short messages,
+#: and something said that asks nothing), ``work`` (replies of a paragraph or two) and ``long`` (replies of a page).
+TalkKind = Literal["talk", "remark", "work", "long"]
+KINDS: tuple[TalkKind, ...] = ("talk", "remark", "work", "long")
+#: What each part counts in each of the ``KINDS``. bench/recall_notes.md has what the numbers were fitted on.
+WeightTable = Mapping[str, tuple[float, float, float, float]]
+
+# fmt: off
+#: For words and a model that has learnt what texts mean.
+BY_MEANING: WeightTable = {
+    "words":              ( 0.08,  0.36,  0.00,  0.35),
+    "words_apart":        ( 0.20,  0.00,  0.00,  0.00),
+    "coverage":           ( 0.11,  0.00,  0.00,  0.17),
+    "window":             ( 0.49,  0.00,  0.00,  0.00),
+    "session_best":       ( 0.34,  0.00,  0.59,  0.30),
+    "summary":            ( 0.05,  0.00,  0.00,  0.24),
+    "facts":              ( 0.25,  0.25,  0.70,  0.60),
+    "dense":              ( 0.29,  0.86,  0.07,  0.00),
+    "dense_apart":        ( 1.01,  0.00,  0.00,  0.00),
+    "dense_near":         ( 0.47,  0.00,  0.10,  0.00),
+    "dense_session":      ( 0.00,  0.00,  0.49,  0.31),
+    "dense_session_best": ( 0.22,  0.00,  0.44,  0.00),
+    "near":               ( 5.08,  0.00,  0.00,  0.00),
+    "meant":              ( 1.05,  0.00,  0.00,  0.00),
+    "wanted":             ( 1.05,  0.00,  0.00,  0.00),
+    "asks":               (-1.38,  0.00,  0.00, -0.20),
+    "by_user":            ( 0.00,  0.00,  0.00,  0.58),
+    "length":             ( 0.50,  0.00, -0.06, -0.43),
+    "length_own":         ( 0.80, -0.45,  0.19,  0.00),
+    "opening":            ( 0.00,  0.00,  3.15,  1.27),
+    "newer":              ( 0.00,  0.00,  0.77,  0.00),
+}
+#: For words alone, and for words with vectors of hashed words.
+BY_WORDS: WeightTable = {
+    "words":              ( 0.00,  0.36,  0.00,  0.12),
+    "words_apart":        ( 0.50,  0.00,  0.00,  0.00),
+    "coverage":           ( 0.20,  0.00,  0.06,  0.19),
+    "window":             ( 0.35,  0.00,  0.00,  0.04),
+    "session_best":       ( 0.25,  0.00,  0.93,  0.31),
+    "summary":            ( 0.27,  0.00,  0.30,  0.19),
+    "facts":              ( 0.25,  0.25,  0.70,  0.60),
+    "dense":              ( 0.29,  0.22,  0.00,  0.16),
+    "dense_apart":        ( 0.17,  0.00,  0.00,  0.00),
+    "dense_near":         ( 0.20,  0.00,  0.10,  0.05),
+    "dense_session_best": ( 0.25,  0.00,  0.00,  0.40),
+    "near":               ( 2.35,  0.00,  0.00,  0.02),
+    "meant":              ( 0.74,  0.00,  0.00,  0.00),
+    "wanted":             ( 0.94,  0.00,  0.00,  0.12),
+    "asks":               (-0.36,  0.00,  0.00, -0.14),
+    "by_user":            ( 0.40,  0.00,  0.59,  0.33),
+    "length":             ( 0.00,  0.00,  0.32, -0.43),
+    "length_own":         ( 1.02, -0.45,  0.00,  0.00),
+    "opening":            ( 0.05,  0.00,  2.55,  0.89),
+    "newer":              ( 0.00,  0.00,  0.55,  0.00),
+}
+# fmt: on
+#: The models whose vectors are hashed words: they repeat what the words say, and less.
+HASHED_MODELS = ("built-in-1",)
+
+
 def has_learnt(model: str) -> bool:
     """Whether the vectors of a model are of meanings it learnt, and not of hashed words."""
     return model not in HASHED_MODELS
 
 
 def weights_for(evidence: Evidence) -> dict[str, float]:
-    """The weight of each part for this question in this history."""
+    """The weight of each part for this question in this history; between two kinds it lies between theirs."""
     table = BY_MEANING if evidence.learned and evidence.similarity is not None else BY_WORDS
-    return blend_weights(table, kinds_of(evidence.word_length, remark=evidence.remark))
-
-
-def blend_weights(table: WeightTable, kinds: Mapping[TalkKind, float]) -> dict[str, float]:
-    """Weights between those of several kinds; a part that is not in a kind's table counts nothing there."""
-    weights: dict[str, float] = {}
-    for kind, share in kinds.items():
-        for name, weight in table[kind].items():
-            weights[name] = weights.get(name, 0.0) + share * weight
-    return weights
+    kinds = kinds_of(evidence.word_length, remark=evidence.remark)
+    shares = [kinds.get(kind, 0.0) for kind in KINDS]
+    weights = {name: sum(map(mul, shares, row)) for name, row in table.items()}
+    return {name: weight for name, weight in weights.items() if weight}
 
 
 def kinds_of(word_length: float, *, remark: bool) -> dict[TalkKind, float]:
@@ -264,14 +314,14 @@ def z(scores: Floats) -> Floats:
     return standard
 
 
-def best_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
+def _best_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
     """(S,) the greatest score of each session's messages in the pool; the least of all for one without."""
     best = np.full(sessions, scores.min() if len(scores) else 0.0, np.float32)
     np.maximum.at(best, of_session, scores.astype(np.float32))
     return best
 
 
-def mean_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
+def _mean_of_sessions(scores: Floats, of_session: Numbers, sessions: int) -> Floats:
     """(S,) the mean score of each session's messages in the pool; the least of all for one without."""
     least = float(scores.min()) if len(scores) else 0.0
     present = np.bincount(of_session, minlength=sessions)

@@ -69,27 +69,15 @@ class Selected:
 
 @dataclass(frozen=True)
 class _Laid:
-    """What could be handed over of what was said: the turns of rows, best first, as they would stand in a prompt."""
+    """What could be handed over of what was said: by row, the hits with their reasons, best first, and all without.
 
-    best: Mapping[int, _Best]
-    read: Mapping[int, Message]
-    said: Mapping[int, str]
+    ``around``: the rows that a hit needs to be understood. ``cost``: the tokens of each row.
+    """
+
+    hits: Mapping[int, RecalledMessage]
+    plain: Mapping[int, RecalledMessage]
     around: Mapping[int, Sequence[int]]
-    marks: Mapping[str, tuple[Annotation, ...]]
     cost: Mapping[int, int]
-    why: Mapping[int, Why]
-    recorded: Sequence[str]
-
-    def chosen(self, budget: int) -> dict[int, bool]:
-        """The rows that the budget has room for, and whether each is a hit."""
-        days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in self.read.items()}
-        ranked = [row for row in self.best if row in self.read]
-        return choose(ranked, self.around, self.cost, budget, days, self.recorded)
-
-    def turn(self, row: int, hit: bool) -> RecalledMessage:
-        """One of them."""
-        turn, why = self.read[row], self.why[row] if hit else None
-        return _recalled(turn, self.said[row], why, self.marks.get(turn.text_id, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,28 +128,20 @@ class Selector:
         """What the budget has room for of what was found, and of the facts that answer, best first."""
         if not searches and not facts:
             return Selected()
-        offered = self._offered(facts)
+        offered = _fitting_facts(facts, int(self._limits.tokens * _FACTS))
         summaries = self._summaries(searches)
-        laid = self._laid(searches, [one.session_id for one in summaries])
+        laid = self._laid(searches)
+        recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
-        marked = bool(laid.marks) or any(one.annotations for one in summaries)
-        turns = self._turns(laid, left - cost_of_facts(offered, marked=marked))
+        marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
+        turns = self._turns(laid, left - cost_of_facts(offered, marked=marked), recorded)
         untold = self._untold(offered, turns)
         if len(untold) < len(offered):
-            turns = self._turns(laid, left - cost_of_facts(untold, marked=marked))
+            turns = self._turns(laid, left - cost_of_facts(untold, marked=marked), recorded)
             untold = self._untold(untold, turns)
-        place = {laid.read[row].text_id: at for at, row in enumerate(laid.best) if row in laid.read}
-        hits = sorted((turn for turn in turns if turn.hit), key=lambda turn: place[turn.text_id])
-        return Selected(turns, summaries, tuple(turn.text_id for turn in hits), tuple(untold))
-
-    def _offered(self, facts: Sequence[RecalledFact]) -> list[RecalledFact]:
-        """The facts that their share of the budget has room for."""
-        left, kept = int(self._limits.tokens * _FACTS), []
-        for fact in facts:
-            if (cost := cost_of(fact)) <= left:
-                kept.append(fact)
-                left -= cost
-        return kept
+        chosen = {turn.text_id for turn in turns if turn.hit}
+        hits = tuple(turn.text_id for turn in laid.hits.values() if turn.text_id in chosen)
+        return Selected(turns, summaries, hits, tuple(untold))
 
     def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledMessage]) -> list[RecalledFact]:
         """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
@@ -181,14 +161,15 @@ class Selector:
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
         for found in searches if len(searches) > 1 else ():
             if found.searched.asked.alone:
-                _count_both(best, found)
+                scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
+                best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
             count = cut([best[row].score for row in order], count)
         return {row: best[row] for row in order[:count]}
 
-    def _laid(self, searches: Sequence[RankedSearch], recorded: Sequence[str]) -> _Laid:
+    def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_turns(searches)
         read = self._read(best)
@@ -197,10 +178,10 @@ class Selector:
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
         marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known else {}
-        told_of = {row: cost_of_annotations(marks.get(turn.text_id, ())) for row, turn in read.items()}
-        cost = {row: cost_of_text(text) + told_of[row] for row, text in said.items()}
-        why = {row: _why(one, read[row].words) for row, one in best.items() if row in read}
-        return _Laid(best, read, said, around, marks, cost, why, recorded)
+        plain = {row: _recalled(turn, said[row], marks.get(turn.text_id, ())) for row, turn in read.items()}
+        hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
+        cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
+        return _Laid(hits, plain, around, cost)
 
     def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
@@ -212,9 +193,21 @@ class Selector:
             if near in asked and asked[near].role == "user"
         }
 
-    def _turns(self, laid: _Laid, budget: int) -> tuple[RecalledMessage, ...]:
-        chosen = laid.chosen(budget)
-        return tuple(laid.turn(row, chosen[row]) for row in self._oldest_first(chosen, laid.read))
+    def _turns(self, laid: _Laid, budget: int, recorded: Sequence[str]) -> tuple[RecalledMessage, ...]:
+        """The messages that the budget has room for, by when they were said.
+
+        Inside a session they keep its order, even where the clock was set back meanwhile.
+        """
+        days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in laid.plain.items()}
+        chosen = choose(list(laid.hits), laid.around, laid.cost, budget, days, recorded)
+        latest: dict[str, float] = {}
+        spoken_at: dict[int, float] = {}
+        for row in sorted(chosen, key=self._told):
+            turn = laid.plain[row]
+            spoken_at[row] = max(latest.get(turn.session_id, 0.0), seconds_of(turn.timestamp))
+            latest[turn.session_id] = spoken_at[row]
+        rows = sorted(spoken_at, key=lambda row: (spoken_at[row], self._told(row)))
+        return tuple((laid.hits if chosen[row] else laid.plain)[row] for row in rows)
 
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
@@ -234,15 +227,6 @@ class Selector:
         """Where a turn was said: its session, and its place in it."""
         return int(self._table.session[row]), int(self._table.place[row])
 
-    def _oldest_first(self, rows: Iterable[int], texts: Mapping[int, Message]) -> list[int]:
-        """By when it was said; inside a session in its order, even where the clock was set back meanwhile."""
-        latest: dict[int, float] = {}
-        spoken_at: dict[int, float] = {}
-        for row in sorted(rows, key=self._told):
-            session, _ = self._told(row)
-            spoken_at[row] = latest[session] = max(latest.get(session, 0.0), seconds_of(texts[row].timestamp))
-        return sorted(spoken_at, key=lambda row: (spoken_at[row], self._told(row)))
-
     def _summaries(self, searches: Sequence[RankedSearch]) -> tuple[RecalledSummary, ...]:
         best: dict[int, _Best] = {}
         most = self._limits.sessions * _SPARE
@@ -253,38 +237,37 @@ class Selector:
         best.pop(-1 if self._present is None else self._present, None)
         order = sorted(best, key=lambda session: (-best[session].score, session))[:most]
         texts = self._archive.summaries.of_sessions(order)
-        known = [(texts[session], best[session]) for session in order if session in texts]
-        read = [_summarised(one, where, searches) for one, where in known[: self._limits.sessions]]
+        sought, there = _sought(searches), [session for session in order if session in texts]
+        read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
         marks = self._known.annotations_of_summaries({one.session_id: one.text for one in read})
-        marked = [replace(one, annotations=marks.get(one.session_id, ())) for one in read]
-        return _fitting(marked, self._limits.tokens)
+        kept: list[RecalledSummary] = []
+        left, left_with_marks = (int(self._limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
+        for plain in read:
+            one = replace(plain, annotations=marks.get(plain.session_id, ()))
+            # Annotations do not take the place of another summary.
+            if cost_alone(one.text) <= left and _cost_of_summary(one) <= left_with_marks:
+                left, left_with_marks = left - cost_alone(one.text), left_with_marks - _cost_of_summary(one)
+                kept.append(one)
+        return tuple(kept)
 
 
-def _fitting(summaries: Sequence[RecalledSummary], budget: int) -> tuple[RecalledSummary, ...]:
-    """The summaries that their share of the budget has room for, best first; a mark takes no other's place in it."""
-    kept: list[RecalledSummary] = []
-    texts, all_told = int(budget * _SUMMARIES), int(budget * _MARKED_SUMMARIES)
-    for one in summaries:
-        text, summary = cost_alone(one.text), _cost_of_summary(one)
-        if text <= texts and summary <= all_told:
-            texts, all_told = texts - text, all_told - summary
-            kept.append(one)
-    return tuple(kept)
+def _fitting_facts(facts: Sequence[RecalledFact], budget: int) -> list[RecalledFact]:
+    left, kept = budget, list[RecalledFact]()
+    for fact in facts:
+        if (cost := cost_of(fact)) <= left:
+            kept.append(fact)
+            left -= cost
+    return kept
 
 
-def _summarised(summary: Summary, where: _Best, searches: Sequence[RankedSearch]) -> RecalledSummary:
-    said = memory_text(summary.summary)
-    text = excerpt(said, _sought(searches), _LONG_SUMMARY)
-    cut_short = text != said
+def _summarised(summary: Summary, where: _Best, sought: Mapping[str, float]) -> RecalledSummary:
+    whole = memory_text(summary.summary)
+    text = excerpt(whole, sought, _LONG_SUMMARY)
+    why = Why(where.found.searched.asked.text, round(where.score, 4))
     return RecalledSummary(
-        summary.text_id,
-        summary.session_id,
-        summary.timestamp,
-        text,
-        Why(where.found.searched.asked.text, round(where.score, 4)),
-        cut=cut_short,
-        whole=said if cut_short else "",
-    )
+        summary.text_id, summary.session_id, summary.timestamp, text, why,
+        cut=text != whole, whole=whole if text != whole else "",
+    )  # fmt: skip
 
 
 def _sought(searches: Sequence[RankedSearch]) -> dict[str, float]:
@@ -307,13 +290,6 @@ def _above(found: RankedSearch) -> Floats:
     return scores - scores.mean() if len(scores) else scores
 
 
-def _count_both(best: dict[int, _Best], alone: RankedSearch) -> None:
-    """Add to each of the best what it scored with the input by itself."""
-    found = dict(zip(alone.searched.pool.rows.tolist(), _above(alone).tolist(), strict=True))
-    for row, one in best.items():
-        best[row] = replace(one, score=one.score + _BOTH * found.get(row, 0.0))
-
-
 def _keep_best(best: dict[int, _Best], key: int, one: _Best) -> None:
     if key not in best or best[key].score < one.score:
         best[key] = one
@@ -329,37 +305,13 @@ def _why(best: _Best, said: str) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Message, said: str, why: Why | None, marks: tuple[Annotation, ...]) -> RecalledMessage:
+def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...]) -> RecalledMessage:
+    """A message that is handed over only for its context."""
     cut = said != turn.words
     return RecalledMessage(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, why is not None,
-        why or _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
+        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, False,
+        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
     )  # fmt: skip
-
-
-class _Budget:
-    """What is left of the budget. A record is paid for once, with the first that is in it.
-
-    ``recorded`` are sessions of which a record is paid for already.
-    """
-
-    def __init__(self, left: int, recorded: Iterable[str] = ()) -> None:
-        self._left = left
-        self._told = set(recorded)
-        self._days: set[Day] = set()
-
-    def pay(self, cost: int, day: Day | None) -> bool:
-        """Pay for a turn of this day; False, and nothing, when too little is left."""
-        known = day is None or day in self._days or day[0] in self._told
-        further = day is not None and any(session == day[0] for session, _ in self._days)
-        cost += 0 if known else RECORD + _NUMBERS * further
-        if cost > self._left:
-            return False
-        self._left -= cost
-        if day is not None and day not in self._days:
-            self._days.add(day)
-            self._told.discard(day[0])
-        return True
 
 
 def choose(
@@ -373,17 +325,34 @@ def choose(
     """The rows to hand over, and whether each is a hit: best first while the budget lasts, each with its neighbours.
 
     ``ranked`` are the rows of the hits, ``around`` the neighbours of each, ``cost`` the tokens of each row, ``days``
-    the record in which each stands, ``recorded`` the sessions that have a record anyway.
-    A hit that does not fit is passed over, so that one long turn does not shut out the rest.
+    the record in which each stands, ``recorded`` the sessions that have a record anyway. A record is paid for once,
+    with the first that is in it. A hit that does not fit is passed over, so that one long turn does not shut out the
+    rest.
     """
     taken: dict[int, bool] = {}
-    of, purse = days or {}, _Budget(budget, recorded)
+    left, paid_for, sessions, opened = budget, set[Day](), set[str](), set(recorded)
+
+    def pay(row: int) -> bool:
+        nonlocal left
+        day = days.get(row) if days else None
+        price = cost[row]
+        if day and day not in paid_for and day[0] not in opened:
+            price += RECORD + _NUMBERS * (day[0] in sessions)
+        if price > left:
+            return False
+        left -= price
+        if day and day not in paid_for:
+            paid_for.add(day)
+            sessions.add(day[0])
+            opened.discard(day[0])
+        return True
+
     for row in ranked:
-        if row not in taken and not purse.pay(cost[row], of.get(row)):
+        if row not in taken and not pay(row):
             continue
         taken[row] = True
         for neighbour in around.get(row, ()):
-            if neighbour not in taken and neighbour in cost and purse.pay(cost[neighbour], of.get(neighbour)):
+            if neighbour not in taken and neighbour in cost and pay(neighbour):
                 taken[neighbour] = False
     return taken
 

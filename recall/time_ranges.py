@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from domain.facts import Fact, Slot
+from domain.facts import Slot
 from domain.quotations import memory_text
 from domain.recollection import RecalledChapter, RecallLimits, Why
 from domain.text import encode_json
 from language.scripts import estimate
+from language.times import range_of
 from recall import questions, ranking
 from recall.selection import RECORD, RankedSearch
 
 if TYPE_CHECKING:
     from domain.tree import Chapter
-    from language.times import TimeRange
     from recall.candidates import CandidateSearch, MessageTable
     from recall.ranking import Flags
     from storage.repositories import Repositories
@@ -67,17 +67,17 @@ class TimeRangeMatch:
 
     def restrict(self, searches: Sequence[RankedSearch]) -> list[RankedSearch]:
         """The candidates of these days alone, covering sessions first."""
-        return [replace(one, ranked=self._restrict_ranking(one)) for one in searches[-1:]]
-
-    def _restrict_ranking(self, found: RankedSearch) -> ranking.Ranked:
-        turns, sessions = found.ranked.turns.copy(), found.ranked.sessions.copy()
-        numbers = found.searched.sessions
-        turns[~self.rows[found.searched.pool.rows]] = turns.min(initial=0.0)
-        inside = np.isin(numbers, np.unique(self.table.session[self.rows]))
-        sessions[~inside] = sessions.min(initial=0.0)
-        for place, number in enumerate(reversed(self.sessions), start=1):
-            sessions[numbers == number] = sessions.max(initial=0.0) + place
-        return replace(found.ranked, turns=turns, sessions=sessions)
+        restricted: list[RankedSearch] = []
+        for one in searches[-1:]:
+            turns, sessions = one.ranked.turns.copy(), one.ranked.sessions.copy()
+            numbers = one.searched.sessions
+            turns[~self.rows[one.searched.pool.rows]] = turns.min(initial=0.0)
+            inside = np.isin(numbers, np.unique(self.table.session[self.rows]))
+            sessions[~inside] = sessions.min(initial=0.0)
+            for place, number in enumerate(reversed(self.sessions), start=1):
+                sessions[numbers == number] = sessions.max(initial=0.0) + place
+            restricted.append(replace(one, ranked=replace(one.ranked, turns=turns, sessions=sessions)))
+        return restricted
 
 
 @dataclass(frozen=True)
@@ -108,18 +108,16 @@ class TimeRangeSearch:
         if period is None:
             day = self._find_day(wanted.event, today)
             period = wanted.from_day(day, today) if day else None
-        rows = self._rows_of(period) if period else None
-        if rows is None or not rows.any():
+        if period is None:
+            return None
+        days = self._table.day
+        rows: Flags = (days >= max(1, period.first.toordinal())) & (days <= period.last.toordinal())
+        if not rows.any():
             return None
         nodes = list(self._best_nodes(rows, chapters))
         recalled = self._fit_chapters([one.chapter for one in nodes if one.chapter], question)
         sessions = tuple(one.session for one in nodes if not one.chapter)
         return TimeRangeMatch(self._table, rows, recalled, sessions)
-
-    def _rows_of(self, period: TimeRange) -> Flags:
-        day = self._table.day
-        rows: Flags = (day >= max(1, period.first.toordinal())) & (day <= period.last.toordinal())
-        return rows
 
     # -- which nodes ---------------------------------------------------------------------------------------------
 
@@ -149,18 +147,14 @@ class TimeRangeSearch:
     # -- the day of an event ---------------------------------------------------------------------------------------
 
     def _find_day(self, event: str, today: date) -> date | None:
-        """The day of an event: from a fact, else from the best message about it."""
-        known = [
-            day for fact in self._new_values(event) if (day := _parse_day(fact.start or fact.since)) and day <= today
-        ]
-        return max(known) if known else self._first_mention(event, today)
-
-    def _new_values(self, event: str) -> list[Fact]:
-        """The facts that replaced another in the slot that the event changes."""
+        """The day of an event: of the fact that replaced another in the slot it changes, else of the best message."""
         slots = [Slot(_PERSON, name) for pattern, name in _BEGINNINGS if re.search(pattern, event, re.IGNORECASE)]
         facts = self._archive.facts.in_slots(slots) if slots else []
-        newer = {fact.replaced_by for fact in facts if fact.replaced_by}
-        return [fact for fact in facts if fact.current and fact.text_id in newer]
+        replacing = {fact.replaced_by for fact in facts if fact.replaced_by}
+        newer = [fact for fact in facts if fact.current and fact.text_id in replacing]
+        days = [range_of(fact.start or fact.since) for fact in newer]
+        known = [day.first for day in days if day and day.first <= today]
+        return max(known) if known else self._first_mention(event, today)
 
     def _first_mention(self, event: str, today: date) -> date | None:
         (found,) = self._search.find([questions.parse_question(event, today)], [None], [()])
@@ -197,7 +191,8 @@ def _overlap_share(covered: Flags, wanted: Flags) -> float:
 
 def _as_recalled(chapter: Chapter, question: str, tokens: int) -> RecalledChapter:
     whole = memory_text(chapter.text)
-    text = _cut_text(whole, tokens)
+    size = estimate(encode_json(whole))
+    text = whole if size <= tokens else whole[: int(len(whole) * tokens / size * 0.95)].rstrip() + " …"
     is_cut = text != whole
     return RecalledChapter(
         chapter.text_id, text, chapter.start, chapter.end, len(chapter.sessions), Why(question, 1.0),
@@ -205,20 +200,6 @@ def _as_recalled(chapter: Chapter, question: str, tokens: int) -> RecalledChapte
     )  # fmt: skip
 
 
-def _cut_text(text: str, tokens: int) -> str:
-    """The first ``tokens`` tokens of a text, about."""
-    size = estimate(encode_json(text))
-    return text if size <= tokens else text[: int(len(text) * tokens / size * 0.95)].rstrip() + " …"
-
-
 def _chapter_cost(chapter: RecalledChapter) -> int:
     """Tokens of a chapter's record."""
     return RECORD + _CHAPTER + estimate(encode_json(chapter.text))
-
-
-def _parse_day(moment: str) -> date | None:
-    """The first day of a date, a month or a year."""
-    try:
-        return date.fromisoformat((moment + "-01-01")[:10] if len(moment) == 4 else (moment + "-01")[:10])
-    except ValueError:
-        return None

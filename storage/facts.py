@@ -16,8 +16,8 @@ from typing import Literal
 
 from domain.facts import About, Fact, FactCounts, FactEvent, Note, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
-from language.names import is_name
 from language.scripts import is_unspaced
+from language.words import is_name
 from storage.engine import EACH
 from storage.messages import UNREAD, Messages
 from storage.sqlite.database import Database, Row

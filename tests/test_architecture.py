@@ -409,7 +409,6 @@ MORE_PUBLIC_NAMES = {
     "interfaces.terminal.command_context": 17,
     "interfaces.terminal.commands.memory_view": 17,
     "interfaces.terminal.session_view": 16,
-    "recall.ranking": 17,
     "storage.vectors.lance": 19,
 }
 #: What a class of ours may have as a base and be one itself.

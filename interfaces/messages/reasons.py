@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from domain.recollection import RecalledChapter, RecalledExternal, RecalledFact, RecalledMessage, RecalledSummary, Why
 from interfaces.messages import Words
-from language.names import names_in
+from language.words import names_in
 
 #: The parts of a score that are one reason together, in the order in which reasons are given.
 _FAMILIES: Mapping[str, tuple[str, ...]] = {

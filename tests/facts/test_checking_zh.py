@@ -8,7 +8,7 @@ import pytest
 
 from facts.drafts import RelationDraft
 from facts.slots import Names
-from language.names import names_in
+from language.words import names_in
 from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
 
 FIRST = talk(

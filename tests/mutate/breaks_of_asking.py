@@ -209,7 +209,7 @@ OF_ASKING: tuple[Break, ...] = (
         "a forget request in doubt leaves the round before it",
         "P22",
         "language/forget_requests.py",
-        "    doubtful = request.points or (bool(before) and _in_doubt(said[-1][0], naming))\n",
+        "    doubtful = request.points or shares_word or bool(_LEANS.search(last.lower()))\n",
         "    doubtful = False\n",
         (
             FORGET_REQUESTS

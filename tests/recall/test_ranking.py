@@ -14,8 +14,10 @@ from models.embeddings import SentenceEmbedder
 from recall.embedding import HashedEmbedder
 from recall.questions import parse_question
 from recall.ranking import (
+    BY_MEANING,
+    BY_WORDS,
+    KINDS,
     Evidence,
-    blend_weights,
     clarity,
     cohesion,
     from_neighbours,
@@ -26,7 +28,6 @@ from recall.ranking import (
     weights_for,
     z,
 )
-from recall.weights import BY_MEANING, BY_WORDS
 
 
 def _evidence(**changed):
@@ -116,8 +117,8 @@ def test_every_weight_belongs_to_a_part_that_exists():
             _evidence(similarity=_at(0), summary_words=_at(0, 2), summary_similarity=_at(0, 2), fact_words=_at(0))
         )
     )
-    tables = (BY_MEANING, BY_WORDS)
-    assert all(set(weights) <= known for table in tables for weights in table.values())
+    assert known >= BY_MEANING.keys() | BY_WORDS.keys()
+    assert all(len(weights) == len(KINDS) for weights in (*BY_MEANING.values(), *BY_WORDS.values()))
 
 
 @given(st.floats(0, 5000), st.booleans())
@@ -125,7 +126,7 @@ def test_the_kinds_of_conversation_share_the_weights_whatever_the_length(length,
     kinds = kinds_of(length, remark=remark)
     assert sum(kinds.values()) == pytest.approx(1.0)
     assert all(share >= 0 for share in kinds.values())
-    assert blend_weights(BY_WORDS, kinds)
+    assert weights_for(_evidence(word_length=length, remark=remark))
 
 
 def test_an_empty_pool_is_ranked_as_nothing():
@@ -166,8 +167,11 @@ def test_vectors_of_hashed_words_have_weights_of_their_own_and_words_alone_have_
     assert has_learnt("a server's")
     assert not has_learnt(HashedEmbedder.model)
     dense = _evidence(similarity=_at(1))
-    assert weights_for(dense) == BY_MEANING["talk"]
-    assert weights_for(replace(dense, learned=False)) == weights_for(_evidence()) == BY_WORDS["talk"]
+    by_meaning, by_words = (
+        {name: weights[0] for name, weights in table.items() if weights[0]} for table in (BY_MEANING, BY_WORDS)
+    )
+    assert weights_for(dense) == by_meaning
+    assert weights_for(replace(dense, learned=False)) == weights_for(_evidence()) == by_words
 
 
 def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():

@@ -16,7 +16,7 @@ from interfaces.messages import LANGUAGES, Words, choose_language, load_table
 from interfaces.messages.en import MESSAGES
 from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.wiring import BEHIND_THE_PROMPT
-from recall.weights import BY_MEANING, BY_WORDS
+from recall.ranking import BY_MEANING, BY_WORDS
 
 ROOT = Path(__file__).resolve().parents[3]
 SUBJECTS = ("chat", "program", "imports")
@@ -175,6 +175,6 @@ def test_no_message_is_left_over() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_part_of_a_score_has_a_name(language):
-    names = {name for one in (BY_MEANING, BY_WORDS) for weights in one.values() for name in weights}
+    names = {*BY_MEANING, *BY_WORDS}
     named = {key for key in load_table(language) if key.startswith("weighed.")}
     assert named == {f"weighed.{name}" for name in names}

@@ -10,7 +10,7 @@ import pytest
 from domain.recollection import RecalledChapter, RecalledFact, RecalledMessage, RecalledSummary, Why
 from interfaces.messages import LANGUAGES, Words, load_table
 from interfaces.messages.reasons import explain_recall
-from recall.weights import BY_MEANING, BY_WORDS
+from recall.ranking import BY_MEANING, BY_WORDS
 
 WHEN = "2026-11-16T19:00:00+00:00"
 TURN = RecalledMessage(
@@ -58,7 +58,7 @@ def test_whatever_was_recalled_has_a_reason_without_numbers(language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_part_of_a_score_that_is_a_reason_has_its_words(language):
-    names = {name for one in (BY_MEANING, BY_WORDS) for weights in one.values() for name in weights}
+    names = {*BY_MEANING, *BY_WORDS}
     for name in names:
         (reason,) = explain_recall(Words(language), replace(TURN, why=Why("q", 1.0, (), ((name, 2.0),))))
         assert reason in load_table(language).values()
