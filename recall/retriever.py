@@ -143,7 +143,7 @@ class Retriever:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
             table = self._table = self._table or MessageTable()
-            while new := self._archive.messages.rows_after(table.last_seq, _AT_ONCE):
+            while len((new := self._archive.messages.columns_after(table.last_seq, _AT_ONCE)).seq):
                 table.extend(new)
             return table.snapshot()
 
