@@ -234,19 +234,24 @@ class Reconciler:
         self._checksums = Checksums(store, vectors.folder)
         self.built = self.total = 0
 
-    def open(self, model: str, wanted: Ids, proceed: Proceed) -> bool:
-        """Make the index ready for searches; it is to hold the ``wanted`` ids. False when it was ended before."""
+    def open(self, model: str, proceed: Proceed) -> bool:
+        """Make the index agree with the store. False when it was ended before.
+
+        Files that are whole are searched at once, while every id is still to be compared with the store: a hit that is
+        stored no more is dropped by whoever looks it up.
+        """
         dimension = self._store.dimension(model)
-        if dimension is None:
-            self._vectors.open_empty()
-            return True
-        if self._checksums.are_right(proceed):
+        if dimension is not None and self._checksums.are_right(proceed):
             try:
                 self._vectors.open(model, dimension)
-                if self._repair_small(model, wanted):
+                if self._repair_small(model):
                     return True
             except errors.StorageError as fault:
                 self._log.warning("the vector index is rebuilt: %s", fault)
+        self._store.take_stock(model)
+        if dimension is None:
+            self._vectors.open_empty()
+            return True
         return proceed() and self.rebuild(model, proceed)
 
     def rebuild(self, model: str, proceed: Proceed, digests: Mapping[str, str] | None = None) -> bool:
@@ -295,9 +300,9 @@ class Reconciler:
         """Keep the checksums of the files, and in the same commit take finished texts off the queue."""
         self._checksums.keep(lambda: self._store.mark_done(digests or {}, model))
 
-    def _repair_small(self, model: str, wanted: Ids) -> bool:
+    def _repair_small(self, model: str) -> bool:
         """Repair small differences to the store; False when the index had better be rebuilt."""
-        here = self._vectors.ids()
+        wanted, here = self._store.take_stock(model), self._vectors.ids()
         missing = np.setdiff1d(wanted, here, assume_unique=True)
         if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
             return False
@@ -440,11 +445,11 @@ class Indexing:
         until = time.monotonic() + timeout
         while self._is_opening() and time.monotonic() < until:
             time.sleep(0.01)
-        return self._opened and self._vectors.state == "ready"
+        return self._vectors.state == "ready"
 
     def _is_opening(self) -> bool:
         begun = self._worker.is_alive and not self._opened
-        return begun and not self._index.failures and self._vectors.state != "rebuilding"
+        return begun and not self._index.failures and self._vectors.state == "closed"
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
@@ -577,9 +582,8 @@ class Indexing:
 
     def _open_index(self) -> None:
         model = self._embedder.model
-        wanted = self._store.take_stock(model)
+        self._opened = self._reconciler.open(model, self._should_proceed)
         self._most_waiting = self._store.queue_effort()[0]
-        self._opened = self._reconciler.open(model, wanted, self._should_proceed)
         self._commits = self._vectors.versions()
 
     def _rebuild_index(self) -> None:

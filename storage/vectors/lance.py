@@ -170,12 +170,12 @@ def ids_of(table: Any) -> npt.NDArray[np.bytes_]:
     return ids
 
 
-def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.NDArray[np.float32]]]:
+def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.NDArray[np.float16]]]:
     """Rows of a table, many at a time: ids, ids of their sessions, vectors."""
     columns = ["text_id", "session_id", "vector"]
     for some in table.search().where(where).select(columns).limit(None).to_batches(_READ_AT_ONCE):
         flat = some["vector"].flatten().to_numpy(zero_copy_only=False)
-        vectors = flat.reshape(-1, some["vector"].type.list_size).astype("float32")
+        vectors = flat.reshape(-1, some["vector"].type.list_size)
         yield some["text_id"].to_pylist(), some["session_id"].to_pylist(), vectors
 
 
