@@ -132,7 +132,10 @@ class Vectors:
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
         table, rows_in_memory = self._require_table(), self._in_memory.of(kind)
-        query = self._check_query(vector)
+        try:
+            query = normalise(vector, self._dimension)
+        except errors.EmbeddingError as fault:
+            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
         if rows_in_memory is not None:
             found = rows_in_memory.search(query.astype("float32"), exclude_session, limit)
         else:
@@ -226,12 +229,6 @@ class Vectors:
     def _as_arrow(self, rows: Sequence[VectorRow], schema: pa.Schema) -> pa.Table:
         """Rows as LanceDB takes them; raises EmbeddingError when a vector is not sound."""
         return lance.as_arrow(rows, np.stack([normalise(row.vector, self._dimension) for row in rows]), schema)
-
-    def _check_query(self, vector: Vector) -> Half:
-        try:
-            return normalise(vector, self._dimension)
-        except errors.EmbeddingError as fault:
-            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
 
     def _load_in_memory(self, kind: Kind) -> None:
         """Hold the rows of a type in memory when they are few enough."""
