@@ -99,9 +99,8 @@ class Retriever:
         said = [query for query in queries if query.strip()]
         if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
             return Recollection(queries=tuple(queries))
-        asked = (
-            _separate_questions(said, recent, now.date()) if apart else _combined_questions(said, recent, now.date())
-        )
+        read = _separate_questions if apart else _combined_questions
+        asked = read(said, recent, now.date())
         table, unseen = self._current_table(), Hidden(session_id, hidden)
         learned = ranking.has_learnt(self._model())
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
