@@ -148,11 +148,11 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     settings = config.load_settings(Path(asked.folder), {})
     memory = _memory(asked)
     session, _ = memory.sessions.resume_or_start()
-    memory.index.start()
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
+    memory.recall(["a first question"], session.session_id, _WHEN, settings.recall_limits, gated=False)
+    answered, answered_busy = time.perf_counter() - began, time.process_time() - busy
     ready = memory.index.settle(_A_LONG_TIME)
-    opened = time.perf_counter() - began
-    memory.recall(["a first question to warm up"], session.session_id, _WHEN, settings.recall_limits, gated=False)
+    opened, opened_busy = time.perf_counter() - began, time.process_time() - busy
     took: dict[bool, list[float]] = {False: [], True: []}
     found = 0
     for words, last_round in _questions(asked.size):
@@ -166,7 +166,10 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
     return {
         "turns": asked.size,
         "ready": ready,
+        "first_answer_s": answered,
+        "first_answer_cpu_s": answered_busy,
         "open_s": opened,
+        "open_cpu_s": opened_busy,
         "recall_ms": statistics.median(took[False]),
         "p95_ms": _p95(took[False]),
         "question_ms": statistics.median(took[True]),

@@ -141,10 +141,10 @@ def matching_forms(text: str, wanted: AbstractSet[str]) -> tuple[str, ...]:
     ('bought', '铆钉', 'buying')
     """
     found: list[str] = []
-    for word in _WORD.findall(text):
+    for word in dict.fromkeys(_WORD.findall(text)):
         if is_unspaced(word[0]):
             found += _covered_runs(word, wanted)
-        elif not wanted.isdisjoint(_word_tokens(word)):
+        elif not wanted.isdisjoint(_tokens_of_word(word)):
             found.append(word)
     return tuple(dict.fromkeys(found))
 
@@ -225,6 +225,11 @@ def _word_tokens(text: str) -> list[str]:
         else:
             found += _of_number(piece)
     return found
+
+
+@lru_cache(_WORDS_CACHED)
+def _tokens_of_word(word: str) -> list[str]:
+    return _word_tokens(word)
 
 
 def _stem_word(word: str) -> str:

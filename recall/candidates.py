@@ -15,7 +15,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,7 +34,7 @@ from recall.ranking import Evidence, Flags, Floats, Numbers, from_neighbours, ra
 if TYPE_CHECKING:
     from domain.indexes import Postings, Vector, VectorIndex, WordTable
     from domain.records import Kind
-    from storage.messages import MessageRow
+    from storage.messages import MessageColumns
     from storage.repositories import Repositories
 
 #: A history of at most this many messages is ranked whole.
@@ -112,15 +111,15 @@ class MessageTable:
         """The mean tokens of a message."""
         return self.tokens / max(self._size, 1)
 
-    def extend(self, messages: Sequence[MessageRow]) -> None:
+    def extend(self, messages: MessageColumns) -> None:
         """Add messages."""
         self._snapshot = self._session_ends = None
-        start, end = self._size, self._size + len(messages)
+        start, end = self._size, self._size + len(messages.seq)
         while end > len(self._room["seq"]):
             self._room = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self._room.items()}
         for name in ("seq", "session", "by_user", "length", "marks", "position"):
-            self._room[name][start:end] = list(map(attrgetter(name), messages))
-        self._room["day"][start:end] = [self._ordinal(message.timestamp[:10]) for message in messages]
+            self._room[name][start:end] = getattr(messages, name)
+        self._room["day"][start:end] = list(map(self._ordinal, messages.day))
         self._size = end
         self._set_columns()
         new = np.arange(start, end)
@@ -172,23 +171,31 @@ class MessageTable:
         self._marks, self._position = shown["marks"], shown["position"]
 
     def _link_rows(self, new: Numbers) -> None:
-        """Link new rows to the adjacent ones in their sessions.
-
-        They are almost always the last of their session; if not, all its rows are linked again.
-        """
+        """Link new rows to the adjacent ones in their sessions: first as if each session were new, then the others."""
         ordered = new[np.lexsort((self._position[new], self.session[new]))]
-        cuts = np.flatnonzero(np.diff(self.session[ordered])) + 1
-        for added in np.split(ordered, cuts) if len(ordered) else ():
-            session, rows = int(self.session[added[0]]), added
-            last = self._last_of.get(session, -1)
-            if last >= 0 and self._position[last] > self._position[added[0]]:
-                rows = np.flatnonzero(self.session == session)
-                rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
-            self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
-            self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
-            if last >= 0:
-                self.next[last] = rows[0]
-            self._last_of[session] = int(rows[-1])
+        is_first = np.diff(self.session[ordered], prepend=-1) != 0
+        starts = np.flatnonzero(is_first)
+        ends = np.append(starts, len(ordered))[1:]
+        self.place[ordered] = np.arange(len(ordered)) - np.repeat(starts, ends - starts)
+        self.previous[ordered] = np.where(is_first, -1, np.roll(ordered, 1))
+        self.next[ordered] = np.where(np.roll(is_first, -1), -1, np.roll(ordered, -1))
+        for session, start, end in zip(self.session[ordered[starts]].tolist(), starts, ends, strict=True):
+            if session in self._last_of:
+                self._link_session(session, ordered[start:end])
+            else:
+                self._last_of[session] = int(ordered[end - 1])
+
+    def _link_session(self, session: int, rows: Numbers) -> None:
+        """Link the new rows of a session: they are almost always its last; if not, all its rows are linked again."""
+        last = self._last_of[session]
+        if self._position[last] > self._position[rows[0]]:
+            rows = np.flatnonzero(self.session == session)
+            rows, last = rows[np.argsort(self._position[rows], kind="stable")], -1
+        self.place[rows] = np.arange(len(rows)) + (self.place[last] + 1 if last >= 0 else 0)
+        self.previous[rows], self.next[rows] = np.append(last, rows[:-1]), np.append(rows[1:], -1)
+        if last >= 0:
+            self.next[last] = rows[0]
+        self._last_of[session] = int(rows[-1])
 
 
 def _day_ordinal(day: str) -> int:

@@ -85,13 +85,14 @@ class HashedEmbedder:
 
 
 def _weighted_features(run: str) -> Sequence[tuple[int, float]]:
-    """The features of a run of letters or digits, with weights."""
-    return [(_feature_number(feature), weight) for feature, weight in _of_run(run)]
+    """The features of a run of letters or digits, with weights.
 
-
-def _feature_number(feature: str) -> int:
-    """A feature's number: its CRC-32 in the lower half, and in the upper one bits that separate collisions."""
-    return (hash(feature) & 0x7FFFFFFF) << 32 | crc32(feature.encode("utf-8", "replace"))
+    A feature's number has its CRC-32 in the lower half, and in the upper one bits that separate collisions.
+    """
+    return [
+        ((hash(feature) & 0x7FFFFFFF) << 32 | crc32(feature.encode("utf-8", "replace")), weight)
+        for feature, weight in _of_run(run)
+    ]
 
 
 def _of_run(run: str) -> Iterator[tuple[str, float]]:

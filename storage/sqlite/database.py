@@ -28,8 +28,8 @@ from storage.sqlite import digests, schema
 _HEADER = 100
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
-#: Views, and tables that triggers write.
-_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row"}
+#: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
+_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
 _NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 #: Tables with whose rows those of others go.

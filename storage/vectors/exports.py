@@ -88,7 +88,9 @@ def write_milvus(target: str, batches: Iterable[Sequence[TextRow]], dimension: i
         try:
             _write_collection(str(unfinished), str(path), batches, dimension)
         finally:
-            _let_go(unfinished)
+            # Its later versions hold what they opened until the process ends, unless they are asked to let go.
+            with suppress(ImportError, AttributeError):
+                import_module("milvus_lite.server_manager").server_manager_instance.release_server(str(unfinished))
         make_private_folder(unfinished) if unfinished.is_dir() else make_private(unfinished)
         put_in_place(unfinished, path)
     finally:
@@ -101,12 +103,6 @@ def _remove_output(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _let_go(path: Path) -> None:
-    """Its later versions hold what they opened until the process ends, unless configured otherwise."""
-    with suppress(ImportError, AttributeError):
-        import_module("milvus_lite.server_manager").server_manager_instance.release_server(str(path))
 
 
 def _write_collection(place: str, shown_path: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
@@ -145,14 +141,10 @@ def _insert_batches(client: Any, batches: Iterable[Sequence[TextRow]], dimension
     index.add_index(field_name="vector", index_type="AUTOINDEX", metric_type="COSINE")
     client.create_collection(COLLECTION, schema=schema, index_params=index)
     for batch in batches:
-        client.insert(COLLECTION, list(_make_entities(batch)))
+        texts = [row.text.encode()[:_LONGEST].decode(errors="ignore") for row in batch]
+        rows = zip(batch, texts, strict=True)
+        client.insert(COLLECTION, [{**asdict(row), "text": text, "vector": row.vector.tolist()} for row, text in rows])
     client.flush(COLLECTION)
-
-
-def _make_entities(batch: Sequence[TextRow]) -> Iterator[dict[str, Any]]:
-    for row in batch:
-        short = row.text.encode()[:_LONGEST].decode(errors="ignore")
-        yield {**asdict(row), "text": short, "vector": row.vector.tolist()}
 
 
 @contextmanager

@@ -35,10 +35,7 @@ from storage.vectors.table import Vectors, normalise
 
 if TYPE_CHECKING:
     from domain.indexes import Vector
-if TYPE_CHECKING:
-    from domain.indexes import Vector
     from storage.embeddings import Ids
-
 
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
@@ -138,10 +135,11 @@ class PendingEmbedder:
         keys = self._read_keys(self._store.waiting())
         digests = {text_id: digest_of(key) for text_id, key in keys.items()}
         known = self._store.with_vector(self._embedder.model, digests)
-        for some in _split_portions([text_id for text_id in keys if text_id not in known]):
+        new = [text_id for text_id in keys if text_id not in known]
+        for at in range(0, len(new), _AT_ONCE):
             if not proceed():
                 break
-            asked = {text_id: keys[text_id] for text_id in some}
+            asked = {text_id: keys[text_id] for text_id in new[at : at + _AT_ONCE]}
             self._store_vectors(asked, digests, self._ask_embedder(asked))
         made = self._store.with_vector(self._embedder.model, digests)
         return {text_id: digest for text_id, digest in digests.items() if text_id in made}
@@ -205,11 +203,6 @@ class PendingEmbedder:
         return new
 
 
-def _split_portions(text_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(text_ids), _AT_ONCE):
-        yield text_ids[at : at + _AT_ONCE]
-
-
 def digest_of(key: str) -> str:
     """A short name for the exact text a vector is made from."""
     return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
@@ -234,19 +227,24 @@ class Reconciler:
         self._checksums = Checksums(store, vectors.folder)
         self.built = self.total = 0
 
-    def open(self, model: str, wanted: Ids, proceed: Proceed) -> bool:
-        """Make the index ready for searches; it is to hold the ``wanted`` ids. False when it was ended before."""
+    def open(self, model: str, proceed: Proceed) -> bool:
+        """Make the index agree with the store. False when it was ended before.
+
+        Files that are whole are searched at once, while every id is still to be compared with the store: a hit that is
+        stored no more is dropped by whoever looks it up.
+        """
         dimension = self._store.dimension(model)
-        if dimension is None:
-            self._vectors.open_empty()
-            return True
-        if self._checksums.are_right(proceed):
+        if dimension is not None and self._checksums.are_right(proceed):
             try:
                 self._vectors.open(model, dimension)
-                if self._repair_small(model, wanted):
+                if self._repair_small(model):
                     return True
             except errors.StorageError as fault:
                 self._log.warning("the vector index is rebuilt: %s", fault)
+        self._store.take_stock(model)
+        if dimension is None:
+            self._vectors.open_empty()
+            return True
         return proceed() and self.rebuild(model, proceed)
 
     def rebuild(self, model: str, proceed: Proceed, digests: Mapping[str, str] | None = None) -> bool:
@@ -275,7 +273,7 @@ class Reconciler:
             self.keep_checksums()
 
     def put(self, model: str, text_ids: Iterable[str]) -> None:
-        """Bring the rows of these texts into the index, in one commit."""
+        """Write the rows of these texts to the index, in one commit."""
         self._vectors.upsert(self._store.rows(model, text_ids))
 
     def drop(self, text_ids: Sequence[str]) -> None:
@@ -295,14 +293,16 @@ class Reconciler:
         """Keep the checksums of the files, and in the same commit take finished texts off the queue."""
         self._checksums.keep(lambda: self._store.mark_done(digests or {}, model))
 
-    def _repair_small(self, model: str, wanted: Ids) -> bool:
+    def _repair_small(self, model: str) -> bool:
         """Repair small differences to the store; False when the index had better be rebuilt."""
-        here = self._vectors.ids()
+        wanted, here = self._store.take_stock(model), self._vectors.ids()
         missing = np.setdiff1d(wanted, here, assume_unique=True)
         if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
             return False
         self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
-        return self._finds_stored(model)
+        # At last: whether a search for a stored vector finds anything.
+        row = next(iter(next(self._store.batches(model, 1), [])), None)
+        return row is None or bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
 
     def _apply_repair(self, model: str, missing: Ids, extra: Ids) -> None:
         for at in range(0, len(missing), _BATCH):
@@ -311,13 +311,6 @@ class Reconciler:
             self._vectors.delete([text_id.decode() for text_id in extra.tolist()])
         if len(missing) or len(extra):
             self.keep_checksums()
-
-    def _finds_stored(self, model: str) -> bool:
-        """Whether a search for a stored vector finds anything."""
-        row = next(iter(next(self._store.batches(model, 1), [])), None)
-        if row is None:
-            return True
-        return bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
 
     def _count_batches(self, model: str) -> Iterator[list[VectorRow]]:
         for batch in self._store.batches(model):
@@ -440,11 +433,11 @@ class Indexing:
         until = time.monotonic() + timeout
         while self._is_opening() and time.monotonic() < until:
             time.sleep(0.01)
-        return self._opened and self._vectors.state == "ready"
+        return self._vectors.state == "ready"
 
     def _is_opening(self) -> bool:
         begun = self._worker.is_alive and not self._opened
-        return begun and not self._index.failures and self._vectors.state != "rebuilding"
+        return begun and not self._index.failures and self._vectors.state == "closed"
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
@@ -462,7 +455,6 @@ class Indexing:
 
     def scrub(self, timeout: float) -> bool:
         """Rebuild the index so that no byte of a dropped row is left, and wait for it."""
-        self._index.reset_failures()
         asked = self._request_rebuild()
         return self._worker.rest(timeout) and self._builds_done >= asked
 
@@ -470,8 +462,16 @@ class Indexing:
         """Rebuild the index from the vectors in the store, and try texts again that were set aside."""
         self._store.try_again()
         self._server.reset_failures()
-        self._index.reset_failures()
         self._request_rebuild()
+
+    def _request_rebuild(self) -> int:
+        """Ask for a new index; returns the number of the request."""
+        self._index.reset_failures()
+        with self._lock:
+            self._builds_asked += 1
+            asked = self._builds_asked
+        self.wake()
+        return asked
 
     @property
     def degraded(self) -> tuple[Missing, ...]:
@@ -485,10 +485,9 @@ class Indexing:
 
     def progress(self) -> Progress | None:
         """How far the work is that takes long; None when there is none. It "failed" when waiting for it is no use."""
-        if self.trouble is not None:
-            return Progress("failed", self._reconciler.built, self._reconciler.total)
-        if self._vectors.state == "rebuilding":
-            return Progress("rebuilding", self._reconciler.built, self._reconciler.total)
+        doing = self._current_work()
+        if doing in ("failed", "rebuilding"):
+            return Progress(doing, self._reconciler.built, self._reconciler.total)
         if self._catching_up():
             waiting = self._store.queue_effort()[0]
             self._most_waiting = max(self._most_waiting, waiting)
@@ -543,7 +542,8 @@ class Indexing:
             self._index_failed(fault)
             if self._index.seconds_left() == math.inf:
                 return AT_ONCE
-        return self._when_again()
+        waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
+        return min(waits, default=None)
 
     def _one_piece(self) -> bool:
         """Do what comes next, if it may be tried now; False when nothing was done."""
@@ -577,9 +577,8 @@ class Indexing:
 
     def _open_index(self) -> None:
         model = self._embedder.model
-        wanted = self._store.take_stock(model)
+        self._opened = self._reconciler.open(model, self._should_proceed)
         self._most_waiting = self._store.queue_effort()[0]
-        self._opened = self._reconciler.open(model, wanted, self._should_proceed)
         self._commits = self._vectors.versions()
 
     def _rebuild_index(self) -> None:
@@ -616,14 +615,6 @@ class Indexing:
             dropped, self._dropped = self._dropped, []
         return dropped
 
-    def _request_rebuild(self) -> int:
-        """Ask for a new index; returns the number of the request."""
-        with self._lock:
-            self._builds_asked += 1
-            asked = self._builds_asked
-        self.wake()
-        return asked
-
     def _index_failed(self, fault: errors.StorageError) -> None:
         """Go on by words, and rebuild the index later. A full disk gets its room back, and no old byte stays.
 
@@ -648,18 +639,14 @@ class Indexing:
         self._fault = str(fault)
         self._log.warning("%s: %s; trying again later", what, fault)
 
-    def _when_again(self) -> Again:
-        waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
-        return min(waits) if waits else None
-
     def _catching_up(self) -> bool:
         return self._most_waiting > _MANY_WAITING and len(self._store.waiting(1)) > 0
 
     def _current_work(self) -> Doing:
         if self.trouble is not None:
             return "failed"
-        if not self._opened:
-            return "rebuilding" if self._vectors.state == "rebuilding" else "starting"
         if self._vectors.state == "rebuilding":
             return "rebuilding"
+        if not self._opened:
+            return "starting"
         return "embedding" if self._catching_up() else "ready"

@@ -29,7 +29,6 @@ from domain.records import Kind
 from domain.text import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -132,16 +131,11 @@ def schema_of(model: str, dimension: int) -> pa.Schema:
     return pa.schema(columns, metadata={"model": model, "dimension": str(dimension)})
 
 
-def _read_labels(schema: pa.Schema) -> tuple[bytes | None, bytes | None]:
-    """The model and dimension a table says it was made for."""
-    metadata = schema.metadata or {}
-    return metadata.get(b"model"), metadata.get(b"dimension")
-
-
 def is_made_for(schema: pa.Schema, model: str, dimension: int) -> bool:
     """Whether a table with this schema holds vectors of this model."""
     wanted = schema_of(model, dimension)
-    return bool(schema == wanted) and _read_labels(schema) == _read_labels(wanted)
+    found = schema.metadata or {}
+    return bool(schema == wanted) and all(found.get(name) == label for name, label in wanted.metadata.items())
 
 
 def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema: pa.Schema) -> pa.Table:
@@ -159,8 +153,6 @@ def as_arrow(rows: Sequence[VectorRow], vectors: npt.NDArray[np.float16], schema
 
 def ids_of(table: Any) -> npt.NDArray[np.bytes_]:
     """Every ``text_id`` of a table, sorted."""
-    import numpy as np
-
     found = [np.array([], dtype="S1")]
     column = table.search().select(["text_id"]).limit(None).to_arrow()["text_id"]
     for at in range(0, len(column), _IN_PYTHON):
@@ -170,12 +162,12 @@ def ids_of(table: Any) -> npt.NDArray[np.bytes_]:
     return ids
 
 
-def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.NDArray[np.float32]]]:
+def rows_of(table: Any, where: str) -> Iterator[tuple[list[str], list[str], npt.NDArray[np.float16]]]:
     """Rows of a table, many at a time: ids, ids of their sessions, vectors."""
     columns = ["text_id", "session_id", "vector"]
     for some in table.search().where(where).select(columns).limit(None).to_batches(_READ_AT_ONCE):
         flat = some["vector"].flatten().to_numpy(zero_copy_only=False)
-        vectors = flat.reshape(-1, some["vector"].type.list_size).astype("float32")
+        vectors = flat.reshape(-1, some["vector"].type.list_size)
         yield some["text_id"].to_pylist(), some["session_id"].to_pylist(), vectors
 
 
@@ -300,7 +292,7 @@ def keep_index(table: Any, log: logging.Logger) -> None:
     for column, config in (("text_id", BTree()), ("type", Bitmap())):
         if f"{column}_idx" not in names:
             table.create_index(column, config=config)
-    if _NAME not in names or _count_segments(table) > _MOST_SEGMENTS:
+    if _NAME not in names or ((found := table.index_stats(_NAME)) and (found.num_indices or 0) > _MOST_SEGMENTS):
         _build_index(table, log)
 
 
@@ -335,8 +327,3 @@ def _share_found(table: Any) -> float:
         exactly = {row[0] for row in search(table, vector, None, _ASKED, exact=True)}
         found += len(exactly & {row[0] for row in search(table, vector, None, _ASKED, exact=False)})
     return found / (len(places) * _ASKED)
-
-
-def _count_segments(table: Any) -> int:
-    statistics = table.index_stats(_NAME)
-    return int(statistics.num_indices or 0) if statistics else 0

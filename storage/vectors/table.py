@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from domain.indexes import Half, Vector
 
     Floats = npt.NDArray[np.float32]
+    Halves = npt.NDArray[np.float16]
 
 _TABLE = "vectors"
 #: Numbers (rows times dimension) in memory of a type at the most: 192 MB, searched in some 5 ms. That is 125,000
@@ -131,7 +132,10 @@ class Vectors:
         if limit < 1 or (self.state == "ready" and self._table is None):
             return []
         table, rows_in_memory = self._require_table(), self._in_memory.of(kind)
-        query = self._check_query(vector)
+        try:
+            query = normalise(vector, self._dimension)
+        except errors.EmbeddingError as fault:
+            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
         if rows_in_memory is not None:
             found = rows_in_memory.search(query.astype("float32"), exclude_session, limit)
         else:
@@ -226,18 +230,13 @@ class Vectors:
         """Rows as LanceDB takes them; raises EmbeddingError when a vector is not sound."""
         return lance.as_arrow(rows, np.stack([normalise(row.vector, self._dimension) for row in rows]), schema)
 
-    def _check_query(self, vector: Vector) -> Half:
-        try:
-            return normalise(vector, self._dimension)
-        except errors.EmbeddingError as fault:
-            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
-
     def _load_in_memory(self, kind: Kind) -> None:
         """Hold the rows of a type in memory when they are few enough."""
         where = lance.OF_KIND[kind]
-        rows_in_memory = self._in_memory.of(kind)
-        if rows_in_memory is None or not self._in_memory.fits(kind, self._table.count_rows(where)):
+        rows_in_memory, count = self._in_memory.of(kind), self._table.count_rows(where)
+        if rows_in_memory is None or not self._in_memory.fits(kind, count):
             return
+        rows_in_memory.reserve(count)
         for text_ids, session_ids, vectors in lance.rows_of(self._table, where):
             rows_in_memory.put(text_ids, session_ids, vectors)
 
@@ -286,7 +285,7 @@ class InMemoryIndex:
             if some and self.fits(kind, len(some)):
                 vectors = np.stack([normalise(row.vector, self._dimension) for row in some])
                 ids, sessions = [row.text_id for row in some], [row.session_id for row in some]
-                self._rows_by_kind[kind].put(ids, sessions, vectors.astype(np.float32))
+                self._rows_by_kind[kind].put(ids, sessions, vectors)
 
     def are_new(self, text_ids: Sequence[str]) -> bool:
         """Whether it is certain that none of these is stored, and each is named once: every row is in memory."""
@@ -320,13 +319,18 @@ class InMemoryRows:
     def __contains__(self, text_id: str) -> bool:
         return text_id in self._place
 
-    def put(self, text_ids: Sequence[str], session_ids: Sequence[str], vectors: Floats) -> None:
+    def put(self, text_ids: Sequence[str], session_ids: Sequence[str], vectors: Halves) -> None:
         """Add rows, each in place of the row of its id."""
         with self._lock:
             self._make_room(len(text_ids))
-            places = [self._place_of(text_id) for text_id in text_ids]
-            self._session[places] = [self._session_number(session_id) for session_id in session_ids]
+            places = _number(text_ids, self._ids, self._place)
+            self._session[places] = _number(session_ids, self._names, self._sessions)
             self._vectors[places] = vectors
+
+    def reserve(self, count: int) -> None:
+        """Room for so many rows more, so that none is moved when they come."""
+        with self._lock:
+            self._make_room(count)
 
     def drop(self, text_ids: Iterable[str]) -> None:
         """Take rows out; the last row takes the place of each."""
@@ -360,18 +364,6 @@ class InMemoryRows:
             found.sort(key=lambda row: (-row[2], row[0]))
         return found
 
-    def _place_of(self, text_id: str) -> int:
-        place = self._place.setdefault(text_id, len(self._ids))
-        if place == len(self._ids):
-            self._ids.append(text_id)
-        return place
-
-    def _session_number(self, session_id: str) -> int:
-        number = self._sessions.setdefault(session_id, len(self._names))
-        if number == len(self._names):
-            self._names.append(session_id)
-        return number
-
     def _make_room(self, more: int) -> None:
         """Room grows by doubling; what is not used yet takes no memory, since no one writes to it."""
         count = len(self._ids)
@@ -380,6 +372,15 @@ class InMemoryRows:
             session, vectors = np.zeros(room, np.int32), np.zeros((room, self._vectors.shape[1]), np.float32)
             session[:count], vectors[:count] = self._session[:count], self._vectors[:count]
             self._session, self._vectors = session, vectors
+
+
+def _number(wanted: Sequence[str], names: list[str], numbers: dict[str, int]) -> list[int]:
+    """The number of each name, its place in ``names``; new ones come to the end."""
+    for name in wanted:
+        if name not in numbers:
+            numbers[name] = len(names)
+            names.append(name)
+    return [numbers[name] for name in wanted]
 
 
 def normalise(vector: Sequence[float] | npt.NDArray[Any], dimension: int | None) -> Half:

@@ -45,14 +45,18 @@ def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller:
 def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, teller: Teller) -> None:
     store.start("s2", at(1))
     one, two, three = teller.say("s1", "one"), teller.say("s2", "two"), teller.say("s1", "three")
-    rows = store.messages.rows_after(0, 99)
+    rows = store.messages.columns_after(0, 99)
     numbers = {name: store.sessions.number_of(name) for name in ("s1", "s2", "nobody")}
-    assert [row.seq for row in rows] == [turn.seq for one_ in (one, two, three) for turn in one_.turns]
-    assert [row.session for row in rows] == [numbers["s1"]] * 2 + [numbers["s2"]] * 2 + [numbers["s1"]] * 2
+    turns = [turn for spoken in (one, two, three) for turn in spoken.turns]
+    assert list(rows.seq) == [turn.seq for turn in turns]
+    assert list(rows.session) == [numbers["s1"]] * 2 + [numbers["s2"]] * 2 + [numbers["s1"]] * 2
+    assert list(rows.by_user) == [1, 0] * 3
+    assert rows.day == [turn.timestamp[:10] for turn in turns]
     assert numbers["nobody"] is None
-    of_s1 = [row.position for row in rows if row.session == numbers["s1"]]
+    of_s1 = [at for at, session in zip(rows.position, rows.session, strict=True) if session == numbers["s1"]]
     assert of_s1 == sorted(of_s1) == [turn.position for one_ in (one, three) for turn in one_.turns]
-    assert store.messages.rows_after(rows[2].seq, 1) == [rows[3]]
+    assert list(store.messages.columns_after(turns[2].seq, 1).seq) == [turns[3].seq]
+    assert len(store.messages.columns_after(turns[-1].seq, 1).seq) == 0
     assert store.messages.numbers_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.seq}
     assert store.messages.words_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.words}
     store.rounds.compact("s2", 1, teller.summary("two"))

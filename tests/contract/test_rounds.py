@@ -372,7 +372,7 @@ def test_what_is_hidden_stays_stored_and_is_found_by_nothing(store: Store, telle
     assert [spoken.hidden for spoken in store.messages.rounds("s1")] == [True, False]
     assert holding(store, "quokka") == []
     assert store.messages.by_number([turn.seq for turn in told.turns]) == []
-    assert [row.seq for row in store.messages.rows_after(0, 9)] == [turn.seq for turn in after.turns]
+    assert list(store.messages.columns_after(0, 9).seq) == [turn.seq for turn in after.turns]
     assert store.messages.numbers_of([turn.text_id for turn in told.turns]) == {}
     assert store.messages.words_of([turn.text_id for turn in told.turns]) == {}
     assert store.messages.before(after.user, 9) == []

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.candidates import MessageTable, Pool, with_answered
+from storage.messages import MessageColumns
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,11 @@ class Row:
     by_user: bool = True
     length: int = 3
     marks: int = 0
-    timestamp: str = "2026-01-01T09:00:00+00:00"
+    day: str = "2026-01-01"
+
+
+def _columns(rows):
+    return MessageColumns(*([getattr(row, name) for row in rows] for name in MessageColumns._fields))
 
 
 def _table(told, cuts):
@@ -27,7 +32,7 @@ def _table(told, cuts):
     rows = [Row(seq, session, position) for seq, (session, position) in enumerate(told, 1)]
     table, ends = MessageTable(), sorted({cut % (len(rows) + 1) for cut in cuts})
     for start, end in zip([0, *ends], [*ends, len(rows)], strict=True):
-        table.extend(rows[start:end])
+        table.extend(_columns(rows[start:end]))
     return table
 
 
@@ -57,16 +62,16 @@ def test_turns_are_joined_only_with_what_follows_them_in_their_session():
 def test_a_session_is_older_by_the_sessions_that_went_on_after_it():
     table, asked = _table([(5, 0), (6, 0), (7, 0)], []), np.array([5, 6, 7])
     assert table.sessions_after(asked).tolist() == [2, 1, 0]
-    table.extend([Row(4, 7, 1)])
+    table.extend(_columns([Row(4, 7, 1)]))
     assert table.sessions_after(asked).tolist() == [2, 1, 0]
-    table.extend([Row(5, 5, 1), Row(6, 5, 2)])
+    table.extend(_columns([Row(5, 5, 1), Row(6, 5, 2)]))
     assert table.sessions_after(asked).tolist() == [0, 2, 1]
 
 
 def test_taking_in_a_round_does_not_touch_what_is_known():
     table = _table([(session, place) for session in range(2000) for place in range(10)], [])
     known = table.next[:-1].copy()
-    table.extend([Row(20_001, 1999, 10), Row(20_002, 1999, 11)])
+    table.extend(_columns([Row(20_001, 1999, 10), Row(20_002, 1999, 11)]))
     assert (table.next[:19_999] == known).all()
     assert table.next[19_999:].tolist() == [20_000, 20_001, -1]
     assert table.sessions == 2000
@@ -76,7 +81,7 @@ def test_what_one_question_reads_stays_as_it_is_while_turns_are_taken_in():
     table = _table([(1, 0), (2, 0), (1, 2)], [])
     still = table.snapshot()
     assert table.snapshot() is still
-    table.extend([Row(4, 1, 1), Row(5, 2, 1)])
+    table.extend(_columns([Row(4, 1, 1), Row(5, 2, 1)]))
     assert (len(still), len(table.snapshot())) == (3, 5)
     assert still.next.tolist() == [2, -1, -1]
     assert still.place.tolist() == [0, 0, 1]

@@ -158,6 +158,20 @@ def test_what_was_said_is_found_with_where_and_when_and_why(life):
     assert recalled.degraded == ()
 
 
+def test_thousands_of_messages_are_ready_for_recall_after_a_few_rows_are_read(large_life, monkeypatch):
+    read, run = [], large_life.store.database.run
+
+    def count_rows(*asked):
+        rows = run(*asked)
+        read.extend(rows)
+        return rows
+
+    monkeypatch.setattr(large_life.store.database, "run", count_rows)
+    large_life.finder.warm()
+    assert large_life.store.messages.highest_number() > 3600
+    assert len(read) <= 8
+
+
 def test_what_a_question_finds_in_a_short_reply_counts_for_what_that_answers(life):
     meant = life.embedder.embed(["a question in quite other words"])[0]
     life.vectors.rows = [

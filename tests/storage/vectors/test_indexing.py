@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain.indexes import VectorRow
+from storage.sqlite.database import Row
 from tests.storage.vectors.indexed import PATIENCE, IndexedStore, Oracle
 
 TEXTS = ["the cat sleeps", "it sleeps all day", "we sailed to Corfu", "a fine ship", "tea or coffee", "green tea"]
@@ -76,6 +77,49 @@ def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
     store.started()
     assert store.indexing.await_open(PATIENCE)
     store.close()
+
+
+@pytest.fixture
+def reopened(store: IndexedStore, folder: Path) -> Iterator[IndexedStore]:
+    """A store with an index that is opened, and not started yet."""
+    store.add_turns("s1", [f"{text} {number}" for number in range(40) for text in TEXTS])
+    assert store.settle()
+    store.close()
+    opened = IndexedStore(folder)
+    yield opened
+    opened.close()
+
+
+def test_an_index_is_searched_while_its_ids_are_still_compared(
+    reopened: IndexedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare, let_go = reopened.embeddings.take_stock, threading.Event()
+    monkeypatch.setattr(reopened.embeddings, "take_stock", lambda model: let_go.wait(PATIENCE) and compare(model))
+    reopened.started()
+    assert reopened.indexing.await_open(PATIENCE)
+    assert reopened.search("a fine ship 7", 1)
+    assert reopened.indexing.degraded == ("index",)
+    let_go.set()
+    assert reopened.settle()
+    assert reopened.indexing.degraded == ()
+
+
+def test_an_index_is_opened_without_reading_a_row_for_each_text(
+    reopened: IndexedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    run = reopened.database.run
+
+    def count_rows(sql: str, *values: object) -> list[Row]:
+        rows = run(sql, *values)
+        read.extend(rows)
+        return rows
+
+    monkeypatch.setattr(reopened.database, "run", count_rows)
+    reopened.started()
+    assert reopened.settle()
+    files = len(reopened.embeddings.checksums())
+    assert len(read) <= 2 * files + 20 < len(reopened.vectors.ids())
 
 
 def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -> None:
