@@ -18,8 +18,7 @@ from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.work_runner import PATIENCE, TICK, Tick, WorkRunner, wait_for
 from language.scripts import estimate
 from llm import Llm

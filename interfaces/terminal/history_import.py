@@ -27,9 +27,8 @@ from interfaces.terminal.arguments import ImportOrder
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.file_export import restore_whole
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.screen import Screen
+from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.session_view import format_local
-from interfaces.terminal.styled_text import Meaning
 from interfaces.terminal.work_runner import Tick, WorkRunner
 from jobs.importing import (
     FileProgress,

@@ -14,8 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from domain.patterns import pattern_of
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Flow, Meaning, Meanings, Span, cells_of, style_of
+from interfaces.terminal.screen import Flow, Meaning, Meanings, Screen, Span, cells_of, style_of
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

@@ -24,8 +24,7 @@ from interfaces.messages import Words
 from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Meaning, cells_of
+from interfaces.terminal.screen import Meaning, Screen, cells_of
 from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady
 from interfaces.terminal.work_runner import wait_for
 from llm import Llm, PromptMessage

@@ -35,8 +35,7 @@ from interfaces.terminal.keys import (
 )
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.parsing import Typed, begun_path, block_of
-from interfaces.terminal.screen import is_gone
-from interfaces.terminal.styled_text import in_rows
+from interfaces.terminal.screen import in_rows, is_gone
 from interfaces.terminal.typeahead import Ahead, TypeAhead
 
 _STYLE = Style.from_dict(

@@ -30,9 +30,8 @@ from interfaces.terminal.command_context import (
 )
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse_input, with_files
 from interfaces.terminal.reply import ReplyView
-from interfaces.terminal.screen import is_gone
+from interfaces.terminal.screen import Meaning, is_gone
 from interfaces.terminal.session_view import show_opening
-from interfaces.terminal.styled_text import Meaning
 from interfaces.terminal.work_runner import Tick
 
 

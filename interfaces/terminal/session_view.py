@@ -18,8 +18,7 @@ from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.screen import Screen, cells_of
 from language.calendar import date_of, in_zone
 
 _STEPS = (

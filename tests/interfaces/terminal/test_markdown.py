@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream, settle_spans
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.screen import Screen, cells_of
 from tests.support.growing import growth
 
 SAMPLE = """
