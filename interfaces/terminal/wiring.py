@@ -10,7 +10,7 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,10 +25,9 @@ from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose_language
 from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.socket.protocol import request_release
-from interfaces.terminal import history_file
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
-from interfaces.terminal.line_source import PlainReader, Reader
+from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
@@ -111,7 +110,7 @@ class Program:
     def scrubbers(self, folder: Path) -> list[Scrub]:
         """What removes an erased text from the history of the prompt and from the logs."""
         return [
-            lambda gone: history_file.scrub_history(folder / "history", gone.texts),
+            lambda gone: scrub_history(folder / "history", gone.texts),
             lambda gone: self.debug.remove_files(gone.are_in),
         ]
 
@@ -168,7 +167,7 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
         screen,
         aside,
         program.words,
-        reader=_NoReader(),
+        reader=NoReader(),
         wishes=wishes,
         table=_load_commands,
         clock=program.clock,
@@ -198,9 +197,7 @@ def _is_editable(streams: Streams, options: Options) -> bool:
 def _give_editor_line(
     context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
-    from interfaces.terminal.keys import PromptHistory
-    from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
-    from interfaces.terminal.typeahead import TypeAhead
+    from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
     history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
@@ -254,20 +251,3 @@ def make_warmer(
             log.exception("what was to be ready once the libraries are loaded is not")
 
     return lambda: threading.Thread(target=load, name="warming", daemon=True).start()
-
-
-class _NoReader(Reader):
-    """No one is there to type or to answer."""
-
-    def read_input(self, prefill: str = "", *, selected: bool = False) -> None:
-        """Nothing."""
-
-    def ask_question(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
-        """No answer."""
-
-    def watch_typing(self) -> None:
-        """Nothing is typed."""
-
-    def lend_terminal(self) -> AbstractContextManager[None]:
-        """There is no terminal."""
-        return nullcontext()
