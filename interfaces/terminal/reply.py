@@ -27,7 +27,7 @@ from domain.recollection import (
 )
 from domain.records import Kind
 from interfaces.messages import Words
-from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream
+from interfaces.terminal.markdown import Stream, stream_for
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.work_runner import Tick
 from language.calendar import day_of, names_day
@@ -40,13 +40,6 @@ _FRAME = 1 / 15
 _LONGEST_TAG = 320
 #: The longest beginning of a line that is waited for behind a quotation.
 _LONGEST_LINE = 120
-
-
-def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
-    """What renders replies on this screen; ``quiet`` for those of earlier."""
-    if screen.plain:
-        return PlainStream(screen)
-    return MarkdownStream(screen, ("quiet",) if quiet else ("words",))
 
 
 @dataclass(frozen=True)
