@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
-from pathlib import Path
 from typing import TypeVar
 
 from conversation import Conversation
@@ -164,11 +163,6 @@ class CommandContext:
         finally:
             self.aside.clear_status()
 
-    @property
-    def history_path(self) -> Path:
-        """Where the prompt's history lies."""
-        return self.settings.data_dir / "history"
-
 
 @dataclass(frozen=True)
 class Command:
@@ -201,7 +195,9 @@ def is_no(answer: str) -> bool:
 def explain_error(context: CommandContext, error: errors.OldFriendError) -> str:
     """What happened and what to do, on one line (a line each for settings)."""
     if isinstance(error, errors.Unauthorized):
-        error.details["key_hint"] = _key_hint(context)
+        key = context.settings.openai_api_key
+        source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
+        error.details["key_hint"] = context.words.say("error.key_hint", key=mask_key(key), source=source) if key else ""
     if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
         error.details["nearest_hint"] = _nearest_hint(context, error)
     return context.words.describe_error(error)
@@ -214,14 +210,6 @@ def mask_key(key: str) -> str:
     '…abcd'
     """
     return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
-
-
-def _key_hint(context: CommandContext) -> str:
-    key = context.settings.openai_api_key
-    if not key:
-        return ""
-    source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
-    return context.words.say("error.key_hint", key=mask_key(key), source=source)
 
 
 def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
@@ -276,17 +264,8 @@ class ContextUse:
 
     @property
     def used_share(self) -> float:
-        """How full the context is.
-
-        >>> ContextUse(80, 100, True).used_share
-        0.8
-        """
+        """How full the context is: 80 of 100 are 0.8."""
         return self.tokens / self.limit
-
-    @property
-    def is_much(self) -> bool:
-        """Whether that is worth a line."""
-        return self.used_share >= _MUCH
 
 
 def context_use(context: CommandContext) -> ContextUse | None:
@@ -312,7 +291,7 @@ def note_limit(context: CommandContext, error: errors.OldFriendError) -> None:
 def warn_if_full(context: CommandContext) -> None:
     """One dim line under a reply whose prompt filled most of the context."""
     use = context_use(context)
-    if use is not None and use.is_much:
+    if use is not None and use.used_share >= _MUCH:
         share, limit = round(use.used_share * 100), f"{use.limit:,}"
         key = "context.much" if use.known else "context.much_guessed"
         context.tell(key, "quiet", share=share, tokens=f"{use.tokens:,}", limit=limit)

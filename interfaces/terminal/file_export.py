@@ -30,6 +30,7 @@ from memory import Memory, restore_portable, write_portable
 FORMATS = ("md", "json")
 #: Longer than any note or fact is.
 _WHOLE = 10_000
+#: Editors that are tried where the person chose none.
 _FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
 
 
@@ -62,24 +63,18 @@ def write_new(name: str, content: str) -> Path:
 def _session_values(session: Session, memory: Memory) -> dict[str, object]:
     summary = memory.summaries.of(session.session_id)
     turns = memory.messages.of_session(session.session_id)
-    alone = _is_one_sided(session, turns)
+    alone = _one_sided(session, turns)
     messages = [
         {
-            "text_id": turn.text_id,
-            "timestamp": turn.timestamp,
-            "role": turn.role,
-            "text": turn.words,
-            "finish": turn.finish,
-            "alone": turn.text_id in alone,
-            "hidden": turn.hidden,
-            "speaker": turn.speaker,
-            "undated": turn.undated,
+            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role, "text": turn.words,
+            "finish": turn.finish, "alone": turn.text_id in alone, "hidden": turn.hidden,
+            "speaker": turn.speaker, "undated": turn.undated,
         }
         for turn in turns
-    ]
+    ]  # fmt: skip
     known = {
         "notes": [asdict(note) for note in memory.notes.of_session(session.session_id)],
-        "facts": [_fact_values(fact) for fact in _session_facts(memory, turns)],
+        "facts": [{**asdict(fact), "current": fact.current} for fact in _session_facts(memory, turns)],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": messages, **known}
 
@@ -87,18 +82,11 @@ def _session_values(session: Session, memory: Memory) -> dict[str, object]:
 def _session_facts(memory: Memory, turns: Sequence[Message]) -> list[Fact]:
     """The facts that rest on these turns, in the order in which they were learned."""
     resting = memory.facts.of_turns([turn.text_id for turn in turns])
-    return sorted({fact.number: fact for found in resting.values() for fact in found}.values(), key=_format_number)
+    by_number = {fact.number: fact for found in resting.values() for fact in found}
+    return [by_number[number] for number in sorted(by_number)]
 
 
-def _format_number(fact: Fact) -> int:
-    return fact.number
-
-
-def _fact_values(fact: Fact) -> dict[str, object]:
-    return {**asdict(fact), "current": fact.current}
-
-
-def _is_one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
+def _one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
     """The messages whose partner was erased; in an imported session many never had one."""
     if session.client == IMPORT_CLIENT:
         return set()
@@ -112,7 +100,7 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
     turns = memory.messages.of_session(session.session_id)
-    alone = _is_one_sided(session, turns)
+    alone = _one_sided(session, turns)
     for turn in turns:
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
         marked = [f"*{words.say('export.hidden')}*", ""] if turn.hidden else []
@@ -167,10 +155,12 @@ def edit_text(context: CommandContext, text: str) -> str:
 
 
 def _run_editor(text: str, environment: Mapping[str, str]) -> str:
+    import shlex
     import subprocess
     import tempfile
 
-    command = editor_command(environment)
+    chosen = environment.get("VISUAL") or environment.get("EDITOR")
+    command = shlex.split(chosen) if chosen else [next((name for name in _FALLBACKS if shutil.which(name)), "vi")]
     descriptor, name = tempfile.mkstemp(suffix=".txt", prefix="old-friend-")
     path = Path(name)
     try:
@@ -183,16 +173,6 @@ def _run_editor(text: str, environment: Mapping[str, str]) -> str:
         raise errors.UsageError("prompt.no_editor", command=" ".join(command)) from fault
     finally:
         path.unlink(missing_ok=True)
-
-
-def editor_command(environment: Mapping[str, str]) -> list[str]:
-    """The editor that the person chose, or the first that is installed."""
-    import shlex
-
-    chosen = environment.get("VISUAL") or environment.get("EDITOR")
-    if chosen:
-        return shlex.split(chosen)
-    return [next((name for name in _FALLBACKS if shutil.which(name)), "vi")]
 
 
 #: What ``--export`` takes, shown where something else was given.
@@ -264,16 +244,8 @@ def write_markdown(target: Path, conversation: Conversation, words: Words, scree
     """Write everything that can be read of a memory as Markdown."""
     memory = conversation.memory
     sessions = list(reversed(memory.sessions.recent(None)))
-    path = write_new(
-        str(target),
-        "\n".join(
-            [
-                *_persona_markdown(conversation, words),
-                *_chapter_markdown(memory, words),
-                format_sessions(sessions, memory, conversation, "md", words),
-            ]
-        ),
-    )
+    lines = [*_persona_markdown(conversation, words), *_chapter_markdown(memory, words)]
+    path = write_new(str(target), "\n".join([*lines, format_sessions(sessions, memory, conversation, "md", words)]))
     screen.line(words.say("export.done", sessions=words.count("session", len(sessions)), path=path), "good")
     return Exit.OK
 
@@ -314,7 +286,11 @@ def restore_whole(
     from importers.json_stream import JsonError
     from importers.own_export import open_whole_export
 
-    if not path.is_file() or not _can_be_read(path):  # whoever reads it as talk says so
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                return False
+    except OSError:  # whoever reads it as talk says so
         return False
     with open_whole_export(path) as whole:
         if whole is None:
@@ -330,11 +306,3 @@ def restore_whole(
             raise errors.Damaged("import.whole_damaged", path=str(path), reason=reason) from fault
     screen.line(words.say("import.whole_done", path=path), "good")
     return True
-
-
-def _can_be_read(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return bool(file.read(1))
-    except OSError:
-        return False

@@ -64,6 +64,7 @@ class Reader(Protocol):
 
     def watch_typing(self) -> None:
         """Take in what is typed while a reply streams, so that it is not echoed."""
+        return
 
     def lend_terminal(self) -> AbstractContextManager[None]:
         """Give the terminal to another program, such as an editor, inside this block."""

@@ -200,7 +200,7 @@ def _give_editor_line(
     from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
-    history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
+    history = PromptHistory(context.settings.data_dir / "history", lambda: not context.conversation.incognito)
     context.forget_typed = history.forget_text
     prompt = PromptHooks(
         choices=partial(_load_choices, context),
