@@ -22,6 +22,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
@@ -133,8 +134,9 @@ def _run_chat(program: Program, conversation: Conversation, memory_server: ChatM
             _run_chat_loop(repl)
         finally:
             maintenance.end(0)
-        restart = isinstance(repl.ending, Restart)
-        return program.options.restart_options(incognito=conversation.incognito) if restart else Exit.OK
+        if not isinstance(repl.ending, Restart):
+            return Exit.OK
+        return replace(program.options, new=False, incognito=conversation.incognito)  # --new was done already
 
 
 def _run_chat_loop(repl: Repl) -> None:

@@ -1,6 +1,6 @@
 """The debug log: prompts, replies and database traffic, when debugging is on; errors always.
 
-Promises: the files are readable by their owner only and rotated by size; no secret reaches them (``Masking`` formats
+Promises: the files are readable by their owner only and rotated by size; no secret reaches them (``_Masking`` formats
 every line). The logger is no global: it is made here and passed on.
 """
 
@@ -19,7 +19,7 @@ _MAX_BYTES = 10_000_000
 _KEPT = 3
 
 
-class Masking(logging.Formatter):
+class _Masking(logging.Formatter):
     """Formats a record and masks the whole of it, traceback included."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
@@ -27,12 +27,11 @@ class Masking(logging.Formatter):
         self._secrets = tuple(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record as it is written."""
         written = mask(super().format(record), self._secrets)
         return written.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-class PrivateFile(RotatingFileHandler):
+class _PrivateFile(RotatingFileHandler):
     """A size-rotated file that only its owner may read; one that cannot be opened later never stops the program."""
 
     def _open(self) -> TextIOWrapper:
@@ -42,7 +41,6 @@ class PrivateFile(RotatingFileHandler):
         return os.fdopen(descriptor, "a", encoding="utf-8")
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Report a failure, but of opening the file."""
         if self.stream is not None:
             super().handleError(record)
 
@@ -79,8 +77,9 @@ class DebugLog:
 
     def _make_file(self, name: str, level: int = logging.NOTSET) -> logging.Handler:
         """A masked, private, rotated file in the log folder; that of errors is opened when there is one."""
-        handler = PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT, delay=level == logging.ERROR)
-        handler.setFormatter(Masking(self._secrets))
+        lazily = level == logging.ERROR
+        handler = _PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT, delay=lazily)
+        handler.setFormatter(_Masking(self._secrets))
         handler.setLevel(level)
         return handler
 

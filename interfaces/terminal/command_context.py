@@ -179,11 +179,7 @@ class Command:
 
 
 def is_yes(answer: str) -> bool:
-    """Whether an answer is a yes, in either language.
-
-    >>> is_yes("Y"), is_yes("是"), is_yes("")
-    (True, True, False)
-    """
+    """Whether an answer is a yes, in either language."""
     return answer.strip().lower() in ("y", "yes", "ｙ", "是", "好", "对", "嗯")
 
 
@@ -204,11 +200,7 @@ def explain_error(context: CommandContext, error: errors.OldFriendError) -> str:
 
 
 def mask_key(key: str) -> str:
-    """A key as it may be shown: its last four letters.
-
-    >>> mask_key("sk-0123456789abcd")
-    '…abcd'
-    """
+    """A key as it may be shown: its last four letters."""
     return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
 
 

@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -175,35 +175,27 @@ def _run_editor(text: str, environment: Mapping[str, str]) -> str:
         path.unlink(missing_ok=True)
 
 
-#: What ``--export`` takes, shown where something else was given.
+#: The copies for another program that ``--export`` makes; and all that it takes, shown where something else was given.
+COPIES = ("lancedb", "milvus", "memforest", "memforest-json")
 FORMS = "FILE.json, FILE.md, lancedb:FOLDER, milvus:FILE.db|URI, memforest:FOLDER, memforest-json:FOLDER"
 #: What a memory is called in MemForest's layouts: the program, and the life that it holds.
 _CHATBOT, _LIFE = "old_friend", "life"
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """A copy for another program: of which kind, and where."""
-
-    kind: str
-    target: str
-
-
-def find_target(given: str) -> Elsewhere | None:
-    """What ``KIND:TARGET`` asks for; None where it is the name of a file."""
-    kind, _, target = given.partition(":")
-    return Elsewhere(kind, target) if kind in (*_TEXTS, *_FORESTS) and target else None
-
-
-def write_elsewhere(copy: Elsewhere, memory: Memory, words: Words, screen: Screen) -> Exit:
-    """Write the memory for another program. Raises StorageError."""
-    with _faults_of(Path(copy.target)):
-        if copy.kind in _FORESTS:
-            path = _FORESTS[copy.kind](memory, Path(copy.target), _CHATBOT, _LIFE)
+def write_copy(kind: str, target: str, memory: Memory, words: Words, screen: Screen) -> Exit:
+    """Write the memory for another program, one of ``COPIES``. Raises StorageError."""
+    folder = Path(target)
+    with _faults_of(folder):
+        if kind.startswith("memforest"):
+            copy = exporting.copy_to_forest_tables if kind == "memforest" else exporting.copy_to_forest_json
+            path = copy(memory, folder, _CHATBOT, _LIFE)
             screen.line(words.say("export.forest_done", path=path), "good")
             return Exit.OK
-        copied, waiting = _TEXTS[copy.kind](memory, copy.target)
-    screen.line(words.say("export.texts_done", path=copy.target, texts=f"{copied:,}"), "good")
+        to_lance = kind == "lancedb"
+        copied, waiting = (
+            exporting.copy_to_lance(memory, folder) if to_lance else exporting.copy_to_milvus(memory, target)
+        )
+    screen.line(words.say("export.texts_done", path=target, texts=f"{copied:,}"), "good")
     if waiting:
         screen.line(words.say("export.texts_waiting", texts=f"{waiting:,}"), "warning")
     return Exit.OK
@@ -220,16 +212,6 @@ def _faults_of(target: Path) -> Iterator[None]:
         if fault.key not in ("storage.failed", "storage.read_only") or where.parent not in (place, place.parent):
             raise
         raise errors.StorageError("export.failed", path=target, reason=fault.details.get("reason")) from fault
-
-
-_TEXTS: Mapping[str, Callable[[Memory, str], tuple[int, int]]] = {
-    "lancedb": lambda memory, target: exporting.copy_to_lance(memory, Path(target)),
-    "milvus": exporting.copy_to_milvus,
-}
-_FORESTS: Mapping[str, Callable[[Memory, Path, str, str], Path]] = {
-    "memforest": exporting.copy_to_forest_tables,
-    "memforest-json": exporting.copy_to_forest_json,
-}
 
 
 def write_rows(target: Path, folder: Path, words: Words, screen: Screen, clock: Callable[[], datetime]) -> Exit:

@@ -128,11 +128,10 @@ class HistoryImport:
 
     def _show_look(self, seen: Look) -> None:
         count = self.words.count
-        self._tell_message("import.look", "title", source=self._source_name(seen.source), **{
-            "conversations": count("conversation", seen.conversations),
-            "messages": count("message", seen.messages),
-            "sessions": count("session", seen.sessions),
-        })  # fmt: skip
+        self._tell_message(
+            "import.look", "title", source=self._source_name(seen.source), sessions=count("session", seen.sessions),
+            conversations=count("conversation", seen.conversations), messages=count("message", seen.messages),
+        )  # fmt: skip
         if seen.first:
             self._tell_message("import.when", first=seen.first[:10], last=seen.last[:10])
         if seen.undated:
@@ -159,12 +158,11 @@ class HistoryImport:
         self.messages += brought.messages
         count = self.words.count
         done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
-        self._tell_message(done, "good", source=self._source_name(brought.source), **{
-            "number": brought.number,
-            "messages": count("message", brought.messages),
-            "sessions": count("session", brought.sessions),
-            "conversations": count("conversation", brought.conversations),
-        })  # fmt: skip
+        self._tell_message(
+            done, "good", source=self._source_name(brought.source), number=brought.number,
+            messages=count("message", brought.messages), sessions=count("session", brought.sessions),
+            conversations=count("conversation", brought.conversations),
+        )  # fmt: skip
         if brought.known:
             self._tell_message("import.known", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)

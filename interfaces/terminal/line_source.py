@@ -47,7 +47,7 @@ _ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"
 
 
 class Reader(Protocol):
-    """Reads what a person types. Used as it is, it is one where no one is there to type or to answer."""
+    """Reads what a person types; unless a method says otherwise, no one is there to type or to answer."""
 
     def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next line, or lines. None: the person leaves.
@@ -75,7 +75,7 @@ class NoReader(Reader):
     """No one is there."""
 
 
-class PlainReader:
+class PlainReader(Reader):
     """Lines of standard input, as the terminal or the pipe gives them; nothing is drawn."""
 
     def __init__(self, stdin: TextIO, screen: Screen, wishes: Wishes, hint: Callable[[], None]) -> None:
@@ -119,13 +119,6 @@ class PlainReader:
         if line is None or hidden:
             self._screen.line()
         return None if line is None else line.strip() or default
-
-    def watch_typing(self) -> None:
-        """Nothing is echoed here that is not the terminal's own doing."""
-
-    def lend_terminal(self) -> AbstractContextManager[None]:
-        """The terminal was never changed."""
-        return nullcontext()
 
     def _show_prompt(self, text: str) -> None:
         if self._interactive:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from domain.patterns import pattern_of
 from interfaces.terminal.screen import Flow, Meaning, Meanings, Screen, Span, cells_of, style_of
@@ -24,33 +24,6 @@ if TYPE_CHECKING:
 
 
 BAR = "│ "
-
-
-class Stream(Protocol):
-    """Takes a reply piece by piece and writes it."""
-
-    def feed(self, text: str) -> None:
-        """The next piece of the reply."""
-        ...
-
-    def begin_quotation(self) -> None:
-        """Begin a quotation of a memory."""
-        ...
-
-    def end_quotation(self, note: str = "") -> None:
-        """End the quotation; ``note`` says where it comes from."""
-        ...
-
-    def finish(self) -> None:
-        """The reply has ended."""
-        ...
-
-
-def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
-    """What renders replies on this screen; ``quiet`` for those of earlier."""
-    if screen.plain:
-        return _PlainStream(screen)
-    return _MarkdownStream(screen, ("quiet",) if quiet else ("words",))
 
 
 class _MarkdownStream:
@@ -288,6 +261,17 @@ class _PlainStream:
         self._screen.write_spans([(due + words, ("words",))])
 
 
+#: Takes a reply piece by piece, cut anywhere; the note at the end of a quotation says where it comes from.
+Stream = _MarkdownStream | _PlainStream
+
+
+def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
+    """What renders replies on this screen; ``quiet`` for those of earlier."""
+    if screen.plain:
+        return _PlainStream(screen)
+    return _MarkdownStream(screen, ("quiet",) if quiet else ("words",))
+
+
 LineKind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
 
 _HEADING = pattern_of(r" {0,3}(#{1,6})\s+")
@@ -343,13 +327,8 @@ _PLAIN = pattern_of(r"[^\\`*_~\[!]+")
 _LINK = pattern_of(r"!?\[([^\[\]]{0,300})\]\(([^()\s]{1,2000})(?:\s+\"[^\"]{0,300}\")?\)")
 _PERHAPS_LINK = pattern_of(r"!?\[[^\[\]]{0,300}(?:\](?:\([^()]{0,2000})?)?$")
 _MARKS: tuple[tuple[str, Meaning], ...] = (
-    ("**", "strong"),
-    ("__", "strong"),
-    ("~~", "struck"),
-    ("*", "emphasis"),
-    ("_", "emphasis"),
-)
-
+    ("**", "strong"), ("__", "strong"), ("~~", "struck"), ("*", "emphasis"), ("_", "emphasis"),
+)  # fmt: skip
 
 #: The spans of the source up to a place.
 _Unit = tuple[list[Span], int]

@@ -64,12 +64,13 @@ def run_without_chat(program: Program) -> Exit:
 
 
 def _export_memory(program: Program, given: str) -> Exit:
-    from interfaces.terminal.file_export import FORMS, find_target, write_elsewhere, write_markdown, write_rows
+    from interfaces.terminal.file_export import COPIES, FORMS, write_copy, write_markdown, write_rows
 
     words, target, screen = program.words, Path(given), program.make_screen(program.streams.stdout)
-    if copy := find_target(given):
+    kind, _, place = given.partition(":")
+    if kind in COPIES and place:
         with closing(program.make_llm()) as llm, closing(program.open_memory(llm)) as memory:
-            return write_elsewhere(copy, memory, words, screen)
+            return write_copy(kind, place, memory, words, screen)
     if target.suffix.lower() == ".json":
         return write_rows(target, program.settings.data_dir, words, screen, program.clock)
     if target.suffix.lower() != ".md":

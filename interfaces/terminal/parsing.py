@@ -30,20 +30,11 @@ _HELP = ("help", "?", "/?", "？", "/？", "／?", "／？", "、?", "、？", "
 _BLOCK_MARK = '"""'
 #: Other names of commands, and what each means. Completion and help show the command itself.
 ALIASES: Mapping[str, tuple[str, str]] = {
-    "bye": ("exit", ""),
-    "quit": ("exit", ""),
-    "new": ("save", ""),
-    "clear": ("reset", ""),
-    "search": ("memory", "search"),
-    "question": ("ask", ""),
-    "show": ("sessions", "show"),
-    "resume": ("sessions", "resume"),
-    "pin": ("persona", "pin"),
-    "recall": ("memory", "recall"),
-    "reindex": ("memory", "reindex"),
-    "summary": ("context", "summary"),
-    "config": ("setup", ""),
-}
+    "bye": ("exit", ""), "quit": ("exit", ""), "new": ("save", ""), "clear": ("reset", ""),
+    "search": ("memory", "search"), "question": ("ask", ""), "show": ("sessions", "show"),
+    "resume": ("sessions", "resume"), "pin": ("persona", "pin"), "recall": ("memory", "recall"),
+    "reindex": ("memory", "reindex"), "summary": ("context", "summary"), "config": ("setup", ""),
+}  # fmt: skip
 
 
 class Known(Protocol):

@@ -123,27 +123,18 @@ class EditorLine:
         self._put_back = ("", False)
         self._mark = hooks.mark
         self._warm: Callable[[], None] | None = hooks.warm
-        self._input = PasteDetectingInput(terminal.stdin)
+        self._input = _PasteDetectingInput(terminal.stdin)
         self._output = _make_output(terminal.stdout, terminal.colour)
         keys = _make_bindings(history, self._pasting, partial(run_in_terminal, hooks.hint), hooks.last_message)
         self._session: PromptSession[str | None] = PromptSession(
-            message=lambda: self._mark() + PROMPT,
-            multiline=True,
+            message=lambda: self._mark() + PROMPT, multiline=True,
             prompt_continuation=lambda width, row, soft: " " * width,
-            history=history,
-            completer=MessageCompleter(hooks.choices),
-            complete_while_typing=Condition(self._is_completing),
-            key_bindings=keys,
-            enable_open_in_editor=True,
-            enable_suspend=True,
-            search_ignore_case=True,
-            input_processors=[_Inert()],
-            style=_STYLE,
-            include_default_pygments_style=False,
+            history=history, key_bindings=keys, input=self._input, output=self._output,
+            completer=_MessageCompleter(hooks.choices), complete_while_typing=Condition(self._is_completing),
+            enable_open_in_editor=True, enable_suspend=True, search_ignore_case=True, input_processors=[_Inert()],
+            style=_STYLE, include_default_pygments_style=False,
             color_depth=ColorDepth.DEPTH_4_BIT if terminal.colour else ColorDepth.DEPTH_1_BIT,
-            input=self._input,
-            output=self._output,
-        )
+        )  # fmt: skip
         self._session.default_buffer.on_text_changed += self._pasting.note_change
         self._session.app.after_render += self._leave_when_asked
         self._active: PromptSession[Any] = self._session
@@ -210,16 +201,11 @@ class EditorLine:
         self._offer_waiting()
         names = tuple(choices)
         session: PromptSession[str] = PromptSession(
-            in_rows(make_inert(question), self._output.get_size().columns),
-            is_password=hidden,
-            completer=ListCompleter(names) if names else None,
-            complete_while_typing=False,
-            style=_STYLE,
-            include_default_pygments_style=False,
-            color_depth=ColorDepth.DEPTH_1_BIT,
-            input=self._input,
-            output=self._output,
-        )
+            in_rows(make_inert(question), self._output.get_size().columns), is_password=hidden,
+            completer=_ListCompleter(names) if names else None, complete_while_typing=False,
+            style=_STYLE, include_default_pygments_style=False, color_depth=ColorDepth.DEPTH_1_BIT,
+            input=self._input, output=self._output,
+        )  # fmt: skip
         session.app.after_render += self._break_off_when_asked
         self._active = session
         try:
@@ -281,7 +267,6 @@ class _Inert(Processor):
     """Shows what would steer the terminal as U+FFFD, one for one, while it is edited."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
-        """The line as it is shown."""
         shown = [(part[0], _visible_text(part[1])) for part in transformation_input.fragments]
         return Transformation([(style, text) for style, text in shown])
 
@@ -294,10 +279,10 @@ class _Colourless(Vt100_Output):
     """Moves the cursor and writes text, and sends no colour and no attribute at all."""
 
     def set_attributes(self, attrs: Attrs, color_depth: ColorDepth) -> None:
-        """Nothing."""
+        pass
 
     def reset_attributes(self) -> None:
-        """Nothing."""
+        pass
 
 
 def _make_output(stdout: TextIO, colour: bool) -> Vt100_Output:
@@ -328,7 +313,6 @@ class _Pasting:
         self.block, self.opened, self.cleared = block, False, False
 
     def note_paste(self, text: str) -> None:
-        """Something was pasted."""
         self.block = self.block or "\n" in text
 
     def note_change(self, buffer: Buffer) -> None:
@@ -448,11 +432,10 @@ def _select_all(buffer: Buffer) -> None:
     buffer.on_cursor_position_changed += let_go
 
 
-class PasteDetectingInput(Vt100Input):
+class _PasteDetectingInput(Vt100Input):
     """A terminal's input, in which a long run of plain keys is one paste."""
 
     def read_keys(self) -> list[KeyPress]:
-        """The keys that are there; a paste that is under way is read to its end."""
         parts = [self.stdin_reader.read()]
         while len(parts[-1]) >= _FULL and sum(map(len, parts)) < _MOST:
             if not select.select([self.fileno()], [], [], _PAUSE)[0]:
@@ -531,14 +514,13 @@ class PromptHistory(History):
         self._loaded_strings = [entry for entry in self._loaded_strings if not contains_text(entry, text)]
 
 
-class MessageCompleter(Completer):
+class _MessageCompleter(Completer):
     """Completes the first line of what looks like a command, and in a message the name of a file behind ``@``."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """The completions at the cursor."""
         before = document.text_before_cursor
         if not before.startswith("/") or "\n" in document.text:
             begun = begun_path(document.current_line_before_cursor)
@@ -553,15 +535,14 @@ class MessageCompleter(Completer):
                 yield Completion(choice.text, -len(part), display_meta=make_inert(choice.help))
 
 
-class ListCompleter(Completer):
-    """Completes from a list of names, for questions."""
+class _ListCompleter(Completer):
+    """Completes names that hold what was typed, those that begin with it first, for questions."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """The names that hold what was typed, those that begin with it first."""
-        part = document.text_before_cursor
-        found = [name for name in self._names if part.lower() in name.lower()]
-        for name in sorted(found, key=lambda name: not name.lower().startswith(part.lower())):
-            yield Completion(name, -len(part))
+        part = document.text_before_cursor.lower()
+        found = [name for name in self._names if part in name.lower()]
+        for name in sorted(found, key=lambda name: not name.lower().startswith(part)):
+            yield Completion(name, -len(document.text_before_cursor))

@@ -68,14 +68,11 @@ class Repl:
     def run_input(self, entered: Entered) -> bool:
         """Do what was entered; whether the chat goes on. Whatever fails, it does."""
         again, self._again = self._again, False
+        following: Next = None
         try:
             following = self._dispatch_input(entered, again)
-        except errors.OldFriendError as error:
-            self._report_error(error)
-            following = None
         except Exception as fault:  # a fault of ours must not end a conversation
             self._report_fault(fault)
-            following = None
         if not isinstance(entered, TypedMessage) and following is None:
             self._write_gap()
         return self._follow_up(following)
@@ -130,9 +127,6 @@ class Repl:
             view.show_events(map(self._note_limits, context.run_work(turn)))
             warn_if_full(context)
             self._compact_ahead()
-        except errors.OldFriendError as error:
-            self._report_error(error)
-            self._put_back(text, again)
         except Exception as fault:  # a fault of ours must not lose what was typed
             self._report_fault(fault)
             self._put_back(text, again)
@@ -173,7 +167,14 @@ class Repl:
                 self.context.aside.line(self.context.words.describe_notice(notice), "warning")
 
     def _report_fault(self, fault: Exception) -> None:
-        """Something that should not happen: the traceback goes to the log, one line to the person."""
+        """Say what failed. Of what should not happen the traceback goes to the log, and one line to the person."""
+        if isinstance(fault, errors.OldFriendError):
+            note_limit(self.context, fault)
+            self.exit = fault.exit_code
+            self.context.aside.fresh_line()
+            meaning: Meaning = "quiet" if isinstance(fault, errors.Interrupted) else "trouble"
+            self.context.aside.line(explain_error(self.context, fault), meaning)
+            return
         if is_gone(fault):  # no one reads any more
             raise fault
         self.context.debug.log.error("unexpected", exc_info=fault)
@@ -181,13 +182,6 @@ class Repl:
         self.context.aside.fresh_line()
         log = self.context.settings.log_dir / "errors.log"
         self.context.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
-
-    def _report_error(self, error: errors.OldFriendError) -> None:
-        note_limit(self.context, error)
-        self.exit = error.exit_code
-        self.context.aside.fresh_line()
-        meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"
-        self.context.aside.line(explain_error(self.context, error), meaning)
 
     def _write_gap(self) -> None:
         if self.context.interactive:

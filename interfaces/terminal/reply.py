@@ -375,12 +375,9 @@ def recalled_values(recollection: Recollection) -> list[dict[str, object]]:
     """What was recalled, as plain values."""
     entries: list[dict[str, object]] = []
     for kind, found in (
-        ("chapter", recollection.chapters),
-        ("summary", recollection.summaries),
-        ("conversation", recollection.turns),
-        ("other", recollection.external),
-        ("fact", recollection.facts),
-    ):
+        ("chapter", recollection.chapters), ("summary", recollection.summaries), ("conversation", recollection.turns),
+        ("other", recollection.external), ("fact", recollection.facts),
+    ):  # fmt: skip
         for one in found:
             session = one.session_id if isinstance(one, RecalledMessage | RecalledSummary) else None
             entry: dict[str, object] = {"id": one.text_id, "type": kind, "session": session}

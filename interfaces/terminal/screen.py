@@ -45,11 +45,7 @@ _ASCII = pattern_of(r"[\x20-\x7e]*")
 
 @cache
 def style_of(meanings: Meanings) -> Style:
-    """The look of text that means all of these at once.
-
-    >>> str(style_of(("quiet", "strong")))
-    'bold dim'
-    """
+    """The look of text that means all of these at once."""
     return Style.combine([Style.parse(STYLES[meaning]) for meaning in meanings])
 
 
@@ -105,11 +101,11 @@ class Flow:
                 self._let_out()
                 self._spaces += 1
                 self._space_meanings = meanings
-            else:
-                if self._word and may_break(self._word[-1][0][-1], token[0]):
-                    self._let_out()
-                self._word.append((token, meanings))
-                self._word_cells += cells_of(token)
+                continue
+            if self._word and _may_break(self._word[-1][0][-1], token[0]):
+                self._let_out()
+            self._word.append((token, meanings))
+            self._word_cells += cells_of(token)
 
     def end_row(self) -> None:
         """End the row that was begun."""
@@ -161,11 +157,7 @@ class Flow:
 
 
 def in_rows(text: str, width: int) -> str:
-    """A text in rows that end between words; a space at its end stays.
-
-    >>> in_rows("Erase it for good? [y/N] ", 20)
-    'Erase it for good?\\n[y/N] '
-    """
+    """A text in rows that end between words; a space at its end stays."""
     flow = Flow(lambda: width)
     for line in text.rstrip(" ").split("\n"):
         flow.begin_row([], ("", ("words",)))
@@ -175,15 +167,9 @@ def in_rows(text: str, width: int) -> str:
     return rows.removesuffix("\n") + " " * (len(text) - len(text.rstrip(" ")))
 
 
-def may_break(before: str, after: str) -> bool:
-    """Whether a row may end between these two characters; spaces are not asked about.
-
-    >>> may_break("你", "好"), may_break("好", "。"), may_break("a", "b")
-    (True, False, False)
-    """
-    if after in _CLOSING or before in _OPENING:
-        return False
-    return cells_of(before) > 1 or cells_of(after) > 1
+def _may_break(before: str, after: str) -> bool:
+    """Whether a row may end between these two characters, neither of them a space."""
+    return after not in _CLOSING and before not in _OPENING and max(cells_of(before), cells_of(after)) > 1
 
 
 _DEFAULT_WIDTH = 80
@@ -225,14 +211,9 @@ class Screen:
             from rich.console import Console
 
             self._console = Console(
-                file=self.file,
-                color_system=None if self.plain else "standard",
-                force_terminal=not self.plain,
-                markup=False,
-                emoji=False,
-                highlight=False,
-                legacy_windows=False,
-            )
+                file=self.file, color_system=None if self.plain else "standard", force_terminal=not self.plain,
+                markup=False, emoji=False, highlight=False, legacy_windows=False,
+            )  # fmt: skip
         return self._console
 
     @property

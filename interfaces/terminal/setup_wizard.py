@@ -253,7 +253,7 @@ class _Wizard:
     def _try_chat(self, server: _Server) -> None:
         """Ask the model once. Raises ModelError."""
         context = self._context
-        settings = replace(aimed_at(context.settings, server.base, server.key), chat_model=server.model)
+        settings = replace(_aimed_at(context.settings, server.base, server.key), chat_model=server.model)
 
         def say_hello() -> None:  # and hang up at the first word: a slow server is not to be kept busy
             with closing(context.connect(settings)) as llm:
@@ -280,7 +280,7 @@ class _Wizard:
         if not model:
             return False
         context = self._context
-        settings = replace(aimed_at(context.settings, server.base, server.key), embedding_model=model)
+        settings = replace(_aimed_at(context.settings, server.base, server.key), embedding_model=model)
 
         def embed_hello() -> None:
             with closing(context.connect(settings)) as llm:
@@ -352,8 +352,7 @@ class FoundServer:
     names: tuple[str, ...]
 
 
-def aimed_at(settings: Settings, base: str, key: str, timeout: float | None = None) -> Settings:
-    """The settings, pointed at another server, with another timeout where one is given."""
+def _aimed_at(settings: Settings, base: str, key: str, timeout: float | None = None) -> Settings:
     return replace(
         settings, openai_api_base=base, openai_api_key=key,
         embedding_model="", embedding_api_base="", embedding_api_key="",
@@ -370,7 +369,7 @@ def probe_server(
     """
     first: errors.ModelError | None = None
     for address in local_addresses(base):
-        with closing(connect(aimed_at(settings, address, key, timeout))) as llm:
+        with closing(connect(_aimed_at(settings, address, key, timeout))) as llm:
             try:
                 return FoundServer(address, tuple(llm.models()))
             except errors.ModelError as error:
@@ -382,11 +381,7 @@ def probe_server(
 
 
 def local_addresses(base: str) -> list[str]:
-    """The addresses that may be meant.
-
-    >>> local_addresses("http://localhost:8000/")
-    ['http://localhost:8000', 'http://localhost:8000/v1']
-    """
+    """The addresses that may be meant: the one given, and with ``/v1`` where it does not end so."""
     base = base.strip().rstrip("/")
     return [base] if base.endswith("/v1") else [base, f"{base}/v1"]
 
@@ -406,11 +401,7 @@ def found_here(connect: Connect, settings: Settings, places: Sequence[Provider] 
 
 
 def chats_of(names: Sequence[str]) -> list[str]:
-    """The models that chat, as far as names tell; all where that leaves none.
-
-    >>> chats_of(["chat-1", "text-embedding-3-small"]), chats_of(["embedder"])
-    (['chat-1'], ['embedder'])
-    """
+    """The models that chat, as far as names tell; all where that leaves none."""
     return [name for name in names if "embed" not in name.lower()] or list(names)
 
 

@@ -161,23 +161,15 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
     by_hand = not streams.is_unattended and all(given is None for given in (options.say, options.ask, options.batch))
     aside = screen if by_hand and streams.stdout.isatty() else program.make_screen(streams.stderr)
     context = CommandContext(
-        program.settings,
-        conversation,
-        program.debug,
-        screen,
-        aside,
-        program.words,
-        reader=NoReader(),
-        wishes=wishes,
-        table=_load_commands,
-        clock=program.clock,
-        connect=program.make_llm,
-        interactive=by_hand,
-        version=program.version,
-        environment=streams.environment,
-    )
+        program.settings, conversation, program.debug, screen, aside, program.words,
+        reader=NoReader(), wishes=wishes, table=_load_commands, clock=program.clock, connect=program.make_llm,
+        interactive=by_hand, version=program.version, environment=streams.environment,
+    )  # fmt: skip
     with ExitStack() as open_things:
-        if by_hand and _is_editable(streams, options):
+        # NO_COLOR takes the colours of a line editor, not its keys.
+        plain = options.plain or streams.environment.get("ACCESSIBLE", "0") not in ("", "0")
+        dumb = plain or not streams.stdout.isatty() or streams.environment.get("TERM", "dumb") in ("dumb", "")
+        if by_hand and not dumb:
             _give_editor_line(context, streams, wishes, warm, open_things)
         elif by_hand:
             warm()
@@ -185,13 +177,6 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
                 streams.stdin, aside, wishes, lambda: context.tell("prompt.leave_hint", "quiet")
             )
         yield Repl(context, stream=options.stream)
-
-
-def _is_editable(streams: Streams, options: Options) -> bool:
-    """Whether a line editor can and may draw here. NO_COLOR takes its colours, not its keys."""
-    environment = streams.environment
-    plain = options.plain or environment.get("ACCESSIBLE", "0") not in ("", "0")
-    return not plain and streams.stdout.isatty() and environment.get("TERM", "dumb") not in ("dumb", "")
 
 
 def _give_editor_line(
@@ -202,10 +187,21 @@ def _give_editor_line(
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
     history = PromptHistory(context.settings.data_dir / "history", lambda: not context.conversation.incognito)
     context.forget_typed = history.forget_text
+
+    def choices_for(words: tuple[str, ...]) -> Iterable[Choice]:
+        from interfaces.terminal.commands import command_table
+
+        return command_table.choices_for(context, words)
+
+    def last_said() -> str:
+        from interfaces.terminal.commands import conversation_commands
+
+        return conversation_commands.last_said(context)
+
     prompt = PromptHooks(
-        choices=partial(_load_choices, context),
+        choices=choices_for,
         hint=lambda: context.tell("prompt.leave_hint", "quiet"),
-        last_message=partial(_last_said, context),
+        last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
     )
@@ -217,18 +213,6 @@ def _load_commands() -> Mapping[str, Command]:
     from interfaces.terminal.commands.command_table import BY_NAME
 
     return BY_NAME
-
-
-def _load_choices(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
-    from interfaces.terminal.commands.command_table import choices_for
-
-    return choices_for(context, words)
-
-
-def _last_said(context: CommandContext) -> str:
-    from interfaces.terminal.commands.conversation_commands import last_said
-
-    return last_said(context)
 
 
 def make_warmer(
