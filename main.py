@@ -1,9 +1,9 @@
 """Old Friend (老友): a chatbot in the terminal that remembers you. Start here.
 
-``main`` reads the command line and the settings, wires everything together and returns the exit
-code; ``chat`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on
-the way to the first prompt: libraries, commands and jobs load in a thread behind it
-(``wiring.BEHIND_THE_PROMPT``). A test watches over that.
+``main`` reads the command line and the settings, wires everything together and returns the exit code;
+``_run_chat_loop`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on the way to the
+first prompt: libraries, commands and jobs load in a thread behind it (``wiring.BEHIND_THE_PROMPT``). A test watches
+over that.
 """
 
 from __future__ import annotations
