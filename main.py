@@ -1,9 +1,9 @@
 """Old Friend (老友): a chatbot in the terminal that remembers you. Start here.
 
-``main`` reads the command line and the settings, wires everything together and returns the exit
-code; ``chat`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on
-the way to the first prompt: libraries, commands and jobs load in a thread behind it
-(``wiring.BEHIND_THE_PROMPT``). A test watches over that.
+``main`` reads the command line and the settings, wires everything together and returns the exit code;
+``_run_chat_loop`` is the loop: read, then a command or a turn, then show. Nothing heavy is imported on the way to the
+first prompt: libraries, commands and jobs load in a thread behind it (``wiring.BEHIND_THE_PROMPT``). A test watches
+over that.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ if __name__ == "__main__":
 
 import os
 import sys
-import time
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import config
 from conversation import Conversation
@@ -43,15 +42,8 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import is_gone
 from interfaces.terminal.wiring import Program, Streams, make_warmer, open_conversation, wire_chat, words_for
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from people import People
-
 VERSION = "0.1.0"
 HERE = Path(__file__).resolve().parent
-#: Seconds that one thing to say or ask waits for a program that is soon done, and between two looks.
-_WAITING, _LOOK = 60.0, 0.1
 #: Seconds between two looks at what is due in the background.
 _MAINTAIN_EVERY = 600.0
 
@@ -86,9 +78,16 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
     program = Program(settings, options, streams, debug, wishes, _read_clock, _new_id, VERSION)
     try:
         if options.runs_without_chat:
-            return _run_without_chat(program)
+            from interfaces.terminal.one_shot import run_without_chat
+
+            return run_without_chat(program)
         with ExitStack() as open_things:
-            opened = _say_or_open(program, open_things)
+            if options.says_one_thing:
+                from interfaces.terminal.batch import say_or_open
+
+                opened = say_or_open(program, open_things)
+            else:
+                opened = open_things.enter_context(open_conversation(program))
             return opened if isinstance(opened, Exit) else _run_chat(program, *opened)
     except errors.OldFriendError as error:
         print(program.words.describe_error(error), file=sys.stderr)
@@ -104,101 +103,48 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
         debug.close()
 
 
-def _run_without_chat(program: Program) -> Exit:
-    from interfaces.terminal.one_shot import run_without_chat
-
-    return run_without_chat(program, partial(open_conversation, program), _make_http_app)
-
-
 def _run_chat(program: Program, conversation: Conversation, memory_server: ChatMemoryServer) -> Exit | Options:
     """Chat with a person or run a script, until it ends."""
-    maintenance = Worker("maintenance", partial(_start_maintenance, conversation), program.debug.log)
-    warm = make_warmer(program.debug.log, then=partial(_start_background, conversation, memory_server, maintenance))
+
+    def maintain() -> Again:
+        """Do in the background what is due by now, and look again later: a chat may stay open for days."""
+        conversation.start_maintenance()
+        return _MAINTAIN_EVERY
+
+    def start_background() -> None:
+        """Start what waits for the prompt and the libraries."""
+        memory_server.begin()
+        conversation.llm.prepare()
+        conversation.memory.start()
+        maintenance.start()
+
+    maintenance = Worker("maintenance", maintain, program.debug.log)
+    warm = make_warmer(program.debug.log, then=start_background)
     with wire_chat(conversation, program, warm) as repl:
         if program.options.new:
-            repl.begin_new_session()
+            from interfaces.terminal.commands.conversation_commands import begin_new_session
+
+            begin_new_session(repl.context)
         if not repl.context.interactive:
-            return _run_batch(repl, program)
+            from interfaces.terminal.batch import run_batch
+
+            repl.context.memory.start()
+            return run_batch(repl, program.options, program.streams)
         try:
-            run_chat_loop(repl)
+            _run_chat_loop(repl)
         finally:
             maintenance.end(0)
-        restart = isinstance(repl.ending, Restart)
-        return program.options.restart_options(incognito=conversation.incognito) if restart else Exit.OK
+        if not isinstance(repl.ending, Restart):
+            return Exit.OK
+        return replace(program.options, new=False, incognito=conversation.incognito)  # --new was done already
 
 
-def _say_or_open(program: Program, open_things: ExitStack) -> Exit | tuple[Conversation, ChatMemoryServer]:
-    """Say it through the program that holds the memory, or open everything here.
-
-    A single message or question waits for a program that holds the memory and soon ends or opens its socket.
-    Raises DataInUse when that takes too long.
-    """
-    give_up, reported = time.monotonic() + _WAITING, False
-    while True:
-        if (said := _say_through_server(program)) is not None:
-            return said
-        try:
-            return open_things.enter_context(open_conversation(program))
-        except errors.DataInUse as fault:
-            if time.monotonic() > give_up or not _may_wait(program):
-                raise
-            if not reported:
-                print(program.words.say("storage.waiting", **fault.details), file=program.streams.stderr, flush=True)
-            reported = True
-        if program.wishes.stop.wait(_LOOK):
-            raise errors.Interrupted
-
-
-def _may_wait(program: Program) -> bool:
-    if not program.options.says_one_thing:
-        return False
-    from interfaces.terminal.batch import may_use_server, server_is_running
-
-    return may_use_server(program.options) or not server_is_running(program.settings)
-
-
-def _say_through_server(program: Program) -> Exit | None:
-    """One message or question, said to the program that holds the memory; None where there is none."""
-    if not program.options.says_one_thing:
-        return None
-    from interfaces.terminal.batch import say_through_server
-
-    return say_through_server(program)
-
-
-def _run_batch(repl: Repl, program: Program) -> Exit:
-    from interfaces.terminal.batch import run_batch
-
-    repl.context.memory.start()
-    return run_batch(repl, program.options, program.streams)
-
-
-def _start_background(conversation: Conversation, memory_server: ChatMemoryServer, maintenance: Worker) -> None:
-    """Start what waits for the prompt and the libraries."""
-    memory_server.begin()
-    conversation.llm.prepare()
-    conversation.memory.start()
-    maintenance.start()
-
-
-def _start_maintenance(conversation: Conversation) -> Again:
-    """Do in the background what is due by now, and look again later: a chat may stay open for days."""
-    conversation.start_maintenance()
-    return _MAINTAIN_EVERY
-
-
-def run_chat_loop(repl: Repl) -> None:
+def _run_chat_loop(repl: Repl) -> None:
     """Read, then a command or a turn, then show; until the person leaves."""
     repl.show_opening()
     while (entered := repl.read_input()) is not None:
         if not repl.run_input(entered):
             return
-
-
-def _make_http_app(people: People, only_here: bool) -> FastAPI:
-    from interfaces.http.app import make_app
-
-    return make_app(people, VERSION, only_here=only_here)
 
 
 def _read_clock() -> datetime:

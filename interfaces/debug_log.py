@@ -1,6 +1,6 @@
 """The debug log: prompts, replies and database traffic, when debugging is on; errors always.
 
-Promises: the files are readable by their owner only and rotated by size; no secret reaches them (``Masking`` formats
+Promises: the files are readable by their owner only and rotated by size; no secret reaches them (``_Masking`` formats
 every line). The logger is no global: it is made here and passed on.
 """
 
@@ -19,7 +19,7 @@ _MAX_BYTES = 10_000_000
 _KEPT = 3
 
 
-class Masking(logging.Formatter):
+class _Masking(logging.Formatter):
     """Formats a record and masks the whole of it, traceback included."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
@@ -27,18 +27,22 @@ class Masking(logging.Formatter):
         self._secrets = tuple(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record as it is written."""
         written = mask(super().format(record), self._secrets)
         return written.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-class PrivateFile(RotatingFileHandler):
-    """A size-rotated file that only its owner may read."""
+class _PrivateFile(RotatingFileHandler):
+    """A size-rotated file that only its owner may read; one that cannot be opened later never stops the program."""
 
     def _open(self) -> TextIOWrapper:
+        Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         os.fchmod(descriptor, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8")
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if self.stream is not None:
+            super().handleError(record)
 
 
 class DebugLog:
@@ -49,7 +53,8 @@ class DebugLog:
         self._secrets = tuple(secrets)
         self._debug: logging.Handler | None = None
         self.log = logging.Logger("old-friend", logging.INFO)
-        self._errors = _Lazily(self)
+        #: Tracebacks, also when debug is off; the first one creates the file.
+        self._errors = self._make_file("errors.log", logging.ERROR)
         self.log.addHandler(self._errors)
         self.switch(on)
 
@@ -61,7 +66,7 @@ class DebugLog:
     def switch(self, on: bool) -> None:
         """Begin or end writing ``debug.log``."""
         if on and self._debug is None:
-            self._debug = self.open_file("debug.log")
+            self._debug = self._make_file("debug.log")
             self.log.addHandler(self._debug)
             self.log.setLevel(logging.DEBUG)
         elif not on and self._debug is not None:
@@ -70,18 +75,19 @@ class DebugLog:
             self._debug = None
             self.log.setLevel(logging.INFO)
 
-    def open_file(self, name: str) -> logging.Handler:
-        """A masked, private, rotated file in the log folder."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handler = PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT)
-        handler.setFormatter(Masking(self._secrets))
+    def _make_file(self, name: str, level: int = logging.NOTSET) -> logging.Handler:
+        """A masked, private, rotated file in the log folder; that of errors is opened when there is one."""
+        lazily = level == logging.ERROR
+        handler = _PrivateFile(self._folder / name, maxBytes=_MAX_BYTES, backupCount=_KEPT, delay=lazily)
+        handler.setFormatter(_Masking(self._secrets))
+        handler.setLevel(level)
         return handler
 
     def remove_files(self, holds: Callable[[Path], bool]) -> None:
         """Delete every log file that ``holds`` something erased; logging continues in a new one."""
         was_on = self.on
         self.switch(False)
-        self._errors.close_file()
+        self._errors.close()  # the next error opens it again
         for path in sorted(self._folder.glob("*.log*")):
             if holds(path):
                 path.unlink(missing_ok=True)
@@ -106,31 +112,3 @@ class Forwarding(logging.Handler):
         """Pass one record on."""
         if self._log.isEnabledFor(record.levelno):
             self._log.handle(record)
-
-
-class _Lazily(logging.Handler):
-    """Writes tracebacks to ``errors.log``, also when debug is off; the first one creates the file."""
-
-    def __init__(self, owner: DebugLog) -> None:
-        super().__init__(logging.ERROR)
-        self._owner = owner
-        self._file: logging.Handler | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one error; a log that cannot be written never stops the program."""
-        try:
-            self._file = self._file or self._owner.open_file("errors.log")
-            self._file.emit(record)
-        except OSError:
-            return
-
-    def close_file(self) -> None:
-        """Close the file; the next error opens it again."""
-        if self._file:
-            self._file.close()
-            self._file = None
-
-    def close(self) -> None:
-        """Close the file if one was made."""
-        self.close_file()
-        super().close()

@@ -408,7 +408,6 @@ MORE_PUBLIC_NAMES = {
     "domain.errors": 25,
     "interfaces.terminal.command_context": 17,
     "interfaces.terminal.commands.memory_view": 17,
-    "interfaces.terminal.session_view": 16,
     "storage.vectors.lance": 19,
 }
 #: What a class of ours may have as a base and be one itself.

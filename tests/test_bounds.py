@@ -14,7 +14,8 @@ from domain.quotations import find_quotations, without_quotations
 from domain.recollection import Recollection
 from domain.text import MAX_INPUT_BYTES, mask
 from domain.workers import CancelToken
-from interfaces.terminal.reply import QuotationSplitter, QuotedStream, stream_for
+from interfaces.terminal.markdown import stream_for
+from interfaces.terminal.reply import QuotationSplitter, QuotedStream
 from interfaces.terminal.screen import Screen
 from language.scripts import estimate, language_of
 from language.words import tokens as words_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
@@ -92,10 +92,6 @@ class Options:
         """Whether there is one message or question, from ``-p`` or ``--ask``."""
         return self.say is not None or self.ask is not None
 
-    def restart_options(self, *, incognito: bool) -> Options:
-        """The options for a restart: ``--new`` was done already."""
-        return replace(self, new=False, incognito=incognito)
-
 
 def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     """Read the command line; its help is in the language of ``words``. Raises UsageError."""
@@ -105,27 +101,16 @@ def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
     _check_person(person, adding=words_of_token is not None and words_of_token[:1] == ["add"], mcp=found["mcp"])
-    bring = _import_order(found.pop("import"), found.pop("me"), found.pop("dry_run"), found.pop("dates"))
+    paths, me, dry, dates = (found.pop(name) for name in ("import", "me", "dry_run", "dates"))
+    if paths is None and (me or dry or dates):
+        raise errors.UsageError("usage.needs_import")
+    bring = None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
     person = person or ME
     options = Options(**found, **where, person=person, token=_token_order(words_of_token, person), bring=bring)
-    _check_serving(options, given_where=bool(where))
-    if options.json and options.say is None:
-        raise errors.UsageError("usage.json_needs_p")
-    if options.here and options.say is None:
-        raise errors.UsageError("usage.here_needs_p")
-    if sum(given is not None for given in (options.say, options.ask, options.batch)) > 1:
-        raise errors.UsageError("usage.one_of_p_batch")
+    _check_together(options, given_where=bool(where))
     return options
-
-
-def _import_order(
-    paths: Sequence[Path] | None, me: Sequence[str] | None, dry: bool, dates: str | None
-) -> ImportOrder | None:
-    if paths is None and (me or dry or dates):
-        raise errors.UsageError("usage.needs_import")
-    return None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
 
 
 def _check_person(person: str | None, *, adding: bool, mcp: bool) -> None:
@@ -141,9 +126,9 @@ def _check_person(person: str | None, *, adding: bool, mcp: bool) -> None:
 
 
 def _token_order(given: Sequence[str] | None, person: str) -> TokenOrder | None:
-    what = given[0] if given else None
     if given is None:
         return None
+    what = given[0] if given else None
     if what not in _NAMES_OF_ORDERS or len(given) != 1 + _NAMES_OF_ORDERS[what]:
         raise errors.UsageError("usage.token")
     name = given[-1] if len(given) > 1 else ""
@@ -156,19 +141,26 @@ def _token_order(given: Sequence[str] | None, person: str) -> TokenOrder | None:
 _NAMES_OF_ORDERS = {"add": 1, "list": 0, "revoke": 1}
 
 
-def _check_serving(options: Options, *, given_where: bool) -> None:
+def _check_together(options: Options, *, given_where: bool) -> None:
+    """Raise UsageError where flags were given that do not go together."""
     if given_where and not options.serve:
         raise errors.UsageError("usage.needs_serve")
     if options.tools != "five" and not options.mcp:
         raise errors.UsageError("usage.needs_mcp")
     alone = (options.serve, options.token is not None, options.mcp, options.bring is not None)
-    talking = any(given is not None for given in (options.say, options.ask, options.batch))
+    talking = sum(given is not None for given in (options.say, options.ask, options.batch))
     if sum(alone) > 1 or (any(alone) and talking):
         raise errors.UsageError("usage.serve_alone")
+    if options.json and options.say is None:
+        raise errors.UsageError("usage.json_needs_p")
+    if options.here and options.say is None:
+        raise errors.UsageError("usage.here_needs_p")
+    if talking > 1:
+        raise errors.UsageError("usage.one_of_p_batch")
 
 
 def _parse_name(value: str) -> str:
-    """What a flag names; an empty name is none, and would be the folder of the program."""
+    # An empty name would be the folder of the program.
     if not value.strip():
         raise argparse.ArgumentTypeError("expected one argument")
     return value
@@ -188,7 +180,6 @@ class _Parser(argparse.ArgumentParser):
     """Raises instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
-        """The command line is wrong."""
         for key, form in _WRONG.items():
             if found := form.fullmatch(message):
                 raise errors.UsageError(key, given=found[1])

@@ -9,12 +9,11 @@ import json
 import os
 import select
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any, TextIO
 
-from conversation import TurnEvent
+from conversation import Conversation, TurnEvent
 from domain import errors
 from domain.errors import Exit
 from domain.events import MemoryAnswer, Notice, Reply
@@ -23,6 +22,7 @@ from domain.settings import Settings
 from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
 from interfaces.socket import protocol
+from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain_error
 from interfaces.terminal.commands.command_table import BY_NAME
@@ -37,10 +37,12 @@ from interfaces.terminal.parsing import (
 )
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.reply import ReplyView, counted_line, recalled_values
-from interfaces.terminal.wiring import Program, Streams
+from interfaces.terminal.wiring import Program, Streams, open_conversation
 from jobs.rebuild import rebuild_some
 
-#: Seconds between two looks at whether Ctrl-C was pressed.
+#: Seconds that one thing to say or ask waits for a program that is soon done.
+_WAITING = 60.0
+#: Seconds between two looks at whether Ctrl-C was pressed, or the other program is done.
 _LOOK = 0.1
 _READ_SIZE = 65_536
 #: Characters of the message in the summary of a session that holds nothing else.
@@ -51,19 +53,25 @@ _MOST_STEPS = 4
 
 def run_batch(repl: Repl, options: Options, streams: Streams) -> Exit:
     """Say and do what the command line or the pipe gives. Returns the exit code."""
-    _show_notices(repl.context)
-    left = repl.context.memory.rebuilds.due_requests()
-    code = _run_input(repl, options, streams, repl.context.wishes)
+    context = repl.context
+    if context.conversation.llm.describe().demo:
+        context.tell("open.demo", "quiet")
+    for notice in context.settings.notices:
+        context.aside.line(context.words.describe_notice(notice), "warning")
+    left = context.memory.rebuilds.due_requests()
+    code = _run_input(repl, options, streams)
     if left and code == Exit.OK:
-        _rebuild_some(repl.context)
+        _rebuild_some(context)
     return code
 
 
-def _run_input(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -> Exit:
+def _run_input(repl: Repl, options: Options, streams: Streams) -> Exit:
+    wishes = repl.context.wishes
+    if options.ask is not None:  # no session is touched
+        repl.run_input(TypedCommand("ask", _read_request(options, streams, wishes)))
+        return repl.exit
     if options.say is not None:
-        return _say_alone(repl, read_message(options, streams, wishes), options)
-    if options.ask is not None:
-        return _ask_memory(repl, clean_text(options.ask).strip())
+        return _say_alone(repl, options, _read_message(options, streams, wishes))
     if options.batch in (None, "-"):
         return _run_lines(repl, lines_of(streams.stdin, wishes))
     try:
@@ -73,36 +81,51 @@ def _run_input(repl: Repl, options: Options, streams: Streams, wishes: Wishes) -
         raise errors.UsageError("batch.no_file", path=options.batch, reason=fault.strerror) from fault
 
 
-def read_message(options: Options, streams: Streams, wishes: Wishes) -> str:
+def _read_message(options: Options, streams: Streams, wishes: Wishes) -> str:
     """What ``-p`` says: text that is piped in beside it comes first."""
     text = options.say or ""
-    before = whole_of(streams.stdin, wishes) if streams.is_unattended or text == "-" else ""
+    piped = streams.is_unattended or text == "-"
+    before = b"".join(_read_parts(streams.stdin, wishes)).decode("utf-8", "replace") if piped else ""
     parts = [before] if text == "-" else [before, text]
     return "\n\n".join(clean_text(part).strip() for part in parts if part.strip())
 
 
-def _say_alone(repl: Repl, text: str, options: Options) -> Exit:
+def _read_request(options: Options, streams: Streams, wishes: Wishes) -> str:
+    """What ``--ask`` asks or ``-p`` says. Raises UsageError where that is nothing."""
+    asked = options.ask is not None
+    text = clean_text(options.ask or "").strip() if asked else _read_message(options, streams, wishes)
+    if not text:
+        raise errors.UsageError("input.empty")
+    return text
+
+
+def _is_by_hand(text: str, options: Options) -> bool:
+    """Whether nothing of a message was piped in, so that it may name files."""
+    return text == clean_text(options.say or "").strip()
+
+
+def _say_alone(repl: Repl, options: Options, text: str) -> Exit:
     """Say what ``-p`` says: in a session of its own, unless the present one is meant.
 
     A command is always about the present session, and ``--new`` has just begun one.
     """
-    entered = parse_input(Typed(text, pasted="\n" in text), repl.context.commands)
-    by_hand = text == clean_text(options.say or "").strip()
+    context, by_hand = repl.context, _is_by_hand(text, options)
+    entered = parse_input(Typed(text, pasted="\n" in text), context.commands)
     message = options.json or isinstance(entered, TypedMessage | Farewell)
-    with nullcontext() if options.here or options.new or not message else _own_session(repl.context):
+
+    def answer() -> dict[str, Any]:
+        replied = repl.reply_silently(text, attaching=by_hand)
+        recalled = recalled_values(replied.recollection)
+        return {"reply": replied.reply, "session": context.session_id, "recalled": recalled}
+
+    with nullcontext() if options.here or options.new or not message else _own_session(context):
         if options.json:
-            return _say_as_json(repl, text, attaching=by_hand)
+            return _write_json(
+                context.screen.file, answer, lambda error: explain_error(context, error), context.session_id
+            )
         if not text:
             raise errors.UsageError("input.empty")
         repl.run_input(TypedMessage(text, attaching=by_hand) if message else entered)
-    return repl.exit
-
-
-def _ask_memory(repl: Repl, question: str) -> Exit:
-    """Answer what ``--ask`` asks; no session is touched."""
-    if not question:
-        raise errors.UsageError("input.empty")
-    repl.run_input(TypedCommand("ask", question))
     return repl.exit
 
 
@@ -163,14 +186,6 @@ def inputs_of(lines: Iterable[str]) -> Iterator[Typed]:
         raise errors.UsageError("batch.open_block", lines=len(block))
 
 
-def _show_notices(context: CommandContext) -> None:
-    """The demo model says that it is one, and settings that look wrong are pointed out."""
-    if context.conversation.llm.describe().demo:
-        context.tell("open.demo", "quiet")
-    for notice in context.settings.notices:
-        context.aside.line(context.words.describe_notice(notice), "warning")
-
-
 def _rebuild_some(context: CommandContext) -> None:
     """After the last answer: a little of what earlier runs left to extract or rebuild; the rest waits for the next.
 
@@ -186,46 +201,41 @@ def _rebuild_some(context: CommandContext) -> None:
                 context.aside.line(context.words.describe_notice(event), "warning")
 
 
-def _say_as_json(repl: Repl, text: str, *, attaching: bool) -> Exit:
-    context = repl.context
-    try:
-        replied = repl.reply_silently(text, attaching=attaching)
-    except errors.OldFriendError as error:
-        payload: dict[str, object] = {"key": error.key, "message": explain_error(context, error)}
-        write_reply(context.screen.file, None, context.session_id, [], payload)
-        return error.exit_code
-    write_reply(context.screen.file, replied.reply, context.session_id, recalled_values(replied.recollection))
-    return Exit.OK
-
-
-def write_reply(
+def _write_json(
     stream: TextIO,
-    reply: Reply | None,
-    session: str | None,
-    memories: list[dict[str, object]],
-    error: dict[str, object] | None = None,
-) -> None:
-    """The one object that ``--json`` writes."""
+    ask: Callable[[], dict[str, Any]],
+    explain: Callable[[errors.OldFriendError], str],
+    session: str | None = None,
+) -> Exit:
+    """Write the one object of ``--json``: the answer that ``ask`` returns, or why there is none in ``session``."""
+    answer: dict[str, Any] = {"reply": None, "session": session, "recalled": []}
+    failed: errors.OldFriendError | None = None
+    try:
+        answer = ask()
+    except errors.OldFriendError as error:
+        failed = error
+    reply: Reply | None = answer["reply"]
     payload = {
         "reply": reply.text if reply else None,
-        "session": session,
+        "session": answer["session"],
         "finish": reply.finish if reply else None,
         "model": reply.model if reply else None,
-        "recalled": memories,
+        "recalled": answer["recalled"],
         "usage": {
             "prompt_tokens": reply.prompt_tokens if reply else None,
             "completion_tokens": reply.completion_tokens if reply else None,
         },
-        "error": error,
+        "error": {"key": failed.key, "message": explain(failed)} if failed else None,
     }
     stream.write(json.dumps(payload, ensure_ascii=False, indent=2, default=float) + "\n")
     stream.flush()
+    return failed.exit_code if failed else Exit.OK
 
 
 def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
     """The lines without their ends. Raises Interrupted when Ctrl-C was pressed while one was awaited."""
     begun: list[bytes] = []
-    for part in _read_parts(stream.fileno(), wishes):
+    for part in _read_parts(stream, wishes):
         *ended, rest = part.split(b"\n")
         for line in ended:
             yield b"".join([*begun, line]).decode("utf-8", "replace").rstrip("\r")
@@ -235,50 +245,55 @@ def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
         yield b"".join(begun).decode("utf-8", "replace")
 
 
-def whole_of(stream: TextIO, wishes: Wishes) -> str:
-    """Everything to the end. Raises Interrupted when Ctrl-C was pressed meanwhile."""
-    return b"".join(_read_parts(stream.fileno(), wishes)).decode("utf-8", "replace")
-
-
-def _read_parts(descriptor: int, wishes: Wishes) -> Iterator[bytes]:
+def _read_parts(stream: TextIO, wishes: Wishes) -> Iterator[bytes]:
     while True:
-        while not select.select([descriptor], [], [], _LOOK)[0]:
+        while not select.select([stream.fileno()], [], [], _LOOK)[0]:
             if wishes.stop.is_set:
                 raise errors.Interrupted
-        part = os.read(descriptor, _READ_SIZE)
+        part = os.read(stream.fileno(), _READ_SIZE)
         if not part:
             return
         yield part
 
 
-def say_through_server(program: Program) -> Exit | None:
-    """Say what ``-p`` says, or ask what ``--ask`` asks, through the memory server.
+# -- through the program that holds the memory
 
-    None where there is none, or where the request is about the present session.
 
-    Raises what went wrong there, and Unreachable where it went away.
+def say_or_open(program: Program, open_things: ExitStack) -> Exit | tuple[Conversation, ChatMemoryServer]:
+    """Say one thing through the program that holds the memory, or open everything here.
+
+    Waits for a program that holds the memory and soon ends or opens its socket. Raises DataInUse when that takes too
+    long, what went wrong there, and Unreachable where it went away.
     """
-    if not may_use_server(program.options) or not server_is_running(program.settings):
-        return None
-    server = _ServerCall(program)
-    try:
-        return server.say_as_json() if program.options.json else server.show_reply()
-    except protocol.ServerGone as fault:
-        raise errors.Unreachable("socket.lost") from fault
+    give_up, reported, may_use_server = time.monotonic() + _WAITING, False, _may_use_server(program.options)
+    while True:
+        if may_use_server and _server_is_running(program.settings):
+            try:
+                return _say_through_server(program)
+            except protocol.ServerGone as fault:
+                raise errors.Unreachable("socket.lost") from fault
+        try:
+            return open_things.enter_context(open_conversation(program))
+        except errors.DataInUse as fault:
+            if time.monotonic() > give_up or not (may_use_server or not _server_is_running(program.settings)):
+                raise
+            if not reported:
+                print(program.words.say("storage.waiting", **fault.details), file=program.streams.stderr, flush=True)
+            reported = True
+        if program.wishes.stop.wait(_LOOK):
+            raise errors.Interrupted
 
 
-def may_use_server(options: Options) -> bool:
+def _may_use_server(options: Options) -> bool:
     """Whether it is not about the present session, so that the memory server can take it."""
     if options.here or options.new:
         return False
-    if options.ask is not None:
+    if options.ask is not None or options.json:
         return True
-    entered = parse_input(Typed(clean_text(options.say or "").strip()), BY_NAME)
-    return options.json or isinstance(entered, TypedMessage | Farewell)
+    return isinstance(parse_input(Typed(clean_text(options.say or "").strip()), BY_NAME), TypedMessage | Farewell)
 
 
-def server_is_running(settings: Settings) -> bool:
-    """Whether a memory server can be asked."""
+def _server_is_running(settings: Settings) -> bool:
     try:
         protocol.connect_to(settings.data_dir).close()
     except protocol.ServerGone:
@@ -286,63 +301,39 @@ def server_is_running(settings: Settings) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class _ServerCall:
-    """One message or question to the memory server, over its socket."""
+def _say_through_server(program: Program) -> Exit:
+    """Show the reply as it comes, or whole where a program reads it."""
+    streams, words = program.streams, program.words
+    answer: dict[str, Any] = {}
 
-    program: Program
+    def ask() -> dict[str, Any]:
+        for _ in _stream_events(program, answer):
+            pass
+        return answer
 
-    def show_reply(self) -> Exit:
-        """Show the reply as it comes, or whole where a program reads it."""
-        program = self.program
-        screen, aside = program.make_screen(program.streams.stdout), program.make_screen(program.streams.stderr)
-        view = ReplyView(screen, aside, program.words, time.monotonic, whole=not screen.file.isatty())
-        answer: dict[str, Any] = {}
-        view.show_events(self._stream_events(self._read_text(), answer))
-        if any(answer.get("counts", {}).values()):
-            aside.line(counted_line(self.program.words, answer["counts"]), "quiet")
-        return Exit.OK
-
-    def say_as_json(self) -> Exit:
-        """Write the reply, or what went wrong, as ``--json`` does."""
-        answer: dict[str, Any] = {}
-        try:
-            for _ in self._stream_events(self._read_text(), answer):
-                pass
-        except errors.OldFriendError as error:
-            payload: dict[str, object] = {"key": error.key, "message": self.program.words.describe_error(error)}
-            write_reply(self.program.streams.stdout, None, None, [], payload)
-            return error.exit_code
-        write_reply(self.program.streams.stdout, _reply_of(answer), answer["session"], answer["recalled"])
-        return Exit.OK
-
-    def _read_text(self) -> str:
-        if self.program.options.ask is not None:
-            return self._require_text(clean_text(self.program.options.ask).strip())
-        text = self._require_text(read_message(self.program.options, self.program.streams, self.program.wishes))
-        by_hand = text == clean_text(self.program.options.say or "").strip()
-        return with_files(text).text if by_hand else text
-
-    @staticmethod
-    def _require_text(text: str) -> str:
-        if not text:
-            raise errors.UsageError("input.empty")
-        return text
-
-    def _stream_events(self, text: str, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
-        """The events that the server sends; the final answer goes into ``answer``."""
-        from interfaces.socket.remote_turns import read_event
-
-        call = "say" if self.program.options.ask is None else "ask"
-        given = {"text": text, "incognito": self.program.options.incognito}
-        for one in protocol.send_request(self.program.settings.data_dir, call, given, stop=self.program.wishes.stop):
-            if "answer" in one:
-                answer.update(one["answer"])
-                reply = _reply_of(answer) if answer["reply"] else None
-                yield MemoryAnswer(text, Recollection(), reply, known=answer.get("known", True))
-            elif event := read_event(one):
-                yield event
+    if program.options.json:
+        return _write_json(streams.stdout, ask, words.describe_error)
+    screen, aside = program.make_screen(streams.stdout), program.make_screen(streams.stderr)
+    view = ReplyView(screen, aside, words, time.monotonic, whole=not screen.file.isatty())
+    view.show_events(_stream_events(program, answer))
+    if any(answer.get("counts", {}).values()):
+        aside.line(counted_line(words, answer["counts"]), "quiet")
+    return Exit.OK
 
 
-def _reply_of(answer: dict[str, Any]) -> Reply:
-    return Reply(**answer["reply"])
+def _stream_events(program: Program, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
+    """The events that the server sends; the final answer goes into ``answer``."""
+    from interfaces.socket.remote_turns import read_event
+
+    options = program.options
+    text = _read_request(options, program.streams, program.wishes)
+    if options.ask is None and _is_by_hand(text, options):
+        text = with_files(text).text
+    call, given = "say" if options.ask is None else "ask", {"text": text, "incognito": options.incognito}
+    for one in protocol.send_request(program.settings.data_dir, call, given, stop=program.wishes.stop):
+        if "answer" in one:
+            answer.update(one["answer"])
+            answer["reply"] = Reply(**answer["reply"]) if answer["reply"] else None
+            yield MemoryAnswer(text, Recollection(), answer["reply"], known=answer.get("known", True))
+        elif event := read_event(one):
+            yield event

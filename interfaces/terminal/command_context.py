@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
-from pathlib import Path
 from typing import TypeVar
 
 from conversation import Conversation
@@ -18,8 +17,7 @@ from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.work_runner import PATIENCE, TICK, Tick, WorkRunner, wait_for
 from language.scripts import estimate
 from llm import Llm
@@ -165,11 +163,6 @@ class CommandContext:
         finally:
             self.aside.clear_status()
 
-    @property
-    def history_path(self) -> Path:
-        """Where the prompt's history lies."""
-        return self.settings.data_dir / "history"
-
 
 @dataclass(frozen=True)
 class Command:
@@ -186,11 +179,7 @@ class Command:
 
 
 def is_yes(answer: str) -> bool:
-    """Whether an answer is a yes, in either language.
-
-    >>> is_yes("Y"), is_yes("是"), is_yes("")
-    (True, True, False)
-    """
+    """Whether an answer is a yes, in either language."""
     return answer.strip().lower() in ("y", "yes", "ｙ", "是", "好", "对", "嗯")
 
 
@@ -202,27 +191,17 @@ def is_no(answer: str) -> bool:
 def explain_error(context: CommandContext, error: errors.OldFriendError) -> str:
     """What happened and what to do, on one line (a line each for settings)."""
     if isinstance(error, errors.Unauthorized):
-        error.details["key_hint"] = _key_hint(context)
+        key = context.settings.openai_api_key
+        source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
+        error.details["key_hint"] = context.words.say("error.key_hint", key=mask_key(key), source=source) if key else ""
     if isinstance(error, errors.NotFound) and not error.details.get("nearest_hint"):
         error.details["nearest_hint"] = _nearest_hint(context, error)
     return context.words.describe_error(error)
 
 
 def mask_key(key: str) -> str:
-    """A key as it may be shown: its last four letters.
-
-    >>> mask_key("sk-0123456789abcd")
-    '…abcd'
-    """
+    """A key as it may be shown: its last four letters."""
     return "…" + key[-_SHOWN_OF_KEY:] if len(key) > 2 * _SHOWN_OF_KEY else "…"
-
-
-def _key_hint(context: CommandContext) -> str:
-    key = context.settings.openai_api_key
-    if not key:
-        return ""
-    source = context.words.say("source." + context.settings.sources.get("OPENAI_API_KEY", "default"))
-    return context.words.say("error.key_hint", key=mask_key(key), source=source)
 
 
 def _nearest_hint(context: CommandContext, error: errors.NotFound) -> str:
@@ -277,17 +256,8 @@ class ContextUse:
 
     @property
     def used_share(self) -> float:
-        """How full the context is.
-
-        >>> ContextUse(80, 100, True).used_share
-        0.8
-        """
+        """How full the context is: 80 of 100 are 0.8."""
         return self.tokens / self.limit
-
-    @property
-    def is_much(self) -> bool:
-        """Whether that is worth a line."""
-        return self.used_share >= _MUCH
 
 
 def context_use(context: CommandContext) -> ContextUse | None:
@@ -313,7 +283,7 @@ def note_limit(context: CommandContext, error: errors.OldFriendError) -> None:
 def warn_if_full(context: CommandContext) -> None:
     """One dim line under a reply whose prompt filled most of the context."""
     use = context_use(context)
-    if use is not None and use.is_much:
+    if use is not None and use.used_share >= _MUCH:
         share, limit = round(use.used_share * 100), f"{use.limit:,}"
         key = "context.much" if use.known else "context.much_guessed"
         context.tell(key, "quiet", share=share, tokens=f"{use.tokens:,}", limit=limit)

@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from memory import Memory, restore_portable, write_portable
 FORMATS = ("md", "json")
 #: Longer than any note or fact is.
 _WHOLE = 10_000
+#: Editors that are tried where the person chose none.
 _FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
 
 
@@ -62,24 +63,18 @@ def write_new(name: str, content: str) -> Path:
 def _session_values(session: Session, memory: Memory) -> dict[str, object]:
     summary = memory.summaries.of(session.session_id)
     turns = memory.messages.of_session(session.session_id)
-    alone = _is_one_sided(session, turns)
+    alone = _one_sided(session, turns)
     messages = [
         {
-            "text_id": turn.text_id,
-            "timestamp": turn.timestamp,
-            "role": turn.role,
-            "text": turn.words,
-            "finish": turn.finish,
-            "alone": turn.text_id in alone,
-            "hidden": turn.hidden,
-            "speaker": turn.speaker,
-            "undated": turn.undated,
+            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role, "text": turn.words,
+            "finish": turn.finish, "alone": turn.text_id in alone, "hidden": turn.hidden,
+            "speaker": turn.speaker, "undated": turn.undated,
         }
         for turn in turns
-    ]
+    ]  # fmt: skip
     known = {
         "notes": [asdict(note) for note in memory.notes.of_session(session.session_id)],
-        "facts": [_fact_values(fact) for fact in _session_facts(memory, turns)],
+        "facts": [{**asdict(fact), "current": fact.current} for fact in _session_facts(memory, turns)],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": messages, **known}
 
@@ -87,18 +82,11 @@ def _session_values(session: Session, memory: Memory) -> dict[str, object]:
 def _session_facts(memory: Memory, turns: Sequence[Message]) -> list[Fact]:
     """The facts that rest on these turns, in the order in which they were learned."""
     resting = memory.facts.of_turns([turn.text_id for turn in turns])
-    return sorted({fact.number: fact for found in resting.values() for fact in found}.values(), key=_format_number)
+    by_number = {fact.number: fact for found in resting.values() for fact in found}
+    return [by_number[number] for number in sorted(by_number)]
 
 
-def _format_number(fact: Fact) -> int:
-    return fact.number
-
-
-def _fact_values(fact: Fact) -> dict[str, object]:
-    return {**asdict(fact), "current": fact.current}
-
-
-def _is_one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
+def _one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
     """The messages whose partner was erased; in an imported session many never had one."""
     if session.client == IMPORT_CLIENT:
         return set()
@@ -112,7 +100,7 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
     turns = memory.messages.of_session(session.session_id)
-    alone = _is_one_sided(session, turns)
+    alone = _one_sided(session, turns)
     for turn in turns:
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
         marked = [f"*{words.say('export.hidden')}*", ""] if turn.hidden else []
@@ -167,10 +155,12 @@ def edit_text(context: CommandContext, text: str) -> str:
 
 
 def _run_editor(text: str, environment: Mapping[str, str]) -> str:
+    import shlex
     import subprocess
     import tempfile
 
-    command = editor_command(environment)
+    chosen = environment.get("VISUAL") or environment.get("EDITOR")
+    command = shlex.split(chosen) if chosen else [next((name for name in _FALLBACKS if shutil.which(name)), "vi")]
     descriptor, name = tempfile.mkstemp(suffix=".txt", prefix="old-friend-")
     path = Path(name)
     try:
@@ -185,45 +175,27 @@ def _run_editor(text: str, environment: Mapping[str, str]) -> str:
         path.unlink(missing_ok=True)
 
 
-def editor_command(environment: Mapping[str, str]) -> list[str]:
-    """The editor that the person chose, or the first that is installed."""
-    import shlex
-
-    chosen = environment.get("VISUAL") or environment.get("EDITOR")
-    if chosen:
-        return shlex.split(chosen)
-    return [next((name for name in _FALLBACKS if shutil.which(name)), "vi")]
-
-
-#: What ``--export`` takes, shown where something else was given.
+#: The copies for another program that ``--export`` makes; and all that it takes, shown where something else was given.
+COPIES = ("lancedb", "milvus", "memforest", "memforest-json")
 FORMS = "FILE.json, FILE.md, lancedb:FOLDER, milvus:FILE.db|URI, memforest:FOLDER, memforest-json:FOLDER"
 #: What a memory is called in MemForest's layouts: the program, and the life that it holds.
 _CHATBOT, _LIFE = "old_friend", "life"
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """A copy for another program: of which kind, and where."""
-
-    kind: str
-    target: str
-
-
-def find_target(given: str) -> Elsewhere | None:
-    """What ``KIND:TARGET`` asks for; None where it is the name of a file."""
-    kind, _, target = given.partition(":")
-    return Elsewhere(kind, target) if kind in (*_TEXTS, *_FORESTS) and target else None
-
-
-def write_elsewhere(copy: Elsewhere, memory: Memory, words: Words, screen: Screen) -> Exit:
-    """Write the memory for another program. Raises StorageError."""
-    with _faults_of(Path(copy.target)):
-        if copy.kind in _FORESTS:
-            path = _FORESTS[copy.kind](memory, Path(copy.target), _CHATBOT, _LIFE)
+def write_copy(kind: str, target: str, memory: Memory, words: Words, screen: Screen) -> Exit:
+    """Write the memory for another program, one of ``COPIES``. Raises StorageError."""
+    folder = Path(target)
+    with _faults_of(folder):
+        if kind.startswith("memforest"):
+            copy = exporting.copy_to_forest_tables if kind == "memforest" else exporting.copy_to_forest_json
+            path = copy(memory, folder, _CHATBOT, _LIFE)
             screen.line(words.say("export.forest_done", path=path), "good")
             return Exit.OK
-        copied, waiting = _TEXTS[copy.kind](memory, copy.target)
-    screen.line(words.say("export.texts_done", path=copy.target, texts=f"{copied:,}"), "good")
+        to_lance = kind == "lancedb"
+        copied, waiting = (
+            exporting.copy_to_lance(memory, folder) if to_lance else exporting.copy_to_milvus(memory, target)
+        )
+    screen.line(words.say("export.texts_done", path=target, texts=f"{copied:,}"), "good")
     if waiting:
         screen.line(words.say("export.texts_waiting", texts=f"{waiting:,}"), "warning")
     return Exit.OK
@@ -242,16 +214,6 @@ def _faults_of(target: Path) -> Iterator[None]:
         raise errors.StorageError("export.failed", path=target, reason=fault.details.get("reason")) from fault
 
 
-_TEXTS: Mapping[str, Callable[[Memory, str], tuple[int, int]]] = {
-    "lancedb": lambda memory, target: exporting.copy_to_lance(memory, Path(target)),
-    "milvus": exporting.copy_to_milvus,
-}
-_FORESTS: Mapping[str, Callable[[Memory, Path, str, str], Path]] = {
-    "memforest": exporting.copy_to_forest_tables,
-    "memforest-json": exporting.copy_to_forest_json,
-}
-
-
 def write_rows(target: Path, folder: Path, words: Words, screen: Screen, clock: Callable[[], datetime]) -> Exit:
     """Write the memory of a data directory as JSON, also while another program chats with it."""
     with _faults_of(target):
@@ -264,16 +226,8 @@ def write_markdown(target: Path, conversation: Conversation, words: Words, scree
     """Write everything that can be read of a memory as Markdown."""
     memory = conversation.memory
     sessions = list(reversed(memory.sessions.recent(None)))
-    path = write_new(
-        str(target),
-        "\n".join(
-            [
-                *_persona_markdown(conversation, words),
-                *_chapter_markdown(memory, words),
-                format_sessions(sessions, memory, conversation, "md", words),
-            ]
-        ),
-    )
+    lines = [*_persona_markdown(conversation, words), *_chapter_markdown(memory, words)]
+    path = write_new(str(target), "\n".join([*lines, format_sessions(sessions, memory, conversation, "md", words)]))
     screen.line(words.say("export.done", sessions=words.count("session", len(sessions)), path=path), "good")
     return Exit.OK
 
@@ -314,7 +268,11 @@ def restore_whole(
     from importers.json_stream import JsonError
     from importers.own_export import open_whole_export
 
-    if not path.is_file() or not _can_be_read(path):  # whoever reads it as talk says so
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                return False
+    except OSError:  # whoever reads it as talk says so
         return False
     with open_whole_export(path) as whole:
         if whole is None:
@@ -330,11 +288,3 @@ def restore_whole(
             raise errors.Damaged("import.whole_damaged", path=str(path), reason=reason) from fault
     screen.line(words.say("import.whole_done", path=path), "good")
     return True
-
-
-def _can_be_read(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return bool(file.read(1))
-    except OSError:
-        return False

@@ -8,29 +8,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from domain import errors
 from domain.errors import Exit
-from domain.imports import HistoryFile, ImportSource, Look, Unread
-from domain.records import PERSONAS
+from domain.imports import HistoryFile, Look, Unread
 from domain.settings import Settings
 from domain.workers import CancelToken
-from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
 from interfaces.terminal.command_context import CommandContext, Next
-from interfaces.terminal.file_export import restore_whole
 from interfaces.terminal.line_source import Reader
-from interfaces.terminal.screen import Screen
+from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.session_view import format_local
-from interfaces.terminal.styled_text import Meaning
-from interfaces.terminal.work_runner import Tick, WorkRunner
+from interfaces.terminal.work_runner import Tick, single_step
 from jobs.importing import (
     FileProgress,
     ImportContext,
@@ -43,7 +36,6 @@ from jobs.importing import (
 )
 from memory import Memory
 
-T = TypeVar("T")
 _BAR = 20
 #: So many names are offered in a question.
 _NAMES = 12
@@ -51,7 +43,7 @@ _NAMES = 12
 
 @dataclass
 class HistoryImport:
-    """Imports files. ``run_work`` runs work while the terminal lives; ``ask`` is None where no one can answer."""
+    """Imports files. ``run_work`` runs work while the terminal lives; ``reader`` is None where no one can answer."""
 
     settings: Settings
     memory: Memory | None
@@ -60,7 +52,7 @@ class HistoryImport:
     stop: CancelToken
     clock: Callable[[], datetime]
     run_work: Callable[[Iterator[object]], Iterator[object]]
-    ask: Callable[[str, Sequence[str]], str | None] | None
+    reader: Reader | None
     #: How many messages were new.
     messages: int = 0
 
@@ -88,7 +80,8 @@ class HistoryImport:
 
         me, day_first = "".join(order.me[:1]), None if order.dates is None else order.dates == "day"
         files = recognise_export(path, ReadingOptions(me, MachineZone(), day_first))
-        sha256 = "" if order.only_look else self._digest_file(path)
+        digest = single_step(lambda: digest_of(path, self.stop))
+        sha256 = "" if order.only_look else str(self._last_event(digest, ""))
         read = Exit.FAILED
         for file in files:
             if not file.source:  # it only lists what was skipped
@@ -107,14 +100,6 @@ class HistoryImport:
                 self._import_file(file, path, sha256, who)
         return read
 
-    def _digest_file(self, path: Path) -> str:
-        def work() -> Iterator[object]:
-            yield digest_of(path, self.stop)
-
-        return str(self._last_event(work(), ""))
-
-    # -- looking -------------------------------------------------------------------------------------------------
-
     def _clear_up_speaker(self, file: HistoryFile, path: Path, who: ImportContext) -> tuple[Look, ImportContext]:
         """What a file holds, once it is clear who the person is. Raises UsageError where it cannot be."""
         seen = self._look_through(file, who)
@@ -124,9 +109,10 @@ class HistoryImport:
         listed = ", ".join(names[:_NAMES])
         if who.me:
             raise errors.UsageError("import.no_such_name", path=path, names=listed)
-        if self.ask is None:
+        if self.reader is None:
             raise errors.UsageError("import.needs_me", path=path, names=listed)
-        answer = self.ask(self.words.say("import.who", path=path.name, names=listed) + " ", names)
+        question = self.words.say("import.who", path=path.name, names=listed) + " "
+        answer = self.reader.ask_question(question, choices=names)
         chosen = plain_name(answer or "")
         if chosen not in map(plain_name, names):
             raise errors.UsageError("import.needs_me", path=path, names=listed)
@@ -142,52 +128,41 @@ class HistoryImport:
 
     def _show_look(self, seen: Look) -> None:
         count = self.words.count
-        self._tell_message("import.look", "title", source=self._source_name(seen.source), **{
-            "conversations": count("conversation", seen.conversations),
-            "messages": count("message", seen.messages),
-            "sessions": count("session", seen.sessions),
-        })  # fmt: skip
+        self._tell_message(
+            "import.look", "title", source=self._source_name(seen.source), sessions=count("session", seen.sessions),
+            conversations=count("conversation", seen.conversations), messages=count("message", seen.messages),
+        )  # fmt: skip
         if seen.first:
             self._tell_message("import.when", first=seen.first[:10], last=seen.last[:10])
         if seen.undated:
             self._tell_message("import.undated", messages=count("message", seen.undated))
-        self._tell_message("import.whose", words=self._list_speakers(seen.words_of))
+        known = {name: self.words.say(f"import.{name}") for name in ("person", "companion")}
+        first = sorted(seen.words_of, key=lambda name: -seen.words_of[name])[:_NAMES]
+        speakers = " · ".join(f"{known.get(name, name)} {seen.words_of[name]:,}" for name in first) or "–"
+        self._tell_message("import.whose", words=speakers)
         if seen.known:
             self._tell_message("import.known", messages=count("message", seen.known))
         self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
-        self._show_cost(seen)
-
-    def _show_cost(self, seen: Look) -> None:
-        most = self.settings.import_calls
-        calls = self.words.count("call", seen.calls)
-        if not most:
-            self._tell_message("import.cost_never", "quiet", calls=calls, window=self.settings.window_size)
-            return
-        days = self.words.count("day", -(-seen.calls // most))
-        self._tell_message("import.cost", "quiet", calls=calls, window=self.settings.window_size, most=most, days=days)
-
-    def _list_speakers(self, words_of: Mapping[str, int]) -> str:
-        known = {name: self.words.say(f"import.{name}") for name in ("person", "companion")}
-        first = sorted(words_of, key=lambda name: -words_of[name])[:_NAMES]
-        return " · ".join(f"{known.get(name, name)} {words_of[name]:,}" for name in first) or "–"
-
-    # -- bringing ------------------------------------------------------------------------------------------------
+        most, window, calls = self.settings.import_calls, self.settings.window_size, count("call", seen.calls)
+        if most:
+            days = count("day", -(-seen.calls // most))
+            self._tell_message("import.cost", "quiet", calls=calls, window=window, most=most, days=days)
+        else:
+            self._tell_message("import.cost_never", "quiet", calls=calls, window=window)
 
     def _import_file(self, file: HistoryFile, path: Path, sha256: str, who: ImportContext) -> None:
         assert self.memory is not None
-        importing = Importing(self.memory)
-        work = importing.run(file, path.name, sha256, who, self.stop)
+        work = Importing(self.memory).run(file, path.name, sha256, who, self.stop)
         brought = self._last_event(work, "import.reading")
         assert isinstance(brought, ImportDone)
         self.messages += brought.messages
         count = self.words.count
         done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
-        self._tell_message(done, "good", source=self._source_name(brought.source), **{
-            "number": brought.number,
-            "messages": count("message", brought.messages),
-            "sessions": count("session", brought.sessions),
-            "conversations": count("conversation", brought.conversations),
-        })  # fmt: skip
+        self._tell_message(
+            done, "good", source=self._source_name(brought.source), number=brought.number,
+            messages=count("message", brought.messages), sessions=count("session", brought.sessions),
+            conversations=count("conversation", brought.conversations),
+        )  # fmt: skip
         if brought.known:
             self._tell_message("import.known", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
@@ -207,21 +182,17 @@ class HistoryImport:
         try:
             for event in self.run_work(work):
                 if isinstance(event, FileProgress):
-                    self.screen.show_status(self._format_bar(event, key))
+                    share = min(1.0, event.done / event.size) if event.size else 0.0
+                    bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
+                    said = self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{event.messages:,}")
+                    self.screen.show_status(said)
                 elif not isinstance(event, Tick):
                     last = event
         finally:
             self.screen.clear_status()
         return last
 
-    def _format_bar(self, at: FileProgress, key: str) -> str:
-        share = min(1.0, at.done / at.size) if at.size else 0.0
-        full = int(share * _BAR)
-        bar = "█" * full + "░" * (_BAR - full)
-        return self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{at.messages:,}")
-
     def _source_name(self, kind: str) -> str:
-        """What a format is called."""
         key = f"import.source.{kind.replace('-', '_')}"
         return self.words.say(key) if self.words.has_message(key) else kind
 
@@ -229,60 +200,12 @@ class HistoryImport:
         self.screen.line(self.words.say(key, **details), meaning)
 
 
-def import_alone(
-    order: ImportOrder,
-    settings: Settings,
-    open_memory: Callable[[], Memory],
-    screen: Screen,
-    words: Words,
-    reader: Reader | None,
-    wishes: Wishes,
-    clock: Callable[[], datetime],
-) -> Exit:
-    """``--import``: without a conversation. A look needs no memory, and touches none.
-
-    Raises Interrupted, saying how to go on, and StorageError.
-    """
-    stop = wishes.begin()
-
-    def run_work(work: Iterator[object]) -> Iterator[object]:
-        return WorkRunner().run_work(work, stop, patience=None)
-
-    def ask(question: str, names: Sequence[str]) -> str | None:
-        return reader.ask_question(question, choices=names) if reader else None
-
-    if not order.only_look and len(order.paths) == 1:
-        empty = partial(_holds_nothing, open_memory)
-        if restore_whole(order.paths[0], settings.data_dir, empty, words, screen, clock):
-            return Exit.OK
-    memory = None if order.only_look else open_memory()
-    try:
-        asking = ask if reader else None
-        work = HistoryImport(settings, memory, screen, words, stop, clock, run_work, asking)
-        ended = work.run_order(order)
-        if memory and work.messages and memory.imports.remaining_backlog().sessions:
-            screen.line(words.say("import.later"), "quiet")
-        return ended
-    except errors.Interrupted:
-        raise errors.Interrupted("import.only_looked" if order.only_look else "import.stopped") from None
-    finally:
-        if memory:
-            memory.close()
-
-
-def _holds_nothing(open_memory: Callable[[], Memory]) -> bool:
-    """Whether a memory has no messages, no imports and no persona.
-
-    The person may not speak in an imported chat; and whoever wrote a persona, or pinned a line, would miss it.
-    """
-    with closing(open_memory()) as memory:
-        said = memory.sessions.counts()[1] or memory.imports.all() or memory.facts.all()
-        return not said and not any(memory.personas.read(one) or memory.personas.history(one) for one in PERSONAS)
-
-
 def import_command(context: CommandContext, argument: str) -> Next:
     """``/import FILE… [--me NAME] [--dry-run] | undo N | rest | on``."""
-    words = _split_words(argument)
+    try:
+        words = shlex.split(argument)
+    except ValueError as fault:
+        raise errors.UsageError("import.quotes") from fault
     match words:
         case []:
             _list_imports(context)
@@ -302,13 +225,6 @@ def import_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[
     if words == ("undo",):
         return [str(one.number) for one in context.memory.imports.all()]
     return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run"]
-
-
-def _split_words(argument: str) -> list[str]:
-    try:
-        return shlex.split(argument)
-    except ValueError as fault:
-        raise errors.UsageError("import.quotes") from fault
 
 
 def _parse_order(words: Sequence[str]) -> ImportOrder:
@@ -335,12 +251,9 @@ def _run_import(context: CommandContext, order: ImportOrder) -> None:
     def run_work(work: Iterator[object]) -> Iterator[object]:
         return context.run_work(work, patience=None)
 
-    def ask(question: str, names: Sequence[str]) -> str | None:
-        return context.reader.ask_question(question, choices=names)
-
     bringing = HistoryImport(
         context.settings, context.memory, context.aside, context.words, context.stop, context.clock, run_work,
-        ask if context.interactive else None,
+        context.reader if context.interactive else None,
     )  # fmt: skip
     try:
         bringing.run_order(order)
@@ -354,22 +267,15 @@ def _list_imports(context: CommandContext) -> None:
     """The imports, and the size of the import backlog."""
     found = context.memory.imports.all()
     for one in found:
-        context.aside.one_row(_import_row(context, one))
-    if not found:
+        row = context.words.say(
+            f"import.row.{one.state}", number=one.number, name=one.name or one.kind, kind=one.kind,
+            messages=context.words.count("message", one.messages), day=format_local(one.stored_at)[:10],
+        )  # fmt: skip
+        context.aside.one_row(row)
+    if found:
+        context.aside.line(reading_left(context), "quiet")
+    else:
         context.tell("import.none", "quiet")
-        return
-    context.aside.line(reading_left(context), "quiet")
-
-
-def _import_row(context: CommandContext, one: ImportSource) -> str:
-    return context.words.say(
-        f"import.row.{one.state}",
-        number=one.number,
-        name=one.name or one.kind,
-        kind=one.kind,
-        messages=context.words.count("message", one.messages),
-        day=format_local(one.stored_at)[:10],
-    )
 
 
 def reading_left(context: CommandContext) -> str:
@@ -379,14 +285,11 @@ def reading_left(context: CommandContext) -> str:
     left, say = context.memory.imports.remaining_backlog(), context.words.say
     if not left.sessions:
         return say("import.all_read")
-    key = "import.left_resting" if left.resting else "import.left"
     return say(
-        key,
-        sessions=context.words.count("session", left.sessions),
-        messages=context.words.count("message", left.turns),
-        calls=left.calls_today,
-        most=context.settings.import_calls,
-    )
+        "import.left_resting" if left.resting else "import.left",
+        sessions=context.words.count("session", left.sessions), messages=context.words.count("message", left.turns),
+        calls=left.calls_today, most=context.settings.import_calls,
+    )  # fmt: skip
 
 
 def _take_back(context: CommandContext, number: int) -> None:
@@ -400,8 +303,16 @@ def _take_back(context: CommandContext, number: int) -> None:
         return
     context.begin_work()
     gone = 0
+
+    def take_back() -> Iterator[int]:
+        # The import backlog is paused meanwhile: it would learn from what is removed.
+        with context.conversation.maintenance.paused():
+            for removed in context.memory.imports.take_back(number):
+                yield removed
+                context.stop.check()
+
     try:
-        for event in context.run_work(_taken_back(context, number), patience=None):
+        for event in context.run_work(take_back(), patience=None):
             if isinstance(event, Tick):
                 context.aside.show_status("…")
             else:
@@ -411,11 +322,3 @@ def _take_back(context: CommandContext, number: int) -> None:
         context.tell("import.undo_stopped", "warning", number=number)
         return
     context.tell("import.undone", name=name, messages=context.words.count("message", gone))
-
-
-def _taken_back(context: CommandContext, number: int) -> Iterator[int]:
-    """Pause the import backlog meanwhile: it would learn from what is removed."""
-    with context.conversation.maintenance.paused():
-        for gone in context.memory.imports.take_back(number):
-            yield gone
-            context.stop.check()

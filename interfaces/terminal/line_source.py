@@ -1,17 +1,33 @@
-"""Where the next line comes from: an editor line in a terminal, or plain lines."""
+"""What a person types: plain lines, keys that are typed while a reply streams, and the history of the prompt.
+
+Keys that are typed ahead are not echoed into the reply, and read as lines, in order, each with whether Enter ended it.
+A paste stays one line, since the terminal is asked to mark pastes meanwhile. The terminal is kept quiet (no echo, no
+line editing) from the first prompt to the end; the prompt puts its own mode on top of that and takes it off again.
+Ctrl-C stays a signal throughout.
+
+The history is kept across runs in a file that only its owner may read, one JSON string a line. A file that cannot be
+written never stops the program: the history then lives as long as it does.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import select
+import termios
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TextIO
 
-from domain.text import clean_text
+from domain.files import replace_file
+from domain.patterns import pattern_of
+from domain.text import clean_text, is_blank
 from interfaces.interrupting import Wishes
-from interfaces.terminal.parsing import Typed, is_block_mark
+from interfaces.terminal.parsing import Typed, is_block_mark, opens_block
 from interfaces.terminal.screen import Screen
 
 PROMPT = "> "
@@ -19,34 +35,47 @@ PROMPT = "> "
 TWICE_WITHIN = 2.0
 #: Seconds between two looks at whether Ctrl-C was pressed.
 _LOOK = 0.05
+#: Shift-Enter and Ctrl-Enter as terminals send them: CSI-u and xterm's modifyOtherKeys.
+NEW_LINE_SEQUENCES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~")
+_NEW_LINE = pattern_of("|".join(map(re.escape, ("\x1b\r", *NEW_LINE_SEQUENCES))))
+_PASTE = pattern_of(r"\x1b\[200~(.*?)(?:\x1b\[201~|\Z)", re.DOTALL)
+#: Escape sequences of arrows and function keys; then a lone escape with its letter.
+_SEQUENCES = pattern_of(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+#: Bytes that are kept at the most.
+_MOST_TYPED = 1_000_000
+_ERASE, _ERASE_WORD, _ERASE_LINE = "\x7f\x08", "\x17", "\x15"
 
 
 class Reader(Protocol):
-    """Reads what a person types."""
+    """Reads what a person types; unless a method says otherwise, no one is there to type or to answer."""
 
     def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next line, or lines. None: the person leaves.
 
         ``prefill`` is there to be edited, or ``selected``: sent as it is or replaced by what is typed.
         """
-        ...
+        return None
 
     def ask_question(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
-        ...
+        return None
 
     def watch_typing(self) -> None:
         """Take in what is typed while a reply streams, so that it is not echoed."""
-        ...
+        return
 
     def lend_terminal(self) -> AbstractContextManager[None]:
         """Give the terminal to another program, such as an editor, inside this block."""
-        ...
+        return nullcontext()
 
 
-class PlainReader:
+class NoReader(Reader):
+    """No one is there."""
+
+
+class PlainReader(Reader):
     """Lines of standard input, as the terminal or the pipe gives them; nothing is drawn."""
 
     def __init__(self, stdin: TextIO, screen: Screen, wishes: Wishes, hint: Callable[[], None]) -> None:
@@ -85,18 +114,11 @@ class PlainReader:
     ) -> str | None:
         """The answer to a question; None when it was broken off."""
         self._show_prompt(question)
-        with _Silence(self._descriptor, hidden and self._interactive):
+        with _no_echo(self._descriptor) if hidden and self._interactive else nullcontext():
             line = self._read_line()
         if line is None or hidden:
             self._screen.line()
         return None if line is None else line.strip() or default
-
-    def watch_typing(self) -> None:
-        """Nothing is echoed here that is not the terminal's own doing."""
-
-    def lend_terminal(self) -> AbstractContextManager[None]:
-        """The terminal was never changed."""
-        return nullcontext()
 
     def _show_prompt(self, text: str) -> None:
         if self._interactive:
@@ -134,24 +156,181 @@ class PlainReader:
         return clean_text(line.decode("utf-8", "replace"))
 
 
-class _Silence:
+@contextmanager
+def _no_echo(descriptor: int) -> Iterator[None]:
     """No echo while a secret is typed."""
+    before = termios.tcgetattr(descriptor)
+    without_echo = [*before]
+    without_echo[3] &= ~termios.ECHO
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, without_echo)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
-    def __init__(self, descriptor: int, wanted: bool) -> None:
+
+# -- typed ahead
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """One line that was typed ahead.
+
+    ``pasted``: it holds a block that was pasted. ``entered``: Enter ended it, so it may be sent. ``entered_earlier``:
+    Enter ended it, but the person is to see it first.
+    """
+
+    text: str
+    pasted: bool = False
+    entered: bool = False
+    entered_earlier: bool = False
+
+
+class TypeAhead:
+    """Keeps a terminal quiet and collects what is typed into it.
+
+    >>> with TypeAhead(0) as ahead:
+    ...     ahead.take_keys()
+    ...     lines = ahead.take_lines()
+    """
+
+    def __init__(self, descriptor: int, terminal: TextIO | None = None) -> None:
+        """``descriptor`` is read; the ``terminal``, where one is given, is asked to mark pastes."""
         self._descriptor = descriptor
-        self._wanted = wanted
+        self._terminal = terminal
+        self._before: termios._AttrReturn | None = None
+        self._bytes = b""
 
-    def __enter__(self) -> None:
-        if self._wanted:
-            import termios
-
-            self._before = termios.tcgetattr(self._descriptor)
-            without_echo = [*self._before]
-            without_echo[3] &= ~termios.ECHO
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, without_echo)
+    def __enter__(self) -> TypeAhead:
+        self._before = termios.tcgetattr(self._descriptor)
+        self._make_quiet()
+        return self
 
     def __exit__(self, *fault: object) -> None:
-        if self._wanted:
-            import termios
+        self._restore_terminal()
 
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+    @contextmanager
+    def lend_terminal(self) -> Iterator[None]:
+        """The terminal as it was before, for another program."""
+        self._restore_terminal()
+        try:
+            yield
+        finally:
+            self._make_quiet()
+
+    def mark_pastes(self, *, on: bool = True) -> None:
+        """Ask the terminal to mark pastes; a line editor that ends takes this mode away."""
+        if self._terminal is not None:
+            with suppress(OSError):  # the terminal may be gone
+                self._terminal.write("\x1b[?2004h" if on else "\x1b[?2004l")
+                self._terminal.flush()
+
+    def _make_quiet(self) -> None:
+        quiet = termios.tcgetattr(self._descriptor)
+        quiet[0] &= ~termios.ICRNL  # else Enter and Ctrl-J would look alike
+        quiet[3] = (quiet[3] & ~(termios.ECHO | termios.ICANON)) | termios.ISIG | termios.NOFLSH
+        quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
+
+    def _restore_terminal(self) -> None:
+        self.mark_pastes(on=False)
+        if self._before is not None:
+            with suppress(termios.error):  # the terminal may be gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def take_keys(self) -> None:
+        """Take in what was typed since the last look; never waits.
+
+        A program that was stopped with Ctrl-Z comes back to a terminal that echoes again; it is made quiet again.
+        """
+        if termios.tcgetattr(self._descriptor)[3] & termios.ECHO:
+            self._make_quiet()
+        while select.select([self._descriptor], [], [], 0)[0]:
+            part = os.read(self._descriptor, 4096)
+            if not part:
+                return
+            self._bytes = (self._bytes + part)[:_MOST_TYPED]
+
+    def take_lines(self) -> list[Ahead]:
+        """The lines that were typed up to the last look, once; keys that came since stay in the terminal."""
+        typed, self._bytes = self._bytes, b""
+        return lines_typed(typed.decode("utf-8", "replace"))
+
+
+def lines_typed(typed: str) -> list[Ahead]:
+    """The lines that these keys make: Enter ends one, erasing keys erase in it, keys that move do nothing.
+
+    Enter inside a block that three quotation marks opened begins a new line of it, as at the prompt.
+
+    >>> [(line.text, line.entered) for line in lines_typed("helo\\x7flo\\x1b[D\\r/sa")]
+    [('hello', True), ('/sa', False)]
+    """
+    found: list[Ahead] = []
+    kept, pasted = "", False
+    for part in re.split(r"(\x1b\[200~.*?(?:\x1b\[201~|\Z)|\r)", _NEW_LINE.sub("\n", typed), flags=re.DOTALL):
+        if part == "\r" and opens_block(kept) and not pasted:
+            kept += "\n"
+        elif part == "\r":
+            found.append(Ahead(_finish_line(kept), pasted, entered=True))
+            kept, pasted = "", False
+        elif block := _PASTE.fullmatch(part):
+            text = block[1].replace("\r\n", "\n").replace("\r", "\n")
+            kept, pasted = kept + text, pasted or "\n" in text
+        else:
+            kept = _apply_keys(part, kept)
+    found.append(Ahead(_finish_line(kept), pasted))
+    return [line for line in found if not is_blank(line.text)]
+
+
+def _apply_keys(typed: str, before: str) -> str:
+    """The text after plain keys are typed behind the given one."""
+    kept = list(before)
+    for key in _SEQUENCES.sub("", typed):
+        if key in _ERASE:
+            del kept[-1:]
+        elif key == _ERASE_WORD:
+            kept = list(re.sub(r"\S*\s*$", "", "".join(kept)))
+        elif key == _ERASE_LINE:
+            kept = []
+        else:
+            kept.append(key)
+    return "".join(kept)
+
+
+def _finish_line(text: str) -> str:
+    return clean_text(text).strip("\n")
+
+
+# -- the file of the history
+
+
+def scrub_history(path: Path, texts: Sequence[str]) -> None:
+    """Take every entry that holds one of these texts out of a history file, in any case.
+
+    Raises StorageError when the file cannot be replaced.
+    """
+    entries = read_history(path)
+    kept = [entry for entry in entries if not any(contains_text(entry, text) for text in texts)]
+    if len(kept) < len(entries):
+        write_history(path, kept)
+
+
+def contains_text(entry: str, text: str) -> bool:
+    """Whether an entry says this, in any case."""
+    return bool(text.strip()) and text.strip().casefold() in entry.casefold()
+
+
+def read_history(path: Path) -> list[str]:
+    """The entries, oldest first; what is damaged is left out."""
+    entries: list[object] = []
+    with suppress(OSError):
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+            with suppress(ValueError):
+                entries.append(json.loads(line))
+    return [text for entry in entries if isinstance(entry, str) and (text := clean_text(entry))]
+
+
+def write_history(path: Path, entries: Iterable[str]) -> None:
+    """Put these entries in the place of the file. Raises StorageError."""
+    lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+    replace_file(path, lines.encode("utf-8"))

@@ -8,18 +8,17 @@ line by line, tables are drawn when whole. Work is linear in the length of the t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from domain.patterns import pattern_of
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Flow, Meaning, Meanings, Span, cells_of, style_of
+from interfaces.terminal.screen import Flow, Meaning, Meanings, Screen, Span, cells_of, style_of
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
+    from rich.console import JustifyMethod
     from rich.table import Table
     from rich.text import Text
 
@@ -27,50 +26,29 @@ if TYPE_CHECKING:
 BAR = "│ "
 
 
-class Stream(Protocol):
-    """Takes a reply piece by piece and writes it."""
-
-    def feed(self, text: str) -> None:
-        """The next piece of the reply."""
-        ...
-
-    def begin_quotation(self) -> None:
-        """Begin a quotation of a memory."""
-        ...
-
-    def end_quotation(self, note: str = "") -> None:
-        """End the quotation; ``note`` says where it comes from."""
-        ...
-
-    def finish(self) -> None:
-        """The reply has ended."""
-        ...
-
-
-class MarkdownStream:
+class _MarkdownStream:
     """Markdown on a screen with styles. ``meanings`` lie under everything, for example ``("quiet",)``."""
 
-    def __init__(self, screen: Screen, meanings: Meanings = ("words",)) -> None:
+    def __init__(self, screen: Screen, meanings: Meanings) -> None:
         self._screen = screen
         self._flow = Flow(lambda: screen.width)
         self._base = meanings
         self._line = ""
-        self._kind: LineStart | None = None
+        self._kind: _LineStart | None = None
         self._before = " "
         #: The end of the line before, while emphasis in it may reach into this one; and how its rows begin.
         self._open_line = ""
-        self._breaks: list[LineStart] = []
+        self._breaks: list[_LineStart] = []
         self._under: tuple[Meaning, ...] = ()
         self._blank = False
         self._anything = False
-        self._code: CodeBlock | None = None
+        self._code: _CodeBlock | None = None
         self._fence = ""
         self._rows: list[str] = []
         self._quoted = self._quote_begun = False
         self._swallow = True
 
     def feed(self, text: str) -> None:
-        """The next piece of the reply, cut anywhere."""
         text = text.lstrip() if self._swallow else text
         if not text:
             return
@@ -85,14 +63,11 @@ class MarkdownStream:
         self._write_ready()
 
     def begin_quotation(self) -> None:
-        """What follows is a quotation of a memory: quiet, behind a bar."""
         self._separate_part()
         self._quoted, self._quote_begun = True, False
 
     def end_quotation(self, note: str = "") -> None:
-        """End the quotation; ``note`` says where it comes from."""
-        self._end_open_line()
-        self._end_table()
+        self._end_parts()
         if note:
             self._blank = False
             self._write_row([(note, ("quiet",))])
@@ -100,54 +75,50 @@ class MarkdownStream:
         self._quoted = self._quote_begun = False
 
     def finish(self) -> None:
-        """The reply has ended: what was pending is written."""
-        self._end_open_line()
-        self._end_table()
+        self._end_parts()
         self._code = None
         self._write_ready()
 
     def _separate_part(self) -> None:
         """Separate what follows from what came before."""
-        self._end_open_line()
-        self._end_table()
+        self._end_parts()
         self._blank, self._swallow = self._anything, True
         self._write_ready()
 
-    def _end_open_line(self) -> None:
+    def _end_parts(self) -> None:
+        """End the line and the table that are open."""
         if self._line or self._kind:
             self._end_line()
         self._let_go()
+        self._end_table()
 
     def _write_ready(self) -> None:
         self._screen.write_spans(self._flow.take_spans())
 
     def _end_line(self) -> None:
         """The present line has ended; whatever it is, it is certain now."""
-        if self._code is not None:
-            self._code_line(self._line.rstrip("\r"))
-        else:
+        text = self._line.rstrip("\r")
+        mark = text.strip()
+        if self._code is None:
             self._advance_line(final=True)
+        elif mark.startswith(self._fence) and not mark.strip(self._fence[0]):
+            self._code = None
+            self._write_row([(mark, ("quiet",))])
+        else:
+            self._write_row(self._code.colour_line(text))
         self._line, self._kind = "", None
         if not self._open_line:
             self._before = " "
 
-    def _code_line(self, text: str) -> None:
-        assert self._code
-        if closes_fence(text, self._fence):
-            self._code = None
-            self._write_row([(text.strip(), ("quiet",))])
-        else:
-            self._write_row(self._code.colour_line(text))
-
     def _advance_line(self, *, final: bool) -> None:
         if self._kind is None:
-            if not final and may_be_mark(self._line):
+            if not final and _may_be_mark(self._line):
                 return
-            self._begin_line(classify_line(self._line), final)
+            self._begin_line(_classify_line(self._line), final)
         if self._kind is None:
             return
         self._settle_line(final=False)
-        if final and self._kind.kind in ("text", "item") and reaches_on(self._line):
+        if final and self._kind.kind in ("text", "item") and _reaches_on(self._line):
             self._open_line = self._line
         elif final:
             self._settle_line(final=True)
@@ -160,16 +131,12 @@ class MarkdownStream:
         for text, looks in spans:
             first, *others = text.split("\n")
             self._flow.write_text(first, looks)
-            for other in others:
-                self._break_line()
+            for other in others:  # the writer's own line break, inside of emphasis
+                self._flow.end_row()
+                self._flow.begin_row(*self._line_leads(self._breaks.pop(0)))
                 self._flow.write_text(other, looks)
         if used:
             self._before, self._line = self._line[used - 1], self._line[used:]
-
-    def _break_line(self) -> None:
-        """The writer's own line break, inside of emphasis."""
-        self._flow.end_row()
-        self._flow.begin_row(*self._line_leads(self._breaks.pop(0)))
 
     def _let_go(self) -> None:
         """The emphasis that was open at the end of a line is not ended by what follows: its mark is a mark."""
@@ -179,10 +146,12 @@ class MarkdownStream:
             self._flow.end_row()
             self._line, self._before = rest, " "
 
-    def _begin_line(self, line: LineStart, final: bool) -> None:
+    def _begin_line(self, line: _LineStart, final: bool) -> None:
         """A line's kind is known. Lines of text stay begun; all others are dealt with whole."""
-        if self._open_line and line.kind == "text":
-            self._go_on(line)
+        if self._open_line and line.kind == "text":  # it goes on with what the line before left open
+            self._breaks.append(line)
+            self._line, self._open_line = self._open_line + "\n" + self._line[line.start :], ""
+            self._kind = line
             return
         self._let_go()
         if line.kind == "row":
@@ -195,25 +164,14 @@ class MarkdownStream:
             self._write_row([("─" * min(40, self._screen.width), ("quiet",))])
         elif line.kind == "quoting":
             if final:
-                self._code, self._fence = CodeBlock(self._line[line.start :]), line.lead
+                self._code, self._fence = _CodeBlock(self._line[line.start :]), line.lead
                 self._write_row([(self._line.strip(), ("quiet",))])
         else:
-            self._begin_text(line)
+            self._write_space()
+            self._kind, self._line = line, self._line[line.start :]
+            self._flow.begin_row(*self._line_leads(line))
 
-    def _go_on(self, line: LineStart) -> None:
-        """The line goes on with what the line before left open."""
-        self._breaks.append(line)
-        self._line, self._open_line = self._open_line + "\n" + self._line[line.start :], ""
-        self._kind = line
-
-    def _begin_text(self, line: LineStart) -> None:
-        self._write_space()
-        self._kind = line
-        self._line = self._line[line.start :]
-        lead, hanging = self._line_leads(line)
-        self._flow.begin_row(lead, hanging)
-
-    def _line_leads(self, line: LineStart) -> tuple[list[Span], Span]:
+    def _line_leads(self, line: _LineStart) -> tuple[list[Span], Span]:
         """The beginning of the line's first row, and of the rows it wraps to."""
         quoted = self._quoted or line.kind == "quote"
         bar = BAR if quoted else ""
@@ -241,9 +199,9 @@ class MarkdownStream:
             return
         rows, self._rows = self._rows, []
         self._write_space()
-        if is_table(rows):
+        if len(rows) >= 2 and "-" in rows[1] and _DELIMITER.match(rows[1]):  # a header, and dashes under it
             self._write_ready()
-            self._screen.draw_table(draw_table(rows, self._base))
+            self._screen.draw_table(_draw_table(rows, self._base))
         else:
             for row in rows:
                 self._flow.begin_row([], ("", self._base))
@@ -252,7 +210,7 @@ class MarkdownStream:
                 self._flow.end_row()
 
 
-class PlainStream:
+class _PlainStream:
     """Writes text as it comes; a quotation has lines of its own."""
 
     def __init__(self, screen: Screen) -> None:
@@ -264,23 +222,20 @@ class PlainStream:
         self._anything = False
 
     def feed(self, text: str) -> None:
-        """The next piece of the reply, cut anywhere. Line ends wait until something follows them."""
         text = text.lstrip() if self._swallow else text
         if not text:
             return
         self._swallow = False
-        words = text.rstrip("\n")
+        words = text.rstrip("\n")  # line ends wait until something follows them
         if words:
             self._write_words(words)
         self._due += text[len(words) :]
 
     def begin_quotation(self) -> None:
-        """Begin a quotation of a memory."""
         self._separate_part()
         self._quoted = self._begins = True
 
     def end_quotation(self, note: str = "") -> None:
-        """End the quotation; ``note`` says where it comes from."""
         if note:
             self._due, self._swallow = "\n", False
             self._write_words(note)
@@ -288,7 +243,6 @@ class PlainStream:
         self._separate_part()
 
     def finish(self) -> None:
-        """The reply has ended: its last line ends too."""
         if self._anything:
             self._screen.line()
 
@@ -307,6 +261,17 @@ class PlainStream:
         self._screen.write_spans([(due + words, ("words",))])
 
 
+#: Takes a reply piece by piece, cut anywhere; the note at the end of a quotation says where it comes from.
+Stream = _MarkdownStream | _PlainStream
+
+
+def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
+    """What renders replies on this screen; ``quiet`` for those of earlier."""
+    if screen.plain:
+        return _PlainStream(screen)
+    return _MarkdownStream(screen, ("quiet",) if quiet else ("words",))
+
+
 LineKind = Literal["text", "blank", "heading", "item", "quote", "rule", "quoting", "row"]
 
 _HEADING = pattern_of(r" {0,3}(#{1,6})\s+")
@@ -314,13 +279,12 @@ _ITEM = pattern_of(r"(\s{0,40})([-*+•]|\d{1,9}[.)])(\s{1,4})")
 _QUOTE = pattern_of(r" {0,3}(?:> ?)+")
 _RULE = pattern_of(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _FENCE = pattern_of(r"\s{0,40}(`{3,}|~{3,})([^`]*)$")
-_SPACE = pattern_of(r"\s*")
 #: Beginnings that may still become something else than text.
 _UNCERTAIN = pattern_of(r"\s*(?:#{1,6}|[-*_+•][-*_ \t]*|\d{1,9}[.)]?|`{1,3}[^`]*|~{1,3}[^~]*|(?:> ?)+|\|.*)?$")
 
 
 @dataclass(frozen=True)
-class LineStart:
+class _LineStart:
     """A line's kind, what leads it, and where its content begins."""
 
     kind: LineKind
@@ -329,40 +293,29 @@ class LineStart:
     start: int = 0
 
 
-def may_be_mark(text: str) -> bool:
-    """Whether the beginning of a line can still become another kind of line.
-
-    >>> may_be_mark("1"), may_be_mark("1. a"), may_be_mark("**bo")
-    (True, False, False)
-    """
+def _may_be_mark(text: str) -> bool:
+    """Whether the beginning of a line can still become another kind of line: "1" may, "1. a" is decided."""
     return _UNCERTAIN.match(text) is not None
 
 
-def classify_line(text: str) -> LineStart:
+def _classify_line(text: str) -> _LineStart:
     """What kind of line this is; called when it is certain, or when the line has ended."""
     if not text.strip():
-        return LineStart("blank")
+        return _LineStart("blank")
     if found := _FENCE.match(text):
-        return LineStart("quoting", lead=found[1], start=found.start(2))
+        return _LineStart("quoting", lead=found[1], start=found.start(2))
     if _RULE.match(text):
-        return LineStart("rule")
+        return _LineStart("rule")
     if found := _HEADING.match(text):
-        return LineStart("heading", lead=found[1], start=found.end())
+        return _LineStart("heading", lead=found[1], start=found.end())
     if found := _QUOTE.match(text):
-        return LineStart("quote", start=found.end())
+        return _LineStart("quote", start=found.end())
     if text.lstrip().startswith("|"):
-        return LineStart("row")
+        return _LineStart("row")
     if found := _ITEM.match(text):
-        return LineStart("item", lead=found[2], indent=len(found[1].expandtabs(4)), start=found.end())
-    spaces = _SPACE.match(text)
-    assert spaces
-    return LineStart("text", indent=min(40, len(spaces[0].expandtabs(4))), start=spaces.end())
-
-
-def closes_fence(text: str, opening: str) -> bool:
-    """Whether this line ends the code that ``opening`` began."""
-    stripped = text.strip()
-    return stripped.startswith(opening) and not stripped.strip(opening[0])
+        return _LineStart("item", lead=found[2], indent=len(found[1].expandtabs(4)), start=found.end())
+    start = len(text) - len(text.lstrip())
+    return _LineStart("text", indent=min(40, len(text[:start].expandtabs(4))), start=start)
 
 
 #: How far a partner is looked for, in characters. Text waits for at most so long while it streams.
@@ -374,20 +327,11 @@ _PLAIN = pattern_of(r"[^\\`*_~\[!]+")
 _LINK = pattern_of(r"!?\[([^\[\]]{0,300})\]\(([^()\s]{1,2000})(?:\s+\"[^\"]{0,300}\")?\)")
 _PERHAPS_LINK = pattern_of(r"!?\[[^\[\]]{0,300}(?:\](?:\([^()]{0,2000})?)?$")
 _MARKS: tuple[tuple[str, Meaning], ...] = (
-    ("**", "strong"),
-    ("__", "strong"),
-    ("~~", "struck"),
-    ("*", "emphasis"),
-    ("_", "emphasis"),
-)
+    ("**", "strong"), ("__", "strong"), ("~~", "struck"), ("*", "emphasis"), ("_", "emphasis"),
+)  # fmt: skip
 
-
-@dataclass(frozen=True)
-class _Unit:
-    """Spans of the source up to ``end``."""
-
-    spans: tuple[Span, ...]
-    end: int
+#: The spans of the source up to a place.
+_Unit = tuple[list[Span], int]
 
 
 def settle_spans(text: str, meanings: Meanings, *, final: bool, before: str = " ") -> tuple[list[Span], int]:
@@ -402,37 +346,26 @@ def settle_spans(text: str, meanings: Meanings, *, final: bool, before: str = " 
     """
     spans: list[Span] = []
     position = 0
-    for unit in _split_units(text, meanings, final, before):
-        spans += unit.spans
-        position = unit.end
+    while position < len(text):
+        unit = _next_unit(text, position, meanings, final, text[position - 1] if position else before)
+        if unit is None:
+            break
+        spans += unit[0]
+        position = unit[1]
     return spans, position
 
 
-def reaches_on(text: str) -> bool:
-    """Whether emphasis is open at the beginning of this text, the end of a line, so that the next may end it.
-
-    >>> reaches_on("**bold that"), reaches_on("**bold**"), reaches_on("* 3")
-    (True, False, False)
-    """
+def _reaches_on(text: str) -> bool:
+    """Whether emphasis is open at the beginning of this text, the end of a line, so that the next may end it."""
     if not text or text[0] not in "*_~":
         return False
     return _parse_emphasis(text + "\n", 0, ("words",), len(text) + 1 < HOLD, " ") is None
 
 
-def _split_units(text: str, meanings: Meanings, final: bool, before: str) -> Iterator[_Unit]:
-    position = 0
-    while position < len(text):
-        unit = _next_unit(text, position, meanings, final, text[position - 1] if position else before)
-        if unit is None:
-            return
-        yield unit
-        position = unit.end
-
-
 def _next_unit(text: str, at: int, meanings: Meanings, final: bool, before: str) -> _Unit | None:
     """The next unit, or None while it is undecided."""
     if found := _PLAIN.match(text, at):
-        return _Unit(((found[0], meanings),), found.end())
+        return [(found[0], meanings)], found.end()
     waits = not final and len(text) - at < HOLD
     if text[at] == "\\":
         return _parse_escape(text, at, meanings, waits)
@@ -444,7 +377,7 @@ def _next_unit(text: str, at: int, meanings: Meanings, final: bool, before: str)
 
 
 def _literal_unit(text: str, at: int, meanings: Meanings, length: int = 1) -> _Unit:
-    return _Unit(((text[at : at + length], meanings),), at + length)
+    return [(text[at : at + length], meanings)], at + length
 
 
 def _parse_escape(text: str, at: int, meanings: Meanings, waits: bool) -> _Unit | None:
@@ -452,7 +385,7 @@ def _parse_escape(text: str, at: int, meanings: Meanings, waits: bool) -> _Unit 
     if not following and waits:
         return None
     if following and following in "\\`*_{}[]()#+-.!|~>":
-        return _Unit(((following, meanings),), at + 2)
+        return [(following, meanings)], at + 2
     return _literal_unit(text, at, meanings)
 
 
@@ -466,17 +399,17 @@ def _parse_code(text: str, at: int, meanings: Meanings, waits: bool) -> _Unit | 
     if end >= 0 and not (waits and end + len(mark) == len(text)):
         inside = text[ticks.end() : end]
         stripped = inside[1:-1] if inside.startswith(" ") and inside.endswith(" ") and inside.strip() else inside
-        return _Unit(((stripped, (*meanings, "code")),), end + len(mark))
+        return [(stripped, (*meanings, "code"))], end + len(mark)
     return None if waits else _literal_unit(text, at, meanings, len(mark))
 
 
 def _parse_link(text: str, at: int, meanings: Meanings, waits: bool) -> _Unit | None:
     if found := _LINK.match(text, at):
         label, address = found[1], found[2]
-        shown: tuple[Span, ...] = ((label or address, (*meanings, "link")),)
+        shown: list[Span] = [(label or address, (*meanings, "link"))]
         if label and label != address:
-            shown += ((f" ({address})", (*meanings, "quiet")),)
-        return _Unit(shown, found.end())
+            shown.append((f" ({address})", (*meanings, "quiet")))
+        return shown, found.end()
     if waits and (_PERHAPS_LINK.match(text, at) or text[at:] == "!"):
         return None
     return _literal_unit(text, at, meanings)
@@ -495,7 +428,7 @@ def _parse_emphasis(text: str, at: int, meanings: Meanings, waits: bool, before:
     if end is None:
         return None if waits else _literal_unit(text, at, meanings, len(mark))
     spans, _ = settle_spans(text[inside:end], (*meanings, meaning), final=True)
-    return _Unit(tuple(spans), end + len(mark))
+    return spans, end + len(mark)
 
 
 def _find_partner(text: str, start: int, mark: str, waits: bool) -> int | None:
@@ -533,30 +466,23 @@ _DELIMITER = pattern_of(r"\s*\|(?:\s*:?-+:?\s*\|)*\s*:?-*:?\s*\|?\s*$")
 _SEPARATOR = pattern_of(r"(?<!\\)\|")
 
 
-class CodeBlock:
+class _CodeBlock:
     """One block of code. Its text is shown exactly; colour is added where the language is known."""
 
     def __init__(self, language: str) -> None:
-        self._language = language.strip().split(" ")[0][:40]
+        self._lexer = _find_lexer(language.strip().split(" ")[0][:40])
         self._before: list[str] = []
 
     def colour_line(self, text: str) -> list[Span]:
         """The next line as spans."""
-        lexer = _find_lexer(self._language) if len(text) <= _LONGEST else None
-        spans = _last_line(lexer, "\n".join([*self._before, text])) if lexer else []
+        spans: list[Span] = []
+        if self._lexer and len(text) <= _LONGEST:
+            for kind, value in self._lexer.get_tokens("\n".join([*self._before, text])):
+                *ended, rest = value.split("\n")
+                spans = [] if ended else spans
+                spans += [(rest, (_token_meaning(kind),))] if rest else []
         self._before = [*self._before, text[:_LONGEST]][-_CONTEXT:]
         return spans if "".join(part for part, _ in spans) == text else [(text, ("words",))]
-
-
-def _last_line(lexer: Lexer, code: str) -> list[Span]:
-    spans: list[Span] = []
-    for kind, value in lexer.get_tokens(code):
-        *ended, rest = value.split("\n")
-        if ended:
-            spans = []
-        if rest:
-            spans.append((rest, (_token_meaning(kind),)))
-    return spans
 
 
 @cache
@@ -577,23 +503,13 @@ def _token_meaning(kind: _TokenType) -> Meaning:
     from pygments.token import Comment, Keyword, Name, Number, String
 
     table: tuple[tuple[_TokenType, Meaning], ...] = (
-        (Comment, "comment"),
-        (Keyword, "keyword"),
-        (String, "literal"),
-        (Number, "number"),
-        (Name.Function, "name"),
-        (Name.Class, "name"),
-        (Name.Tag, "keyword"),
-    )
+        (Comment, "comment"), (Keyword, "keyword"), (String, "literal"), (Number, "number"),
+        (Name.Function, "name"), (Name.Class, "name"), (Name.Tag, "keyword"),
+    )  # fmt: skip
     return next((meaning for parent, meaning in table if kind in parent), "words")
 
 
-def is_table(rows: list[str]) -> bool:
-    """Whether these lines are a table: a header and the line of dashes under it."""
-    return len(rows) >= 2 and "-" in rows[1] and _DELIMITER.match(rows[1]) is not None
-
-
-def draw_table(rows: list[str], meanings: Meanings) -> Table:
+def _draw_table(rows: list[str], meanings: Meanings) -> Table:
     """The table, its columns as wide as the window allows."""
     from rich import box
     from rich.table import Table
@@ -601,7 +517,10 @@ def draw_table(rows: list[str], meanings: Meanings) -> Table:
     header, delimiter, *body = (_split_cells(row) for row in rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, border_style=style_of(("quiet",)))
     for at, title in enumerate(header):
-        align = _parse_alignment(delimiter[at] if at < len(delimiter) else "")
+        dashes = delimiter[at] if at < len(delimiter) else ""
+        align: JustifyMethod = "right" if dashes.endswith(":") else "left"
+        if align == "right" and dashes.startswith(":"):
+            align = "center"
         table.add_column(_cell_text(title, (*meanings, "strong")), justify=align, overflow="fold")
     for row in body:
         table.add_row(*(_cell_text(cell, meanings) for cell in row[: len(header)]))
@@ -613,12 +532,6 @@ def _split_cells(row: str) -> list[str]:
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
     return [cell.strip().replace("\\|", "|") for cell in _SEPARATOR.split(inner)]
-
-
-def _parse_alignment(dashes: str) -> Literal["left", "center", "right"]:
-    if dashes.startswith(":") and dashes.endswith(":"):
-        return "center"
-    return "right" if dashes.endswith(":") else "left"
 
 
 def _cell_text(cell: str, meanings: Meanings) -> Text:

@@ -6,37 +6,29 @@ one file. ``--token`` shows a secret once, when it is made, alone on its line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from config import ENV_LINE
-from conversation import Conversation
 from domain import errors
 from domain.errors import Exit
-from domain.settings import Settings
-from domain.workers import CancelToken
+from domain.records import PERSONAS
 from interfaces.messages import Words
-from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Meaning, cells_of
-from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady
-from interfaces.terminal.work_runner import wait_for
+from interfaces.terminal.line_source import PlainReader
+from interfaces.terminal.screen import Meaning, cells_of
+from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady, open_conversation
+from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
 from memory import Memory, back_up, restore
 from people import EVERYBODY, ME, People, Registry, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-AppMaker = Callable[[People, bool], "FastAPI"]
-OpenConversation = Callable[[], AbstractContextManager[tuple[Conversation, ChatMemoryServer]]]
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
@@ -47,83 +39,99 @@ _NO_BACKUP = ("storage.damaged", "storage.not_ours", "storage.failed")
 _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
 
 
-def run_without_chat(program: Program, open_conversation: OpenConversation, make_app: AppMaker) -> Exit:
-    """Do what is asked for, then end. ``make_app`` makes the HTTP application of ``--serve``."""
+def run_without_chat(program: Program) -> Exit:
+    """Do what the command line asks for, then end."""
     options = program.options
-    if options.backup or options.restore:
-        return _back_up_or_restore(program)
+    if options.backup:
+        size = back_up(program.settings.data_dir, options.backup)
+        written = program.words.say("backup.done", path=options.backup, size=f"{size / 1024:.0f} KB")
+        program.streams.stdout.write(written + "\n")
+        return Exit.OK
+    if options.restore:
+        return _restore_from(options.restore, program)
     if options.export:
-        return _export_memory(program, options.export, open_conversation)
+        return _export_memory(program, options.export)
     if options.bring:
         return _import_files(program, options.bring)
     if options.token:
-        return _change_tokens(program, options.token)
+        with closing(Registry(registry_in(program.settings.data_dir), program.clock)) as registry:
+            return _change_tokens(options.token, registry, program.words, program.streams.stdout)
     if options.serve:
-        return _serve_http(program, make_app)
+        return _serve_http(program)
     if options.mcp:
         return _serve_mcp(program)
-    return _check_everything(program)
+    return _Check(program).run_checks()
 
 
-def _back_up_or_restore(program: Program) -> Exit:
-    options, folder, out = program.options, program.settings.data_dir, program.streams.stdout
-    if options.backup:
-        return back_up_to(options.backup, folder, program.words, out)
-    assert options.restore is not None
-    request_release(folder, RELEASE_SECONDS)
-    return restore_from(options.restore, folder, program.words, out, program.clock)
-
-
-def _check_everything(program: Program) -> Exit:
-    llm = program.make_llm()
-    screen = program.make_screen(program.streams.stdout)
-    return Check(
-        program.settings, llm, partial(program.open_memory, llm), screen, program.words, program.wishes.stop
-    ).run_checks()
-
-
-def _export_memory(program: Program, given: str, open_conversation: OpenConversation) -> Exit:
-    from interfaces.terminal.file_export import FORMS, find_target, write_elsewhere, write_markdown, write_rows
+def _export_memory(program: Program, given: str) -> Exit:
+    from interfaces.terminal.file_export import COPIES, FORMS, write_copy, write_markdown, write_rows
 
     words, target, screen = program.words, Path(given), program.make_screen(program.streams.stdout)
-    if copy := find_target(given):
+    kind, _, place = given.partition(":")
+    if kind in COPIES and place:
         with closing(program.make_llm()) as llm, closing(program.open_memory(llm)) as memory:
-            return write_elsewhere(copy, memory, words, screen)
+            return write_copy(kind, place, memory, words, screen)
     if target.suffix.lower() == ".json":
         return write_rows(target, program.settings.data_dir, words, screen, program.clock)
     if target.suffix.lower() != ".md":
         raise errors.UsageError("export.format", given=given, formats=FORMS)
-    with open_conversation() as (conversation, _):
+    with open_conversation(program) as (conversation, _):
         return write_markdown(target, conversation, words, screen)
 
 
 def _import_files(program: Program, order: ImportOrder) -> Exit:
-    from interfaces.terminal.history_import import import_alone
-    from interfaces.terminal.line_source import PlainReader
+    """A look needs no memory, and touches none. Raises Interrupted, saying how to go on, and StorageError."""
+    from interfaces.terminal.file_export import restore_whole
+    from interfaces.terminal.history_import import HistoryImport
 
-    streams, screen = program.streams, program.make_screen(program.streams.stdout)
+    streams, words, screen = program.streams, program.words, program.make_screen(program.streams.stdout)
+    stop = program.wishes.begin()
+
+    def run_work(work: Iterator[object]) -> Iterator[object]:
+        return WorkRunner().run_work(work, stop, patience=None)
+
     reader = None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
-    with closing(program.make_llm()) as llm:
-        return import_alone(
-            order, program.settings, partial(program.open_memory, llm), screen, program.words, reader,
-            program.wishes, program.clock,
-        )  # fmt: skip
+    with ExitStack() as open_things:
+        llm = open_things.enter_context(closing(program.make_llm()))
+        empty = partial(_holds_nothing, program, llm)
+        whole = order.paths[0] if len(order.paths) == 1 and not order.only_look else None
+        if whole and restore_whole(whole, program.settings.data_dir, empty, words, screen, program.clock):
+            return Exit.OK
+        memory = None if order.only_look else open_things.enter_context(closing(program.open_memory(llm)))
+        work = HistoryImport(program.settings, memory, screen, words, stop, program.clock, run_work, reader)
+        try:
+            ended = work.run_order(order)
+        except errors.Interrupted:
+            raise errors.Interrupted("import.only_looked" if order.only_look else "import.stopped") from None
+        if memory and work.messages and memory.imports.remaining_backlog().sessions:
+            screen.line(words.say("import.later"), "quiet")
+        return ended
 
 
-def _change_tokens(program: Program, order: TokenOrder) -> Exit:
-    with closing(Registry(registry_in(program.settings.data_dir), program.clock)) as registry:
-        return change_tokens(order, registry, program.words, program.streams.stdout)
+def _holds_nothing(program: Program, llm: Llm) -> bool:
+    """Whether the memory has no messages, no imports and no persona.
+
+    The person may not speak in an imported chat; and whoever wrote a persona, or pinned a line, would miss it.
+    """
+    with closing(program.open_memory(llm)) as memory:
+        said = memory.sessions.counts()[1] or memory.imports.all() or memory.facts.all()
+        return not said and not any(memory.personas.read(one) or memory.personas.history(one) for one in PERSONAS)
 
 
-def _serve_http(program: Program, make_app: AppMaker) -> Exit:
+def _serve_http(program: Program) -> Exit:
     from interfaces.http.serving import ServerSetup, serve
+
+    def make_http_app(people: People, only_here: bool) -> FastAPI:
+        from interfaces.http.app import make_app  # only once it is known to be installed
+
+        return make_app(people, program.version, only_here=only_here)
 
     tell = partial(print, file=make_steady(program.streams.stdout), flush=True)
     setup = ServerSetup(
         program.settings, program.debug.log, program.words, tell, program.wishes,
         program.clock, program.new_id, program.scrubbers,
     )  # fmt: skip
-    return serve(setup, program.options.host, program.options.port, make_app)
+    return serve(setup, program.options.host, program.options.port, make_http_app)
 
 
 def _serve_mcp(program: Program) -> Exit:
@@ -145,20 +153,15 @@ def _serve_mcp(program: Program) -> Exit:
         )
 
 
-# -- check
+class _Check:
+    """One examination of everything."""
 
-
-@dataclass
-class Check:
-    """One examination. ``open_memory`` opens the data directory, and may fail."""
-
-    settings: Settings
-    llm: Llm
-    open_memory: Callable[[], Memory]
-    screen: Screen
-    words: Words
-    stop: CancelToken
-    _worst: Exit = field(default=Exit.OK)
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._settings, self._words, self._stop = program.settings, program.words, program.wishes.stop
+        self._llm: Llm = program.make_llm()
+        self._screen = program.make_screen(program.streams.stdout)
+        self._worst = Exit.OK
 
     def run_checks(self) -> Exit:
         """Examine everything. Returns the exit code of the first thing that is bad."""
@@ -166,49 +169,46 @@ class Check:
         self._run_check("chat", self._check_chat)
         self._run_check("embedding", self._check_embedding)
         try:
-            memory = self.open_memory()
+            memory = self._program.open_memory(self._llm)
         except errors.OldFriendError as error:
             self._report_bad("database", error)
             return self._worst
-        try:
+        with closing(memory):
             self._run_check("database", lambda: self._check_database(memory))
             self._run_check("index", lambda: self._check_index(memory))
             self._run_check("persona", lambda: self._check_personas(memory))
-        finally:
-            memory.close()
         return self._worst
 
     def _check_settings(self) -> None:
-        for notice in self.settings.notices:
+        for notice in self._settings.notices:
             if notice.key == ENV_LINE:
                 self._report_bad("settings", errors.SettingsError(((notice.key, dict(notice.details)),)))
             else:
-                self._write_line("note", "settings", self.words.describe_notice(notice))
-        if not self.settings.notices:
-            self._write_line("ok", "settings", self.words.say("check.settings_ok"))
+                self._write_line("note", "settings", self._words.describe_notice(notice))
+        if not self._settings.notices:
+            self._write_line("ok", "settings", self._words.say("check.settings_ok"))
 
     def _run_check(self, part: str, examination: Callable[[], str]) -> None:
         """Run one examination; what it returns is said, what it raises is bad."""
         try:
-            said = examination()
+            self._write_line("ok", part, examination())
         except errors.OldFriendError as error:
             self._report_bad(part, error)
-        else:
-            self._write_line("ok", part, said)
 
     def _check_chat(self) -> str:
-        described = self.llm.describe()
+        described = self._llm.describe()
         if described.demo:
-            return self.words.say("check.chat_demo")
+            return self._words.say("check.chat_demo")
         hello = [PromptMessage("user", "Hello! / 你好！")]
-        wait_for(lambda: list(self.llm.chat(hello, self.stop, stream=True)), self.stop)
-        return self.words.say("check.chat_ok", model=described.model, base=described.base)
+        wait_for(lambda: list(self._llm.chat(hello, self._stop, stream=True)), self._stop)
+        return self._words.say("check.chat_ok", model=described.model, base=described.base)
 
     def _check_embedding(self) -> str:
-        vector = wait_for(lambda: self.llm.embedder.embed(["hello"]), self.stop)[0]
+        embedder = self._llm.embedder
+        vector = wait_for(lambda: embedder.embed(["hello"]), self._stop)[0]
         if vector is None:
             raise errors.EmbeddingError()
-        return self.words.say("check.embedding_ok", model=self.llm.embedder.model, dimension=len(vector))
+        return self._words.say("check.embedding_ok", model=embedder.model, dimension=len(vector))
 
     def _check_database(self, memory: Memory) -> str:
         if problems := memory.problems():
@@ -217,8 +217,8 @@ class Check:
             shown = ", ".join(differing[:_ROWS_SHOWN]) + (" …" if len(differing) > _ROWS_SHOWN else "")
             raise errors.Damaged("storage.differs", path=memory.path, count=len(differing), what=shown)
         sessions, rounds = memory.sessions.counts()
-        count = self.words.count
-        return self.words.say("check.database_ok", sessions=count("session", sessions), rounds=count("round", rounds))
+        count = self._words.count
+        return self._words.say("check.database_ok", sessions=count("session", sessions), rounds=count("round", rounds))
 
     def _check_index(self, memory: Memory) -> str:
         memory.index.start()
@@ -226,52 +226,39 @@ class Check:
         status = memory.index.status()
         if status.trouble:
             raise status.trouble
-        return self.words.say("check.index_ok", vectors=status.vectors, waiting=status.waiting)
+        return self._words.say("check.index_ok", vectors=status.vectors, waiting=status.waiting)
 
     def _check_personas(self, memory: Memory) -> str:
         memory.personas.read("self")
         memory.personas.read("user")
-        return self.words.say("check.persona_ok")
+        return self._words.say("check.persona_ok")
 
     def _report_bad(self, part: str, error: errors.OldFriendError) -> None:
-        self._write_line("bad", part, self.words.describe_error(error))
-        if self._worst is Exit.OK:
-            self._worst = error.exit_code
+        self._write_line("bad", part, self._words.describe_error(error))
+        self._worst = self._worst or error.exit_code
 
     def _write_line(self, verdict: str, part: str, said: str) -> None:
-        shown, name = self.words.say(f"check.{verdict}"), self.words.say(f"check.{part}")
+        shown, name = self._words.say(f"check.{verdict}"), self._words.say(f"check.{part}")
         pads = [" " * max(1, width - cells_of(text)) for text, width in ((shown, 6), (name, 12))]
-        self.screen.write_spans([(shown + pads[0], (_LOOKS[verdict],)), (name + pads[1] + said + "\n", ("words",))])
+        self._screen.write_spans([(shown + pads[0], (_LOOKS[verdict],)), (name + pads[1] + said + "\n", ("words",))])
 
 
-# -- backup and restore
-
-
-def back_up_to(target: Path, folder: Path, words: Words, out: TextIO) -> Exit:
-    """Copy the memory in ``folder`` to a new file. Raises StorageError."""
-    size = back_up(folder, target)
-    out.write(words.say("backup.done", path=target, size=f"{size / 1024:.0f} KB") + "\n")
-    return Exit.OK
-
-
-def restore_from(backup: Path, folder: Path, words: Words, out: TextIO, clock: Callable[[], datetime]) -> Exit:
-    """Put a backup in the place of the memory in ``folder``. Raises StorageError."""
+def _restore_from(backup: Path, program: Program) -> Exit:
+    """Put a backup in the place of the memory. Raises StorageError."""
+    folder, words = program.settings.data_dir, program.words
+    request_release(folder, RELEASE_SECONDS)
     try:
-        former = restore(backup, folder, clock)
+        former = restore(backup, folder, program.clock)
     except errors.StorageError as error:
         if error.details.get("path") != str(backup) or error.key not in _NO_BACKUP:
             raise
-        raise _explain_refusal(backup, error) from error
+        if error.key == "storage.damaged" and _is_database(backup):
+            reason = error.details.get("reason")
+            raise errors.Damaged("backup.damaged", path=str(backup), reason=reason) from error
+        raise errors.Damaged("backup.not_one", path=str(backup)) from error
     key = "backup.restored_over" if former else "backup.restored"
-    out.write(words.say(key, path=backup, former=former) + "\n")
+    program.streams.stdout.write(words.say(key, path=backup, former=former) + "\n")
     return Exit.OK
-
-
-def _explain_refusal(backup: Path, error: errors.StorageError) -> errors.Damaged:
-    """Why a file is not restored: it is no backup at all, or one that is damaged."""
-    if error.key == "storage.damaged" and _is_database(backup):
-        return errors.Damaged("backup.damaged", path=str(backup), reason=error.details.get("reason"))
-    return errors.Damaged("backup.not_one", path=str(backup))
 
 
 def _is_database(path: Path) -> bool:
@@ -283,34 +270,29 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-# -- tokens
-
-
-def change_tokens(order: TokenOrder, registry: Registry, words: Words, out: TextIO) -> Exit:
+def _change_tokens(order: TokenOrder, registry: Registry, words: Words, out: TextIO) -> Exit:
     """Add, list or revoke. Raises UsageError where there is no such token, or its name is taken."""
+
+    def person_name(person: str) -> str:
+        return words.say("token.everybody") if person == EVERYBODY else person
+
     if order.what == "add":
         secret = registry.add_token(order.name, order.person)
-        print(words.say("token.added", name=order.name, person=_person_name(order.person, words)), file=out)
+        print(words.say("token.added", name=order.name, person=person_name(order.person)), file=out)
         print(secret, file=out, flush=True)
-    elif order.what == "revoke":
+        return Exit.OK
+    if order.what == "revoke":
         if not registry.revoke(order.name):
             raise errors.UsageError("token.unknown", name=order.name)
         print(words.say("token.revoked", name=order.name), file=out, flush=True)
-    else:
-        print("\n".join(_token_rows(registry, words)) or words.say("token.none", person=ME), file=out, flush=True)
-    return Exit.OK
-
-
-def _token_rows(registry: Registry, words: Words) -> list[str]:
-    return [
+        return Exit.OK
+    rows = [
         words.say(
             "token.row_revoked" if token.revoked_at else "token.row",
-            name=token.name, person=_person_name(token.person, words),
+            name=token.name, person=person_name(token.person),
             since=token.created_at[:10], revoked=(token.revoked_at or "")[:10],
         )
         for token in registry.tokens()
     ]  # fmt: skip
-
-
-def _person_name(person: str, words: Words) -> str:
-    return words.say("token.everybody") if person == EVERYBODY else person
+    print("\n".join(rows) or words.say("token.none", person=ME), file=out, flush=True)
+    return Exit.OK

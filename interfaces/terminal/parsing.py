@@ -14,7 +14,7 @@ import difflib
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,20 +30,11 @@ _HELP = ("help", "?", "/?", "？", "/？", "／?", "／？", "、?", "、？", "
 _BLOCK_MARK = '"""'
 #: Other names of commands, and what each means. Completion and help show the command itself.
 ALIASES: Mapping[str, tuple[str, str]] = {
-    "bye": ("exit", ""),
-    "quit": ("exit", ""),
-    "new": ("save", ""),
-    "clear": ("reset", ""),
-    "search": ("memory", "search"),
-    "question": ("ask", ""),
-    "show": ("sessions", "show"),
-    "resume": ("sessions", "resume"),
-    "pin": ("persona", "pin"),
-    "recall": ("memory", "recall"),
-    "reindex": ("memory", "reindex"),
-    "summary": ("context", "summary"),
-    "config": ("setup", ""),
-}
+    "bye": ("exit", ""), "quit": ("exit", ""), "new": ("save", ""), "clear": ("reset", ""),
+    "search": ("memory", "search"), "question": ("ask", ""), "show": ("sessions", "show"),
+    "resume": ("sessions", "resume"), "pin": ("persona", "pin"), "recall": ("memory", "recall"),
+    "reindex": ("memory", "reindex"), "summary": ("context", "summary"), "config": ("setup", ""),
+}  # fmt: skip
 
 
 class Known(Protocol):
@@ -125,27 +116,22 @@ def parse_input(typed: Typed, commands: Mapping[str, Known]) -> Entered:
     found = _COMMAND.fullmatch(text)
     if not found:
         return TypedMessage(typed.text)
-    return _parse_command(unicodedata.normalize("NFKC", found[1]).lower(), (found[2] or "").strip(), commands)
-
-
-def _parse_command(name: str, argument: str, commands: Mapping[str, Known]) -> TypedCommand | Unknown:
-    if name in commands:
-        return TypedCommand(name, argument)
-    meant, first = ALIASES.get(name, ("", ""))
+    name, argument = unicodedata.normalize("NFKC", found[1]).lower(), (found[2] or "").strip()
+    meant, first = (name, "") if name in commands else ALIASES.get(name, ("", ""))
     if meant in commands:
         return TypedCommand(meant, f"{first} {argument}".strip())
-    known = nearest_command(name, commands)
-    target = ALIASES.get(known, ("", ""))
-    return Unknown(f"/{name}", f"/{' '.join(target) if target[1] else known}")
+    return Unknown(f"/{name}", f"/{_nearest_command(name, commands)}")
 
 
-def nearest_command(name: str, commands: Mapping[str, Known]) -> str:
-    """The name that resembles this one most, of those that destroy nothing; ``help`` where none does."""
+def _nearest_command(name: str, commands: Mapping[str, Known]) -> str:
+    """What resembles this name most, of what destroys nothing; ``help`` where nothing does."""
     harmless = [known for known in commands if not commands[known].destructive]
     names = harmless + [other for other in ALIASES if ALIASES[other][0] in harmless]
     begun = sorted(known for known in names if known.startswith(name))
     inside = sorted(known for known in names if name.startswith(known))
-    return (begun or difflib.get_close_matches(name, names, 1) or inside or ["help"])[0]
+    nearest = (begun or difflib.get_close_matches(name, names, 1) or inside or ["help"])[0]
+    meant, first = ALIASES.get(nearest, ("", ""))
+    return f"{meant} {first}" if first else nearest
 
 
 def is_block_mark(line: str) -> bool:
@@ -200,7 +186,10 @@ def with_files(text: str) -> Attached:
     def named(found: re.Match[str]) -> str:
         name = _mentioned_file(found)
         if name is None:
-            missing.extend(_missing_name(found["quoted"] or found["bare"]))
+            # Only a name by which nothing else than a file can be meant.
+            path = _LIKE_A_PATH.match(found["quoted"] or found["bare"])
+            if path and not Path(path.string).expanduser().is_dir():
+                missing.append(path[0])
             return found[0]
         files.setdefault(name, _read_file(name))
         return name + ("" if found["quoted"] else found["bare"][len(name) :])
@@ -224,13 +213,6 @@ def _is_file(name: str) -> bool:
         return Path(name).expanduser().is_file()
     except (OSError, RuntimeError, ValueError):
         return False
-
-
-def _missing_name(name: str) -> Iterator[str]:
-    """The name, if nothing else than a file can be meant by it."""
-    found = _LIKE_A_PATH.match(name)
-    if found and not Path(name).expanduser().is_dir():
-        yield found[0]
 
 
 def _read_file(name: str) -> str:
@@ -258,11 +240,7 @@ def _fence_file(name: str, text: str) -> str:
 
 
 def begun_path(before: str) -> str | None:
-    """What was typed of a file's name behind an ``@``, up to the cursor; None where none is being typed.
-
-    >>> begun_path("look at @no"), begun_path("write to ann@no")
-    ('no', None)
-    """
+    """What was typed of a file's name behind an ``@``, up to the cursor; None where none is being typed."""
     found = _BEGUN.search(before[-300:])
     return found[1] if found else None
 
@@ -278,10 +256,8 @@ def paths_for(begun: str) -> list[str]:
             for entry in entries
             if entry.name.startswith(start) and (start or entry.name[0] != ".")
         )
-    return [_quote_path(name, begun) for name in names if make_inert(name) == name][:_OFFERED]
-
-
-def _quote_path(name: str, begun: str) -> str:
-    if not begun.startswith('"') and not re.search(r"\s", name):
-        return name
-    return f'"{name}' if name.endswith("/") else f'"{name}"'
+    shown = [name for name in names if make_inert(name) == name][:_OFFERED]
+    plain = not begun.startswith('"')
+    return [
+        name if plain and not re.search(r"\s", name) else f'"{name}' + '"' * (not name.endswith("/")) for name in shown
+    ]

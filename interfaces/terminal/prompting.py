@@ -1,44 +1,71 @@
-"""The editor line: prompt_toolkit with our keys, completion and history."""
+"""The editor line: prompt_toolkit with our keys, completion and history.
+
+A terminal may say nothing about pasting; what comes faster than anyone types is a paste then. Handled key by key it
+would take minutes: prompt_toolkit looks at its bindings and redraws for every letter.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
+from pathlib import Path
 from typing import Any, TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.application import Application, get_app, run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition, has_focus, is_searching, shift_selection_mode
+from prompt_toolkit.history import History
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.selection import SelectionState
 from prompt_toolkit.styles import Attrs, Style
 
+from domain.errors import StorageError
 from domain.text import clean_text, make_inert
 from interfaces.interrupting import Wishes
 from interfaces.terminal.command_context import Choices
-from interfaces.terminal.keys import (
-    ListCompleter,
-    MessageCompleter,
-    PasteDetectingInput,
-    Pasting,
-    PromptHistory,
-    make_bindings,
-    select_all,
-    teach_new_line_keys,
+from interfaces.terminal.line_source import (
+    NEW_LINE_SEQUENCES,
+    PROMPT,
+    TWICE_WITHIN,
+    Ahead,
+    TypeAhead,
+    contains_text,
+    read_history,
+    scrub_history,
+    write_history,
 )
-from interfaces.terminal.line_source import PROMPT
-from interfaces.terminal.parsing import Typed, begun_path, block_of
-from interfaces.terminal.screen import is_gone
-from interfaces.terminal.styled_text import in_rows
-from interfaces.terminal.typeahead import Ahead, TypeAhead
+from interfaces.terminal.parsing import Typed, begun_path, block_of, opens_block, paths_for
+from interfaces.terminal.screen import in_rows, is_gone
 
+#: As many plain keys in one go are a paste.
+_RUN = 32
+#: A reading of so many characters is likely to be followed by more at once; so many are gathered at the most.
+_FULL, _MOST = 256, 1_000_000
+#: Seconds that the next part of a paste may take.
+_PAUSE = 0.02
+#: How many entries of the history are kept when its file is next opened.
+_KEPT = 5_000
+_ENTER = Keys.ControlM
+_ALSO_PLAIN = (_ENTER, Keys.ControlJ, Keys.ControlI)
 _STYLE = Style.from_dict(
     {
         "completion-menu": "bg:default noreverse",
@@ -50,14 +77,6 @@ _STYLE = Style.from_dict(
         "scrollbar.button": "bg:default reverse",
     }
 )
-
-
-@dataclass(frozen=True)
-class _PutBack:
-    """Text to put at the prompt; ``selected``: typing replaces it."""
-
-    text: str = ""
-    selected: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,37 +112,29 @@ class EditorLine:
     def __init__(
         self, terminal: Terminal, history: PromptHistory, ahead: TypeAhead, wishes: Wishes, hooks: PromptHooks
     ) -> None:
-        teach_new_line_keys()
+        # Shift-Enter means what Alt-Enter means, in the one table that prompt_toolkit has for a process.
+        ANSI_SEQUENCES.update(dict.fromkeys(NEW_LINE_SEQUENCES, (Keys.Escape, Keys.ControlM)))
         self.history = history
         self._ahead = ahead
         self._wishes = wishes
-        self._pasting = Pasting()
+        self._pasting = _Pasting()
         self._waiting: deque[Ahead] = deque()
-        self._put_back = _PutBack()
+        #: Text to put at the prompt, and whether typing replaces it.
+        self._put_back = ("", False)
         self._mark = hooks.mark
         self._warm: Callable[[], None] | None = hooks.warm
-        self._input = PasteDetectingInput(terminal.stdin)
+        self._input = _PasteDetectingInput(terminal.stdin)
         self._output = _make_output(terminal.stdout, terminal.colour)
-        show_hint = partial(_beside_the_prompt, hooks.hint)
-        keys = make_bindings(history, self._pasting, time.monotonic, show_hint, hooks.last_message)
+        keys = _make_bindings(history, self._pasting, partial(run_in_terminal, hooks.hint), hooks.last_message)
         self._session: PromptSession[str | None] = PromptSession(
-            message=lambda: self._mark() + PROMPT,
-            multiline=True,
+            message=lambda: self._mark() + PROMPT, multiline=True,
             prompt_continuation=lambda width, row, soft: " " * width,
-            history=history,
-            completer=MessageCompleter(hooks.choices),
-            complete_while_typing=Condition(self._is_completing),
-            key_bindings=keys,
-            enable_open_in_editor=True,
-            enable_suspend=True,
-            search_ignore_case=True,
-            input_processors=[_Inert()],
-            style=_STYLE,
-            include_default_pygments_style=False,
+            history=history, key_bindings=keys, input=self._input, output=self._output,
+            completer=_MessageCompleter(hooks.choices), complete_while_typing=Condition(self._is_completing),
+            enable_open_in_editor=True, enable_suspend=True, search_ignore_case=True, input_processors=[_Inert()],
+            style=_STYLE, include_default_pygments_style=False,
             color_depth=ColorDepth.DEPTH_4_BIT if terminal.colour else ColorDepth.DEPTH_1_BIT,
-            input=self._input,
-            output=self._output,
-        )
+        )  # fmt: skip
         self._session.default_buffer.on_text_changed += self._pasting.note_change
         self._session.app.after_render += self._leave_when_asked
         self._active: PromptSession[Any] = self._session
@@ -131,7 +142,11 @@ class EditorLine:
 
     def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next message or command: lines that were typed ahead, in order, then what is put back."""
-        self._put_text_back(_PutBack(prefill, selected))
+        if prefill:
+            if self._put_back[0]:
+                self.history.remember_line(self._put_back[0])
+            self._put_back = (prefill, selected)
+        self._ahead.take_keys()
         self._waiting += self._ahead.take_lines()
         if prefill or self._wishes.stop.is_set:
             self._offer_waiting()
@@ -141,8 +156,8 @@ class EditorLine:
             ahead = self._waiting.popleft()
             typed = self._prompt_for(ahead.text, selected=ahead.entered_earlier, pasted=ahead.pasted)
             return typed and replace(typed, kept=False)
-        offered, self._put_back = self._put_back, _PutBack()
-        return self._prompt_for(offered.text, selected=offered.selected)
+        (offered, selected), self._put_back = self._put_back, ("", False)
+        return self._prompt_for(offered, selected=selected)
 
     def _offer_waiting(self) -> None:
         """Offer every waiting line at a prompt of its own; one that is replaced there is in the history."""
@@ -162,20 +177,13 @@ class EditorLine:
         self.history.append_string(ahead.text)
         return replace(_as_typed(ahead.text, pasted=ahead.pasted), kept=False)
 
-    def _put_text_back(self, put_back: _PutBack) -> None:
-        """Keep the text to put back; the one before it is still in the history."""
-        if put_back.text:
-            if self._put_back.text:
-                self.history.remember_line(self._put_back.text)
-            self._put_back = put_back
-
     def _prompt_for(self, offered: str, *, selected: bool = False, pasted: bool = False) -> Typed | None:
         warm, self._warm = self._warm, None
 
         def prepare() -> None:
-            self._pasting.begin_prompt(pasted)
+            self._pasting.begin(pasted)
             if selected and offered:
-                select_all(self._session.default_buffer)
+                _select_all(self._session.default_buffer)
             if warm:
                 warm()
 
@@ -189,20 +197,15 @@ class EditorLine:
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
     ) -> str | None:
         """The answer to a question; None when it was broken off with Ctrl-C or Ctrl-D."""
-        self._waiting += self._ahead.take_watched()
+        self._waiting += self._ahead.take_lines()
         self._offer_waiting()
         names = tuple(choices)
         session: PromptSession[str] = PromptSession(
-            in_rows(make_inert(question), self._output.get_size().columns),
-            is_password=hidden,
-            completer=ListCompleter(names) if names else None,
-            complete_while_typing=False,
-            style=_STYLE,
-            include_default_pygments_style=False,
-            color_depth=ColorDepth.DEPTH_1_BIT,
-            input=self._input,
-            output=self._output,
-        )
+            in_rows(make_inert(question), self._output.get_size().columns), is_password=hidden,
+            completer=_ListCompleter(names) if names else None, complete_while_typing=False,
+            style=_STYLE, include_default_pygments_style=False, color_depth=ColorDepth.DEPTH_1_BIT,
+            input=self._input, output=self._output,
+        )  # fmt: skip
         session.app.after_render += self._break_off_when_asked
         self._active = session
         try:
@@ -264,7 +267,6 @@ class _Inert(Processor):
     """Shows what would steer the terminal as U+FFFD, one for one, while it is edited."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
-        """The line as it is shown."""
         shown = [(part[0], _visible_text(part[1])) for part in transformation_input.fragments]
         return Transformation([(style, text) for style, text in shown])
 
@@ -277,10 +279,10 @@ class _Colourless(Vt100_Output):
     """Moves the cursor and writes text, and sends no colour and no attribute at all."""
 
     def set_attributes(self, attrs: Attrs, color_depth: ColorDepth) -> None:
-        """Nothing."""
+        pass
 
     def reset_attributes(self) -> None:
-        """Nothing."""
+        pass
 
 
 def _make_output(stdout: TextIO, colour: bool) -> Vt100_Output:
@@ -297,6 +299,250 @@ def _make_output(stdout: TextIO, colour: bool) -> Vt100_Output:
     return kind(stdout, size, term=os.environ.get("TERM"), enable_bell=False, enable_cpr=False)
 
 
-def _beside_the_prompt(work: Callable[[], None]) -> None:
-    """Write something above the prompt."""
-    run_in_terminal(work)
+# -- keys
+
+
+class _Pasting:
+    """What happened to the text at the prompt: a block was pasted into it, or opened by hand, or it was cleared."""
+
+    def __init__(self) -> None:
+        self.begin(block=False)
+
+    def begin(self, block: bool) -> None:
+        """A new prompt is drawn; ``block``: with pasted text in it."""
+        self.block, self.opened, self.cleared = block, False, False
+
+    def note_paste(self, text: str) -> None:
+        self.block = self.block or "\n" in text
+
+    def note_change(self, buffer: Buffer) -> None:
+        """An emptied prompt has nothing pasted in it."""
+        if not buffer.text:
+            self.block, self.opened, self.cleared = False, False, True
+
+
+_at_prompt = has_focus("DEFAULT_BUFFER")
+_typing = _at_prompt & ~is_searching
+_selecting = _at_prompt & shift_selection_mode
+_is_empty = Condition(lambda: not get_app().current_buffer.text)
+
+
+def _make_bindings(
+    history: PromptHistory, pasting: _Pasting, hint: Callable[[], object], last_message: Callable[[], str]
+) -> KeyBindings:
+    """The keys of the prompt. ``hint`` says how to leave; ``last_message`` is what Esc Esc brings back."""
+    keys = KeyBindings()
+    _add_enter(keys, pasting)
+    _add_leaving(keys, history, hint)
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        text = clean_text(event.data)
+        if event.current_buffer.selection_state:
+            event.current_buffer.cut_selection()
+        pasting.note_paste(text)
+        event.current_buffer.insert_text(text)
+
+    @keys.add("escape", "escape", filter=_typing)
+    def bring_back(event: KeyPressEvent) -> None:
+        text = last_message()
+        if text:
+            if event.current_buffer.text:
+                history.remember_line(clean_text(event.current_buffer.text))
+            event.current_buffer.text = text
+            event.current_buffer.cursor_position = len(text)
+
+    @keys.add("delete", filter=_selecting)
+    @keys.add("c-w", filter=_selecting)
+    @keys.add("c-u", filter=_selecting)
+    def erase(event: KeyPressEvent) -> None:
+        event.current_buffer.cut_selection()
+
+    @keys.add("c-e", filter=_selecting)
+    def let_go(event: KeyPressEvent) -> None:
+        event.current_buffer.exit_selection()
+
+    return keys
+
+
+def _add_enter(keys: KeyBindings, pasting: _Pasting) -> None:
+    @keys.add("enter", filter=_typing)
+    def send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.exit_selection()
+        if opens_block(buffer.text) and (pasting.opened or not pasting.block):
+            pasting.opened = True
+            buffer.insert_text("\n")
+        elif _more_is_coming(event):
+            pasting.note_paste("\n")
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("c-j", filter=_typing)
+    @keys.add("escape", "enter", filter=_typing)
+    def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.exit_selection()
+        event.current_buffer.insert_text("\n")
+
+
+def _more_is_coming(event: KeyPressEvent) -> bool:
+    """Whether more keys are there already: no one types that fast, so it is a paste without brackets."""
+    if any(key.key not in (Keys.CPRResponse, Keys.SIGINT) for key in event.app.key_processor.input_queue):
+        return True
+    try:
+        return bool(select.select([event.app.input.fileno()], [], [], 0)[0])
+    except (OSError, ValueError, NotImplementedError):
+        return False
+
+
+def _add_leaving(keys: KeyBindings, history: PromptHistory, hint: Callable[[], object]) -> None:
+    pressed: list[float] = []
+
+    @keys.add("c-c", filter=_typing)
+    @keys.add("<sigint>", filter=_typing)
+    def interrupt(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.text:
+            history.remember_line(clean_text(buffer.text))
+            buffer.text = ""
+            buffer.reset()
+            pressed.clear()
+        elif pressed and time.monotonic() - pressed[-1] <= TWICE_WITHIN:
+            event.app.exit(result=None)
+        else:
+            pressed.append(time.monotonic())
+            hint()
+
+    @keys.add("c-d", filter=_at_prompt & _is_empty)
+    def leave(event: KeyPressEvent) -> None:
+        event.app.exit(result=None)
+
+
+def _select_all(buffer: Buffer) -> None:
+    """Select the text, so that typing replaces it; whatever moves the cursor lets go of it."""
+
+    def let_go(moved: Buffer) -> None:
+        buffer.on_cursor_position_changed -= let_go
+        moved.exit_selection()
+
+    buffer.cursor_position = len(buffer.text)
+    buffer.selection_state = SelectionState(0)
+    buffer.selection_state.enter_shift_mode()
+    buffer.on_cursor_position_changed += let_go
+
+
+class _PasteDetectingInput(Vt100Input):
+    """A terminal's input, in which a long run of plain keys is one paste."""
+
+    def read_keys(self) -> list[KeyPress]:
+        parts = [self.stdin_reader.read()]
+        while len(parts[-1]) >= _FULL and sum(map(len, parts)) < _MOST:
+            if not select.select([self.fileno()], [], [], _PAUSE)[0]:
+                break
+            parts.append(self.stdin_reader.read())
+        self.vt100_parser.feed("".join(parts))
+        keys, self._buffer = self._buffer, []
+        return gather_keys(keys)
+
+
+def gather_keys(keys: list[KeyPress]) -> list[KeyPress]:
+    """The keys, with every long run of plain ones as one paste. Enter at the end of a run stays a key.
+
+    >>> [key.key.value for key in gather_keys([KeyPress("a")] * 40 + [KeyPress(Keys.ControlM, "\\r")])]
+    ['<bracketed-paste>', 'c-m']
+    """
+
+    def is_plain(key: KeyPress) -> bool:
+        return not isinstance(key.key, Keys) or key.key in _ALSO_PLAIN
+
+    found: list[KeyPress] = []
+    for plain, group in groupby(keys, is_plain):
+        run = list(group)
+        last = len(run)
+        while last and run[last - 1].key == _ENTER:
+            last -= 1
+        if plain and last >= _RUN:
+            found.append(KeyPress(Keys.BracketedPaste, "".join(key.data for key in run[:last])))
+            run = run[last:]
+        found += run
+    return found
+
+
+# -- history and completion
+
+
+class PromptHistory(History):
+    """Up, Down and Ctrl-R go through it. ``writing``: whether anything may be written now."""
+
+    def __init__(self, path: Path, writing: Callable[[], bool] = lambda: True) -> None:
+        super().__init__()
+        self._path = path
+        self._writing = writing
+        self._remembering = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        """What the file holds, newest first; one that has grown long is shortened."""
+        entries = read_history(self._path)
+        if len(entries) > 2 * _KEPT:
+            entries = entries[-_KEPT:]
+            with suppress(StorageError):
+                write_history(self._path, entries)
+        return reversed(entries)
+
+    def store_string(self, string: str) -> None:
+        """Add an entry to the file, if that can be written."""
+        if self._remembering or not self._writing():
+            return
+        with suppress(OSError):
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(json.dumps(clean_text(string), ensure_ascii=False) + "\n")
+
+    def remember_line(self, text: str) -> None:
+        """Bring a line back with Up as long as the program runs, without writing it down."""
+        self._remembering = True
+        try:
+            self.append_string(text)
+        finally:
+            self._remembering = False
+
+    def forget_text(self, text: str) -> None:
+        """Take every entry that holds this text out of the file and out of memory."""
+        scrub_history(self._path, [text])
+        self._loaded_strings = [entry for entry in self._loaded_strings if not contains_text(entry, text)]
+
+
+class _MessageCompleter(Completer):
+    """Completes the first line of what looks like a command, and in a message the name of a file behind ``@``."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        if not before.startswith("/") or "\n" in document.text:
+            begun = begun_path(document.current_line_before_cursor)
+            if begun is not None:
+                yield from (Completion(path, -len(begun)) for path in paths_for(begun))
+            return
+        *words, part = before.split(" ")
+        if words[:1] == ["/import"]:
+            yield from (Completion(path, -len(part)) for path in paths_for(part))
+        for choice in self._choices(tuple(word for word in words if word)):
+            if choice.text.lower().startswith(part.lower()):
+                yield Completion(choice.text, -len(part), display_meta=make_inert(choice.help))
+
+
+class _ListCompleter(Completer):
+    """Completes names that hold what was typed, those that begin with it first, for questions."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        part = document.text_before_cursor.lower()
+        found = [name for name in self._names if part in name.lower()]
+        for name in sorted(found, key=lambda name: not name.lower().startswith(part)):
+            yield Completion(name, -len(document.text_before_cursor))

@@ -8,7 +8,7 @@ offered again when its turn failed; no failure of one turn or one command ends t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from conversation import Replied, TurnEvent
 from domain import errors
@@ -16,7 +16,6 @@ from domain.errors import Exit
 from domain.events import Notice
 from domain.text import is_blank
 from interfaces.terminal.command_context import (
-    Command,
     CommandContext,
     Leave,
     Next,
@@ -30,9 +29,8 @@ from interfaces.terminal.command_context import (
 )
 from interfaces.terminal.parsing import Entered, Farewell, TypedCommand, TypedMessage, Unknown, parse_input, with_files
 from interfaces.terminal.reply import ReplyView
-from interfaces.terminal.screen import is_gone
+from interfaces.terminal.screen import Meaning, is_gone
 from interfaces.terminal.session_view import show_opening
-from interfaces.terminal.styled_text import Meaning
 from interfaces.terminal.work_runner import Tick
 
 
@@ -52,12 +50,6 @@ class Repl:
         #: The exit code of what failed last; OK while nothing did.
         self.exit = Exit.OK
 
-    def begin_new_session(self) -> None:
-        """Save the present session and go on in a new one."""
-        from interfaces.terminal.commands.conversation_commands import begin_new_session
-
-        begin_new_session(self.context)
-
     def show_opening(self) -> None:
         """Show the opening of the session."""
         self._put_back(show_opening(self.context, self.context.conversation.open()))
@@ -76,14 +68,11 @@ class Repl:
     def run_input(self, entered: Entered) -> bool:
         """Do what was entered; whether the chat goes on. Whatever fails, it does."""
         again, self._again = self._again, False
+        following: Next = None
         try:
             following = self._dispatch_input(entered, again)
-        except errors.OldFriendError as error:
-            self._report_error(error)
-            following = None
         except Exception as fault:  # a fault of ours must not end a conversation
             self._report_fault(fault)
-            following = None
         if not isinstance(entered, TypedMessage) and following is None:
             self._write_gap()
         return self._follow_up(following)
@@ -91,25 +80,23 @@ class Repl:
     def _dispatch_input(self, entered: Entered, again: bool) -> Next:
         match entered:
             case TypedCommand(name, argument):
-                return self._run_command(self.context.commands[name], argument)
+                command = self.context.commands[name]
+                if not self.context.interactive and not command.alone:
+                    raise errors.UsageError("batch.needs_terminal", command=f"/{name}")
+                return command.run(self.context, argument)
             case Unknown(typed, nearest):
                 self.context.tell("prompt.unknown", "warning", typed=typed, nearest=nearest)
             case Farewell(text):
                 answer = self.context.reader.ask_question(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
             case TypedMessage(text, attaching) if not is_blank(text):
-                self.run_turn(text, again=again, attaching=attaching)
+                self._run_turn(text, again=again, attaching=attaching)
         return None
-
-    def _run_command(self, command: Command, argument: str) -> Next:
-        if not self.context.interactive and not command.alone:
-            raise errors.UsageError("batch.needs_terminal", command=f"/{command.name}")
-        return command.run(self.context, argument)
 
     def _follow_up(self, following: Next) -> bool:
         match following:
             case Say(text, again):
-                self.run_turn(text, again=again)
+                self._run_turn(text, again=again)
             case Offer(text, again):
                 self._offered, self._again, self._selected = text, again, False
             case Leave() | Restart():
@@ -120,7 +107,7 @@ class Repl:
         """Put this at the prompt, to be sent as it is or replaced."""
         self._offered, self._again, self._selected = text, again, True
 
-    def run_turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
+    def _run_turn(self, text: str, *, again: bool = False, attaching: bool = False) -> None:
         """Say something to the companion and show the reply; a failed message is put back at the prompt."""
         from interfaces.terminal.commands.memory_view import said_anywhere, said_here
 
@@ -137,23 +124,19 @@ class Repl:
             )  # fmt: skip
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again, watched=not whole)
-            view.show_events(self._note_limits(context.run_work(turn)))
+            view.show_events(map(self._note_limits, context.run_work(turn)))
             warn_if_full(context)
             self._compact_ahead()
-        except errors.OldFriendError as error:
-            self._report_error(error)
-            self._put_back(text, again)
         except Exception as fault:  # a fault of ours must not lose what was typed
             self._report_fault(fault)
             self._put_back(text, again)
         self._write_gap()
 
-    def _note_limits(self, events: Iterator[TurnEvent | Tick]) -> Iterator[TurnEvent | Tick]:
-        """The events of a turn; a server that took only part of a prompt may have said how much it reads."""
-        for event in events:
-            if isinstance(event, Notice) and isinstance(fault := event.details.get("error"), errors.ModelError):
-                note_limit(self.context, fault)
-            yield event
+    def _note_limits(self, event: TurnEvent | Tick) -> TurnEvent | Tick:
+        """The event; a server that took only part of a prompt may have said in it how much it reads."""
+        if isinstance(event, Notice) and isinstance(fault := event.details.get("error"), errors.ModelError):
+            note_limit(self.context, fault)
+        return event
 
     def _with_files(self, text: str) -> str:
         """The message with the files that it names, which are listed. Raises UsageError."""
@@ -184,7 +167,14 @@ class Repl:
                 self.context.aside.line(self.context.words.describe_notice(notice), "warning")
 
     def _report_fault(self, fault: Exception) -> None:
-        """Something that should not happen: the traceback goes to the log, one line to the person."""
+        """Say what failed. Of what should not happen the traceback goes to the log, and one line to the person."""
+        if isinstance(fault, errors.OldFriendError):
+            note_limit(self.context, fault)
+            self.exit = fault.exit_code
+            self.context.aside.fresh_line()
+            meaning: Meaning = "quiet" if isinstance(fault, errors.Interrupted) else "trouble"
+            self.context.aside.line(explain_error(self.context, fault), meaning)
+            return
         if is_gone(fault):  # no one reads any more
             raise fault
         self.context.debug.log.error("unexpected", exc_info=fault)
@@ -192,13 +182,6 @@ class Repl:
         self.context.aside.fresh_line()
         log = self.context.settings.log_dir / "errors.log"
         self.context.tell("error.unexpected", "trouble", kind=type(fault).__name__, log=log)
-
-    def _report_error(self, error: errors.OldFriendError) -> None:
-        note_limit(self.context, error)
-        self.exit = error.exit_code
-        self.context.aside.fresh_line()
-        meaning: Meaning = "quiet" if isinstance(error, errors.Interrupted) else "trouble"
-        self.context.aside.line(explain_error(self.context, error), meaning)
 
     def _write_gap(self) -> None:
         if self.context.interactive:

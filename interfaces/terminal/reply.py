@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
@@ -25,9 +24,8 @@ from domain.recollection import (
     SearchReview,
     SearchStep,
 )
-from domain.records import Kind
 from interfaces.messages import Words
-from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream
+from interfaces.terminal.markdown import Stream, stream_for
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.work_runner import Tick
 from language.calendar import day_of, names_day
@@ -40,13 +38,6 @@ _FRAME = 1 / 15
 _LONGEST_TAG = 320
 #: The longest beginning of a line that is waited for behind a quotation.
 _LONGEST_LINE = 120
-
-
-def stream_for(screen: Screen, *, quiet: bool = False) -> Stream:
-    """What renders replies on this screen; ``quiet`` for those of earlier."""
-    if screen.plain:
-        return PlainStream(screen)
-    return MarkdownStream(screen, ("quiet",) if quiet else ("words",))
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,12 @@ class QuotationSplitter:
     def feed(self, chunk: str) -> list[Piece]:
         """The pieces that are certain now; the beginning of a possible tag waits."""
         text = self._pending + chunk
-        pieces, position = self._split_pieces(text)
+        pieces: list[Piece] = []
+        position = 0
+        for tag in QUOTATION_TAG.finditer(text):
+            pieces += self._make_piece(text[position : tag.start()])
+            self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
+            position = tag.end()
         cut = self._possible_tag(text, position)
         self._pending = text[cut:]
         return pieces + self._make_piece(text[position:cut])
@@ -81,15 +77,6 @@ class QuotationSplitter:
         """The pending text, which turned out to be no tag."""
         rest, self._pending = self._pending, ""
         return self._make_piece(rest)
-
-    def _split_pieces(self, text: str) -> tuple[list[Piece], int]:
-        pieces: list[Piece] = []
-        position = 0
-        for tag in QUOTATION_TAG.finditer(text):
-            pieces += self._make_piece(text[position : tag.start()])
-            self._depth = max(0, self._depth - 1) if tag[1] else self._depth + 1
-            position = tag.end()
-        return pieces, position
 
     def _make_piece(self, text: str) -> list[Piece]:
         return [Piece(text, self._depth > 0)] if text else []
@@ -139,19 +126,16 @@ class QuotedStream:
 
     def _feed_pieces(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            if piece.quoted:
-                self._begin_quote(piece.text)
-            else:
+            if not piece.quoted:
                 self._end_quote()
                 self._own_words(piece.text)
-
-    def _begin_quote(self, text: str) -> None:
-        if self._quotation is None:
-            self._write_note()
-            self._stream.begin_quotation()
-            self._quotation = []
-        self._quotation.append(text)
-        self._stream.feed(text)
+                continue
+            if self._quotation is None:
+                self._write_note()
+                self._stream.begin_quotation()
+                self._quotation = []
+            self._quotation.append(piece.text)
+            self._stream.feed(piece.text)
 
     def _own_words(self, text: str) -> None:
         self._between += text
@@ -238,9 +222,23 @@ class ReplyView:
             for event in events:
                 self._show_event(event)
         finally:
-            self._end_reply()
+            self._write_waiting()
+            if self._quoted:
+                self._quoted.finish()
+                self._quoted = None
+            self._aside.clear_status()
+            self._show_notices()
         if self.replied:
             self._show_footer(self.replied.reply)
+
+    def _show_footer(self, reply: Reply | None) -> None:
+        """The quiet lines under a reply: how it ended, what it remembered. Without one, that there is none to give."""
+        if reply is None:
+            self._screen.line(self._words.say("ask.unknown"))
+        elif reply.finish != "stop":
+            self._aside.line(self._words.say(f"turn.{reply.finish}"), "quiet")
+        if self._recollection:
+            self._aside.line(counted_line(self._words, counts_of(self._recollection)), "quiet")
 
     def _show_event(self, event: TurnEvent | AskEvent | Tick) -> None:
         match event:
@@ -260,7 +258,8 @@ class ReplyView:
             case Replied() | MemoryAnswer():
                 self.replied = event
             case SearchPlan() | SearchOutcome() | SearchReview():
-                self._show_step(event)
+                if self._aside.file.isatty():  # it goes by on a quiet row, for whoever watches
+                    self._aside.one_row(step_line(self._words, event), "quiet")
 
     def _add_text(self, text: str) -> None:
         if self._quoted is None:
@@ -271,11 +270,6 @@ class ReplyView:
         self._last_event = self._moment()
         if self._last_event - self._wrote >= _FRAME:
             self._write_waiting()
-
-    def _show_step(self, step: SearchStep) -> None:
-        """A step of a search goes by on a quiet row, for whoever watches."""
-        if self._aside.file.isatty():
-            self._aside.one_row(step_line(self._words, step), "quiet")
 
     def _note_unknown(self, quotation: str) -> str:
         """A quiet mark where the companion quotes what no one said."""
@@ -296,32 +290,27 @@ class ReplyView:
         self._write_waiting()
         now = self._moment()
         if self._retry_at is not None and now < self._retry_at:
-            self._show_sign("turn.retry_countdown", seconds=math.ceil(self._retry_at - now))
+            left = math.ceil(self._retry_at - now)
+            self._aside.show_status(self._words.say("turn.retry_countdown", seconds=left))
         elif self._reasoning and self._quoted is None:
-            self._aside.show_status(self._reasoning_line())
+            self._aside.show_status(self._reasoning_line(self._reasoning[-160:]))
         elif now - self._last_event >= PATIENCE:
-            self._show_sign("turn.thinking", seconds=int(now - self._began))
-
-    def _show_sign(self, key: str, **details: object) -> None:
-        self._aside.show_status(self._words.say(key, **details))
+            self._aside.show_status(self._words.say("turn.thinking", seconds=int(now - self._began)))
 
     def _add_reasoning(self, text: str) -> None:
         self._reasoning += text
         self._last_event = self._moment()
         if self._last_event - self._wrote >= _FRAME:
-            self._aside.show_status(self._reasoning_line())
+            self._aside.show_status(self._reasoning_line(self._reasoning[-160:]))
             self._wrote = self._last_event
 
-    def _reasoning_line(self) -> str:
-        return self._words.say("turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[-160:])
+    def _reasoning_line(self, text: str) -> str:
+        return self._words.say("turn.thought", seconds=int(self._moment() - self._began), text=text)
 
     def _end_reasoning(self) -> None:
         """The reasoning stays behind as one dim line."""
         if self._reasoning and not self._aside.plain:
-            first = self._words.say(
-                "turn.thought", seconds=int(self._moment() - self._began), text=self._reasoning[:400]
-            )
-            self._aside.one_row(first, "quiet")
+            self._aside.one_row(self._reasoning_line(self._reasoning[:400]), "quiet")
         self._reasoning = ""
 
     def _show_retry(self, retrying: Retrying) -> None:
@@ -341,36 +330,13 @@ class ReplyView:
             self._notices = []
 
     def _show_notice(self, notice: Notice) -> None:
-        if notice.key == "forget_request.detected":
-            rounds = notice.details.get("rounds")
-            many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
-            matter = notice.details.get("matter")
-            key = "forget_request.detected_of" if matter else "forget_request.detected"
-            self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
-        else:
+        if notice.key != "forget_request.detected":
             self._aside.line(self._words.describe_notice(notice), "warning")
-
-    def _end_reply(self) -> None:
-        self._write_waiting()
-        if self._quoted:
-            self._quoted.finish()
-            self._quoted = None
-        self._aside.clear_status()
-        self._show_notices()
-
-    def _show_footer(self, reply: Reply | None) -> None:
-        """The quiet lines under a reply: how it ended, what it remembered. Without one, that there is none to give."""
-        if reply is None:
-            self._screen.line(self._words.say("ask.unknown"))
-        elif reply.finish != "stop":
-            self._aside.line(self._words.say(f"turn.{reply.finish}"), "quiet")
-        if self._recollection:
-            self._aside.line(recalled_line(self._words, self._recollection), "quiet")
-
-
-def recalled_line(words: Words, recollection: Recollection) -> str:
-    """How much was remembered, on one line."""
-    return counted_line(words, counts_of(recollection))
+            return
+        rounds, matter = notice.details.get("rounds"), notice.details.get("matter")
+        many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
+        key = "forget_request.detected_of" if matter else "forget_request.detected"
+        self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
 
 
 def counts_of(recollection: Recollection) -> dict[str, int]:
@@ -407,31 +373,18 @@ def step_line(words: Words, step: SearchStep) -> str:
 
 def recalled_values(recollection: Recollection) -> list[dict[str, object]]:
     """What was recalled, as plain values."""
-    entries: list[dict[str, object]] = [
-        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
-        for one in recollection.chapters
-    ]
-    entries += [_memory_values(memory, "summary") for memory in recollection.summaries]
-    entries += [
-        {**_memory_values(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
-    ]
-    entries += [
-        {**_memory_values(other, "other"), "source": other.source, "place": other.place}
-        for other in recollection.external
-    ]
-    return entries + [
-        {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
-        for fact in recollection.facts
-    ]
-
-
-def _memory_values(
-    memory: RecalledMessage | RecalledSummary | RecalledExternal, kind: Kind | Literal["other"]
-) -> dict[str, object]:
-    return {
-        "id": memory.text_id,
-        "type": kind,
-        "session": None if isinstance(memory, RecalledExternal) else memory.session_id,
-        "score": memory.why.score,
-        "text": memory.text,
-    }
+    entries: list[dict[str, object]] = []
+    for kind, found in (
+        ("chapter", recollection.chapters), ("summary", recollection.summaries), ("conversation", recollection.turns),
+        ("other", recollection.external), ("fact", recollection.facts),
+    ):  # fmt: skip
+        for one in found:
+            session = one.session_id if isinstance(one, RecalledMessage | RecalledSummary) else None
+            entry: dict[str, object] = {"id": one.text_id, "type": kind, "session": session}
+            entry |= {"score": one.why.score, "text": one.text}
+            if isinstance(one, RecalledMessage):
+                entry["speaker"] = one.speaker or None
+            elif isinstance(one, RecalledExternal):
+                entry |= {"source": one.source, "place": one.place}
+            entries.append(entry)
+    return entries

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from itertools import takewhile
 
 from conversation import LARGE_GAP, Opening
 from domain.facts import SessionChanges
@@ -18,17 +17,16 @@ from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.screen import Screen, cells_of
 from language.calendar import date_of, in_zone
 
-_STEPS = (
-    ("year", timedelta(days=365)),
-    ("month", timedelta(days=60)),
-    ("day", timedelta(days=1)),
-    ("hour", timedelta(hours=1)),
+#: How a pause is counted: from how much on in this unit, and how long the unit is.
+_UNITS = (
+    ("year", timedelta(days=365), timedelta(days=365)),
+    ("month", timedelta(days=60), timedelta(days=30)),
+    ("day", timedelta(days=1), timedelta(days=1)),
+    ("hour", timedelta(0), timedelta(hours=1)),
 )
-_UNIT = {"year": timedelta(days=365), "month": timedelta(days=30), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 #: From which hour on each part of a day is.
 _PARTS_OF_DAY = ((0, "night"), (5, "morning"), (12, "afternoon"), (18, "evening"))
@@ -69,15 +67,11 @@ def show_session(context: CommandContext) -> None:
 
 def _format_headline(context: CommandContext, opening: Opening) -> str:
     """Who is there, when both last spoke, and how much is remembered, on one line."""
-    say = context.words.say
-    spoken = opening.last_spoken
-    when = spoken_when(context.words, spoken, context.clock()) if spoken else ""
-    return say(
-        "open.line",
-        companion=context.conversation.companion(context.words.language),
-        spoken=say("open.spoken", when=when) if when else say("open.never"),
-        kept=_format_kept(context, opening),
-    )
+    words = context.words
+    when = spoken_when(words, opening.last_spoken, context.clock()) if opening.last_spoken else ""
+    spoken = words.say("open.spoken", when=when) if when else words.say("open.never")
+    companion = context.conversation.companion(words.language)
+    return words.say("open.line", companion=companion, spoken=spoken, kept=_format_kept(context, opening))
 
 
 def _format_kept(context: CommandContext, opening: Opening) -> str:
@@ -86,7 +80,7 @@ def _format_kept(context: CommandContext, opening: Opening) -> str:
         return context.words.say("open.kept_nothing")
     ends = [local_time(each.end_timestamp) for each in context.memory.sessions.recent(None) if each.end_timestamp]
     ends += [local_time(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
-    evenings = {end.date() for end in ends if part_of_day(end) == "evening"}
+    evenings = {end.date() for end in ends if _part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"
     return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
 
@@ -100,14 +94,14 @@ def news_line(words: Words, news: SessionChanges) -> str:
 def _show_earlier(context: CommandContext, opening: Opening) -> None:
     """The last rounds, at most one screen and a half."""
     rows = shutil.get_terminal_size().lines
-    shown = last_that_fit(opening.rounds, context.aside.width, rows * 3 // 2 - 4)
+    shown = _last_that_fit(opening.rounds, context.aside.width, rows * 3 // 2 - 4)
     before = len(opening.rounds) - len(shown)
     if before:
         context.tell("open.earlier", "quiet", rounds=context.words.count("round", before))
         context.aside.line()
     show_rounds(context.aside, context.words, shown)
     if opening.gap:
-        context.aside.line(format_pause(context.words, opening.gap), "quiet")
+        context.aside.line(_format_pause(context.words, opening.gap), "quiet")
         context.aside.line()
 
 
@@ -124,13 +118,12 @@ def _show_in_flight(context: CommandContext, opening: Opening) -> str:
 
 def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet: bool = True) -> None:
     """Show rounds, oldest first, with the time where there was a long pause."""
-    before: str | None = None
+    before = ""
     for spoken in rounds:
-        if before is not None and (gap := time_between(before, spoken.user.timestamp)) >= LARGE_GAP:
-            screen.line(f"{format_pause(words, gap)} · {format_local(spoken.user.timestamp)}", "quiet")
+        if _show_pause(screen, words, before, spoken.user.timestamp):
             screen.line()
         before = spoken.assistant.timestamp
-        show_person(screen, spoken.user.words)
+        _show_person(screen, spoken.user.words)
         screen.line()
         show_text(screen, spoken.assistant.words, quiet=quiet)
         if spoken.assistant.finish != "stop":
@@ -140,20 +133,27 @@ def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet:
 
 def show_turns(screen: Screen, words: Words, turns: Sequence[Message]) -> None:
     """Show turns one by one, each by its speaker, with the time where there was a long pause: a talk of people."""
-    before: str | None = None
+    before = ""
     for turn in turns:
-        if before is not None and (gap := time_between(before, turn.timestamp)) >= LARGE_GAP:
-            screen.line(f"{format_pause(words, gap)} · {format_local(turn.timestamp)}", "quiet")
+        _show_pause(screen, words, before, turn.timestamp)
         before = turn.timestamp
         if turn.role == "user":
-            show_person(screen, turn.words)
+            _show_person(screen, turn.words)
             continue
         if turn.speaker:
             screen.line(turn.speaker, "strong")
         show_text(screen, turn.words, quiet=False)
 
 
-def show_person(screen: Screen, text: str) -> None:
+def _show_pause(screen: Screen, words: Words, before: str, after: str) -> bool:
+    """A line where a long time has passed between two stored times; whether there is one."""
+    gap = datetime.fromisoformat(after) - datetime.fromisoformat(before) if before else timedelta()
+    if gap >= LARGE_GAP:
+        screen.line(f"{_format_pause(words, gap)} · {format_local(after)}", "quiet")
+    return gap >= LARGE_GAP
+
+
+def _show_person(screen: Screen, text: str) -> None:
     """What the person said, as it was at the prompt: its line breaks and numbers kept."""
     first, *others = text.split("\n")
     screen.line(PROMPT + first, "quiet")
@@ -161,7 +161,7 @@ def show_person(screen: Screen, text: str) -> None:
         screen.line((" " * len(PROMPT) + line).rstrip(), "quiet")
 
 
-def last_that_fit(rounds: Sequence[Round], width: int, rows: int) -> Sequence[Round]:
+def _last_that_fit(rounds: Sequence[Round], width: int, rows: int) -> Sequence[Round]:
     """As many of the last rounds as fill this many rows, at least one."""
     left = rows
     for at in range(len(rounds) - 1, -1, -1):
@@ -175,14 +175,9 @@ def _count_rows(text: str, width: int) -> int:
     return sum(1 + cells_of(line) // max(1, width) for line in text.split("\n"))
 
 
-def part_of_day(when: datetime) -> str:
-    """Morning, afternoon, evening, or night: the hours after midnight.
-
-    >>> part_of_day(datetime(2026, 3, 1, 20, 15))
-    'evening'
-    """
-    begun = takewhile(lambda part: part[0] <= when.hour, _PARTS_OF_DAY)
-    return [name for _, name in begun][-1]
+def _part_of_day(when: datetime) -> str:
+    """Morning, afternoon, evening, or night: the hours after midnight."""
+    return [name for first, name in _PARTS_OF_DAY if first <= when.hour][-1]
 
 
 def spoken_when(words: Words, then: str, now: datetime) -> str:
@@ -192,7 +187,7 @@ def spoken_when(words: Words, then: str, now: datetime) -> str:
     if days < 0:
         return words.say("when.date", date=then_here.date())
     if days < 2:
-        return words.say(f"when.yesterday.{part_of_day(then_here)}" if days else "when.today")
+        return words.say(f"when.yesterday.{_part_of_day(then_here)}" if days else "when.today")
     if days < _DAYS_OF_WEEK:
         return words.say(f"when.weekday.{then_here.weekday()}")
     return words.say("when.days", days=words.count("day", days))
@@ -204,34 +199,19 @@ def local_time(timestamp: str) -> datetime:
 
 
 def format_local(timestamp: str) -> str:
-    """A stored time, here.
-
-    >>> format_local("2026-03-01T10:00:00+00:00")[:4]
-    '2026'
-    """
+    """A stored time, here."""
     return date_of(local_time(timestamp).isoformat())
 
 
 def day_here(when: str) -> str:
-    """The day of a stored time, here; of one that is only known as a year, a month or a day, just that.
-
-    >>> day_here("2026-03"), day_here("2026-03-01T10:00:00+00:00")[:7]
-    ('2026-03', '2026-03')
-    """
+    """The day of a stored time, here; of one that is only known as a year, a month or a day, just that."""
     return format_local(when)[:10] if "T" in when else when
 
 
-def format_pause(words: Words, gap: timedelta) -> str:
+def _format_pause(words: Words, gap: timedelta) -> str:
     """How long a pause was: "3 days later"."""
-    for name, least in _STEPS:
-        if gap >= least:
-            return words.say("open.gap", gap=words.count(name, gap // _UNIT[name]))
-    return words.say("open.gap", gap=words.count("hour", 0))
-
-
-def time_between(earlier: str, later: str) -> timedelta:
-    """From one stored time to another."""
-    return datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    name, length = next((name, length) for name, least, length in _UNITS if gap >= least)
+    return words.say("open.gap", gap=words.count(name, gap // length))
 
 
 def session_row(context: CommandContext, session: Session) -> str:

@@ -9,16 +9,15 @@ import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from domain import errors
 from domain.events import Retrying
 from domain.files import replace_file, storage_error
-from domain.settings import BY_NAME, TABLE, Setting, Settings
+from domain.settings import BY_NAME, TABLE, Settings
 from domain.text import mask_url
-from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, mask_key
 from language.scripts import Language
@@ -36,7 +35,7 @@ class _BrokenOffError(Exception):
 
 
 @dataclass(frozen=True)
-class Answers:
+class _Answers:
     """What is to be written, by the names of settings, and the first self persona."""
 
     values: dict[str, str]
@@ -61,15 +60,11 @@ def run_setup(context: CommandContext, argument: str) -> Next:
     if answers.persona:
         context.memory.personas.write("self", answers.persona, "setup")
     context.tell("setup.written", "good", path=path)
-    _point_out_environment(context, answers)
-    return Restart()
-
-
-def _point_out_environment(context: CommandContext, answers: Answers) -> None:
-    """Settings of the environment go before those of the file."""
+    # Settings of the environment go before those of the file.
     stronger = [name for name, value in answers.values.items() if context.environment.get(name, value) != value]
     if stronger:
         context.tell("setup.environment", "warning", names=", ".join(stronger))
+    return Restart()
 
 
 @dataclass(frozen=True)
@@ -86,34 +81,42 @@ class _Wizard:
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
-        self._connect = context.connect
 
-    def run_questions(self) -> Answers:
+    def run_questions(self) -> _Answers:
         """All answers. Raises _BrokenOffError."""
         provider, answered = self._ask_server()
         server, names = self._list_models(provider, answered)
         server = self._find_answering(replace(server, model=self._ask_model(provider, names)), names)
         values = {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": server.key, "CHAT_MODEL": server.model}
         values |= self._ask_embedding(server, embedding_of(provider, names))
-        values["COMPANION_NAME"] = self._ask_line("setup.companion", default=self._ask_names())
+        companion = self._context.conversation.companion(self._context.words.language)
+        values["COMPANION_NAME"] = self._ask_line("setup.companion", default=companion)
         person, persona = self._context.settings.user_name, self._context.memory.personas.read("self")
         values["USER_NAME"] = self._ask_line("setup.person_kept" if person else "setup.person", default=person)
-        return Answers(values, self._ask_line("setup.persona_kept" if persona else "setup.persona"))
+        return _Answers(values, self._ask_line("setup.persona_kept" if persona else "setup.persona"))
 
-    def _ask_line(self, key: str, *, default: str = "", **details: object) -> str:
-        question = self._context.words.say(key, default=default, **details)
-        answer = self._context.reader.ask_question(question + " ", default=default)
+    def _ask_line(
+        self,
+        message: str,
+        /,
+        *,
+        default: str = "",
+        shown: str | None = None,
+        hidden: bool = False,
+        choices: Iterable[str] = (),
+        **details: object,
+    ) -> str:
+        """The answer to one question; ``shown`` is the default as the question shows it. Raises _BrokenOffError."""
+        question = self._context.words.say(message, default=default if shown is None else shown, **details) + " "
+        answer = self._context.reader.ask_question(question, hidden=hidden, choices=choices, default=default)
         if answer is None:
             raise _BrokenOffError
         return answer
 
-    def _ask_names(self) -> str:
-        return self._context.conversation.companion(self._context.words.language)
-
     def _ask_server(self) -> tuple[Provider, FoundServer | None]:
         context = self._context
         note = context.words.say("setup.looking")
-        here = context.wait_for(lambda: found_here(self._connect, context.settings), note)
+        here = context.wait_for(lambda: found_here(context.connect, context.settings), note)
         places = [place for place in LOCAL if place.name in here] + list(KNOWN)
         context.tell("setup.where")
         for at, place in enumerate(places, 1):
@@ -135,29 +138,19 @@ class _Wizard:
             self._context.tell("setup.choose_wrong", "warning", most=most)
 
     def _ask_base(self, before: str = "") -> str:
-        key = "setup.base_again" if before else "setup.base"
-        question = self._context.words.say(key, default=mask_url(before))
         while True:
-            base = self._context.reader.ask_question(question + " ", default=before)
-            if base is None:
-                raise _BrokenOffError
+            key = "setup.base_again" if before else "setup.base"
+            base = self._ask_line(key, default=before, shown=mask_url(before))
             if "://" not in base and base:
                 base = f"http://{base}"
             if _is_allowed("OPENAI_API_BASE", base):
                 return base
             self._context.tell("setup.base_wrong", "warning")
 
-    def _ask_key(self, base: str) -> str:
-        settings = self._context.settings
-        return self._key_or(settings.openai_api_key if settings.openai_api_base == base else "")
-
     def _key_or(self, kept: str) -> str:
         """A key; Enter alone stays with the one that is kept."""
-        question = self._context.words.say("setup.key_kept" if kept else "setup.key", key=mask_key(kept))
         while True:
-            key = self._context.reader.ask_question(question + " ", hidden=True)
-            if key is None:
-                raise _BrokenOffError
+            key = self._ask_line("setup.key_kept" if kept else "setup.key", hidden=True, key=mask_key(kept))
             if not key or _is_allowed("OPENAI_API_KEY", key):
                 return key or kept
             self._context.tell("settings.key_without_spaces", "warning", name="OPENAI_API_KEY", value="…")
@@ -166,7 +159,9 @@ class _Wizard:
         """The server with its key, and the models that it lists: none where it lists none."""
         if answered is not None:
             return _Server(answered.base, ""), answered.names
-        server = _Server(provider.base, self._ask_key(provider.base))
+        settings = self._context.settings
+        known = settings.openai_api_key if settings.openai_api_base == provider.base else ""
+        server = _Server(provider.base, self._key_or(known))
         while True:
             try:
                 answered = self._probe_servers(server)
@@ -182,7 +177,7 @@ class _Wizard:
         context = self._context
         note = context.words.say("setup.probing", base=mask_url(server.base))
         answered = context.wait_for(
-            lambda: probe_server(self._connect, context.settings, server.base, server.key), note
+            lambda: probe_server(context.connect, context.settings, server.base, server.key), note
         )
         if answered.base != server.base:
             context.tell("setup.base_fixed", base=mask_url(answered.base))
@@ -200,14 +195,12 @@ class _Wizard:
             return replace(server, model=self._model_or(server.model, names))
         if isinstance(error, _ADDRESS_AT_FAULT) or error.key in _NO_CHAT_HERE:
             self._context.tell("setup.address_fails", "warning", reason=_format_said(error))
-            return self._move_memory(server, self._ask_base(server.base))
+            base = self._ask_base(server.base)
+            # A key goes to another server only when the person says so.
+            key = self._key_or(server.key) if server.key and base != server.base else server.key
+            return replace(server, base=base, key=key)
         self._context.tell("setup.no_answer", "warning", base=mask_url(server.base), reason=_format_said(error))
         return server
-
-    def _move_memory(self, server: _Server, base: str) -> _Server:
-        """The server at another address; a key goes to another server only when the person says so."""
-        key = self._key_or(server.key) if server.key and base != server.base else server.key
-        return replace(server, base=base, key=key)
 
     def _ask_model(self, provider: Provider, names: tuple[str, ...]) -> str:
         chats = chats_of(names)
@@ -219,10 +212,7 @@ class _Wizard:
 
     def _model_or(self, default: str, names: tuple[str, ...]) -> str:
         while True:
-            question = self._context.words.say("setup.model", default=default)
-            answer = self._context.reader.ask_question(question + " ", choices=names, default=default)
-            if answer is None:
-                raise _BrokenOffError
+            answer = self._ask_line("setup.model", default=default, choices=names)
             if answer and _is_allowed("CHAT_MODEL", answer):
                 return answer
             self._context.tell("setup.model_needed", "warning")
@@ -237,7 +227,7 @@ class _Wizard:
                 return self._try_settings(server)
             except errors.ModelError as error:
                 mended = self._mend_settings(server, error, names)
-            if mended == server and self._ask_yes("setup.keep_anyway"):
+            if mended == server and is_yes(self._ask_line("setup.keep_anyway")):
                 return server
             server = mended
 
@@ -261,9 +251,17 @@ class _Wizard:
         raise fault
 
     def _try_chat(self, server: _Server) -> None:
-        settings = replace(aimed_at(self._context.settings, server.base, server.key), chat_model=server.model)
-        note = self._context.words.say("setup.trying", model=server.model)
-        self._context.wait_for(lambda: _say_hello(self._connect, settings, self._context.stop), note)
+        """Ask the model once. Raises ModelError."""
+        context = self._context
+        settings = replace(_aimed_at(context.settings, server.base, server.key), chat_model=server.model)
+
+        def say_hello() -> None:  # and hang up at the first word: a slow server is not to be kept busy
+            with closing(context.connect(settings)) as llm:
+                first = next(llm.chat([PromptMessage("user", "Hello! / 你好！")], context.stop, stream=True))
+                if isinstance(first, Retrying):
+                    raise first.error
+
+        context.wait_for(say_hello, context.words.say("setup.trying", model=server.model))
 
     def _ask_embedding(self, server: _Server, model: str) -> dict[str, str]:
         """The settings of embeddings: the chat's server only where it makes vectors and the person wants that.
@@ -272,8 +270,8 @@ class _Wizard:
         """
         if self._context.settings.embedding_api_base:
             return {}
-        used = self._try_embedding(server, model) and self._ask_yes(
-            "setup.embedding_ask", base=mask_url(server.base), model=model
+        used = self._try_embedding(server, model) and is_yes(
+            self._ask_line("setup.embedding_ask", base=mask_url(server.base), model=model)
         )
         return {"EMBEDDING_MODEL": model if used else ""}
 
@@ -282,10 +280,15 @@ class _Wizard:
         if not model:
             return False
         context = self._context
-        settings = replace(aimed_at(context.settings, server.base, server.key), embedding_model=model)
-        note = context.words.say("setup.trying", model=model)
+        settings = replace(_aimed_at(context.settings, server.base, server.key), embedding_model=model)
+
+        def embed_hello() -> None:
+            with closing(context.connect(settings)) as llm:
+                if llm.embedder.embed(["hello"])[0] is None:
+                    raise errors.EmbeddingError()
+
         try:
-            context.wait_for(lambda: _embed_hello(self._connect, settings), note)
+            context.wait_for(embed_hello, context.words.say("setup.trying", model=model))
         except errors.Interrupted:
             raise
         except errors.OldFriendError as error:
@@ -293,35 +296,11 @@ class _Wizard:
             return False
         return True
 
-    def _ask_yes(self, key: str, **details: str) -> bool:
-        """Whether the answer is a yes; Enter alone is a no."""
-        return is_yes(self._ask_line(key, **details))
-
 
 def _format_said(error: errors.OldFriendError) -> errors.OldFriendError:
     """The error without the hints that only a chat in progress can give."""
     error.details |= {"key_hint": "", "nearest_hint": ""}
     return error
-
-
-def _say_hello(connect: Connect, settings: Settings, stop: CancelToken) -> None:
-    """Ask the model once, and hang up at its first word: a slow server is not to be kept busy. Raises ModelError."""
-    llm = connect(settings)
-    try:
-        first = next(llm.chat([PromptMessage("user", "Hello! / 你好！")], stop, stream=True))
-        if isinstance(first, Retrying):
-            raise first.error
-    finally:
-        llm.close()
-
-
-def _embed_hello(connect: Connect, settings: Settings) -> None:
-    llm = connect(settings)
-    try:
-        if llm.embedder.embed(["hello"])[0] is None:
-            raise errors.EmbeddingError()
-    finally:
-        llm.close()
 
 
 def _is_allowed(name: str, value: str) -> bool:
@@ -351,18 +330,13 @@ class Provider:
     suggested: str = ""
 
 
-KNOWN: tuple[Provider, ...] = (
+KNOWN = (
     Provider("OpenAI", "https://api.openai.com/v1", embedding="text-embedding-3-small", suggested="gpt-4o-mini"),
     Provider("DeepSeek", "https://api.deepseek.com/v1", suggested="deepseek-chat"),
-    Provider(
-        "Qwen",
-        "https://dashscope.aliyuncs.com/compatible-mode/v1",
-        embedding="text-embedding-v4",
-        suggested="qwen-plus",
-    ),
+    Provider("Qwen", "https://dashscope.aliyuncs.com/compatible-mode/v1", "text-embedding-v4", "qwen-plus"),
     Provider("OpenRouter", "https://openrouter.ai/api/v1"),
 )
-LOCAL: tuple[Provider, ...] = (
+LOCAL = (
     Provider("Ollama", "http://127.0.0.1:11434/v1"),
     Provider("LM Studio", "http://127.0.0.1:1234/v1"),
     Provider("llama.cpp", "http://127.0.0.1:8080/v1"),
@@ -378,17 +352,12 @@ class FoundServer:
     names: tuple[str, ...]
 
 
-def aimed_at(settings: Settings, base: str, key: str, timeout: float | None = None) -> Settings:
-    """The settings, pointed at another server, with another timeout where one is given."""
+def _aimed_at(settings: Settings, base: str, key: str, timeout: float | None = None) -> Settings:
     return replace(
-        settings,
-        openai_api_base=base,
-        openai_api_key=key,
-        embedding_model="",
-        embedding_api_base="",
-        embedding_api_key="",
+        settings, openai_api_base=base, openai_api_key=key,
+        embedding_model="", embedding_api_base="", embedding_api_key="",
         request_timeout=timeout or settings.request_timeout,
-    )
+    )  # fmt: skip
 
 
 def probe_server(
@@ -400,25 +369,19 @@ def probe_server(
     """
     first: errors.ModelError | None = None
     for address in local_addresses(base):
-        llm = connect(aimed_at(settings, address, key, timeout))
-        try:
-            return FoundServer(address, tuple(llm.models()))
-        except errors.ModelError as error:
-            if isinstance(error, _SAME_ANYWHERE):
-                raise first or error from None
-            first = first or error
-        finally:
-            llm.close()
+        with closing(connect(_aimed_at(settings, address, key, timeout))) as llm:
+            try:
+                return FoundServer(address, tuple(llm.models()))
+            except errors.ModelError as error:
+                if isinstance(error, _SAME_ANYWHERE):
+                    raise first or error from None
+                first = first or error
     assert first is not None
     raise first
 
 
 def local_addresses(base: str) -> list[str]:
-    """The addresses that may be meant.
-
-    >>> local_addresses("http://localhost:8000/")
-    ['http://localhost:8000', 'http://localhost:8000/v1']
-    """
+    """The addresses that may be meant: the one given, and with ``/v1`` where it does not end so."""
     base = base.strip().rstrip("/")
     return [base] if base.endswith("/v1") else [base, f"{base}/v1"]
 
@@ -433,16 +396,12 @@ def found_here(connect: Connect, settings: Settings, places: Sequence[Provider] 
             return None
 
     with ThreadPoolExecutor(len(places)) as pool:
-        answers = list(pool.map(ask, places))
-    return {place.name: answer for place, answer in zip(places, answers, strict=True) if answer is not None}
+        answers = zip(places, pool.map(ask, places), strict=True)
+        return {place.name: answer for place, answer in answers if answer is not None}
 
 
 def chats_of(names: Sequence[str]) -> list[str]:
-    """The models that chat, as far as names tell; all where that leaves none.
-
-    >>> chats_of(["chat-1", "text-embedding-3-small"]), chats_of(["embedder"])
-    (['chat-1'], ['embedder'])
-    """
+    """The models that chat, as far as names tell; all where that leaves none."""
     return [name for name in names if "embed" not in name.lower()] or list(names)
 
 
@@ -463,14 +422,16 @@ def write_settings(path: Path, values: Mapping[str, str], language: Language) ->
         with tempfile.TemporaryDirectory(prefix=".env-", dir=path.parent) as folder, _quiet_dotenv():
             copy = Path(folder) / ".env"
             copy.write_bytes(before if before.strip() else _all_settings(values, language))
-            _set_line(copy, values)
+            _change_lines(copy, values)
             after = copy.read_bytes()
     except OSError as fault:
         raise storage_error(fault, path) from fault
-    replace_file(path, _ended_as(before, after))
+    # python-dotenv ends every line as Unix does; a file in which all end as in Windows keeps them so.
+    windows = b"\r\n" in before and b"\n" not in before.replace(b"\r\n", b"")
+    replace_file(path, after.replace(b"\n", b"\r\n") if windows else after)
 
 
-def _set_line(copy: Path, values: Mapping[str, str]) -> None:
+def _change_lines(copy: Path, values: Mapping[str, str]) -> None:
     """Change the lines of those settings that have another value now."""
     from dotenv import dotenv_values, set_key
 
@@ -479,12 +440,6 @@ def _set_line(copy: Path, values: Mapping[str, str]) -> None:
     for name, value in values.items():
         if value != (present.get(name) or ""):
             set_key(copy, name, value, encoding=encoding)
-
-
-def _ended_as(before: bytes, after: bytes) -> bytes:
-    """python-dotenv ends every line as Unix does; a file in which all end as in Windows keeps them so."""
-    windows = b"\r\n" in before and b"\n" not in before.replace(b"\r\n", b"")
-    return after.replace(b"\n", b"\r\n") if windows else after
 
 
 @contextmanager
@@ -500,11 +455,10 @@ def _quiet_dotenv() -> Iterator[None]:
 
 def _all_settings(values: Mapping[str, str], language: Language) -> bytes:
     """Every setting under its help; those without a value as comments."""
-    return (
-        "\n\n".join(_quote_value(setting, values.get(setting.name, ""), language) for setting in TABLE) + "\n"
-    ).encode()
-
-
-def _quote_value(setting: Setting, value: str, language: Language) -> str:
-    comment = f"# {Words(language).describe_setting(setting)}"
-    return f"{comment}\n{setting.name}=" if value else f"{comment}\n# {setting.name}={setting.default}"
+    words = Words(language)
+    lines = (
+        f"# {words.describe_setting(setting)}\n"
+        + (f"{setting.name}=" if values.get(setting.name) else f"# {setting.name}={setting.default}")
+        for setting in TABLE
+    )
+    return ("\n\n".join(lines) + "\n").encode()

@@ -10,7 +10,7 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,10 +25,9 @@ from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose_language
 from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.socket.protocol import request_release
-from interfaces.terminal import history_file
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
-from interfaces.terminal.line_source import PlainReader, Reader
+from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
@@ -111,7 +110,7 @@ class Program:
     def scrubbers(self, folder: Path) -> list[Scrub]:
         """What removes an erased text from the history of the prompt and from the logs."""
         return [
-            lambda gone: history_file.scrub_history(folder / "history", gone.texts),
+            lambda gone: scrub_history(folder / "history", gone.texts),
             lambda gone: self.debug.remove_files(gone.are_in),
         ]
 
@@ -162,23 +161,15 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
     by_hand = not streams.is_unattended and all(given is None for given in (options.say, options.ask, options.batch))
     aside = screen if by_hand and streams.stdout.isatty() else program.make_screen(streams.stderr)
     context = CommandContext(
-        program.settings,
-        conversation,
-        program.debug,
-        screen,
-        aside,
-        program.words,
-        reader=_NoReader(),
-        wishes=wishes,
-        table=_load_commands,
-        clock=program.clock,
-        connect=program.make_llm,
-        interactive=by_hand,
-        version=program.version,
-        environment=streams.environment,
-    )
+        program.settings, conversation, program.debug, screen, aside, program.words,
+        reader=NoReader(), wishes=wishes, table=_load_commands, clock=program.clock, connect=program.make_llm,
+        interactive=by_hand, version=program.version, environment=streams.environment,
+    )  # fmt: skip
     with ExitStack() as open_things:
-        if by_hand and _is_editable(streams, options):
+        # NO_COLOR takes the colours of a line editor, not its keys.
+        plain = options.plain or streams.environment.get("ACCESSIBLE", "0") not in ("", "0")
+        dumb = plain or not streams.stdout.isatty() or streams.environment.get("TERM", "dumb") in ("dumb", "")
+        if by_hand and not dumb:
             _give_editor_line(context, streams, wishes, warm, open_things)
         elif by_hand:
             warm()
@@ -188,27 +179,29 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
         yield Repl(context, stream=options.stream)
 
 
-def _is_editable(streams: Streams, options: Options) -> bool:
-    """Whether a line editor can and may draw here. NO_COLOR takes its colours, not its keys."""
-    environment = streams.environment
-    plain = options.plain or environment.get("ACCESSIBLE", "0") not in ("", "0")
-    return not plain and streams.stdout.isatty() and environment.get("TERM", "dumb") not in ("dumb", "")
-
-
 def _give_editor_line(
     context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
-    from interfaces.terminal.keys import PromptHistory
-    from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
-    from interfaces.terminal.typeahead import TypeAhead
+    from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
-    history = PromptHistory(context.history_path, lambda: not context.conversation.incognito)
+    history = PromptHistory(context.settings.data_dir / "history", lambda: not context.conversation.incognito)
     context.forget_typed = history.forget_text
+
+    def choices_for(words: tuple[str, ...]) -> Iterable[Choice]:
+        from interfaces.terminal.commands import command_table
+
+        return command_table.choices_for(context, words)
+
+    def last_said() -> str:
+        from interfaces.terminal.commands import conversation_commands
+
+        return conversation_commands.last_said(context)
+
     prompt = PromptHooks(
-        choices=partial(_load_choices, context),
+        choices=choices_for,
         hint=lambda: context.tell("prompt.leave_hint", "quiet"),
-        last_message=partial(_last_said, context),
+        last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
     )
@@ -220,18 +213,6 @@ def _load_commands() -> Mapping[str, Command]:
     from interfaces.terminal.commands.command_table import BY_NAME
 
     return BY_NAME
-
-
-def _load_choices(context: CommandContext, words: tuple[str, ...]) -> Iterable[Choice]:
-    from interfaces.terminal.commands.command_table import choices_for
-
-    return choices_for(context, words)
-
-
-def _last_said(context: CommandContext) -> str:
-    from interfaces.terminal.commands.conversation_commands import last_said
-
-    return last_said(context)
 
 
 def make_warmer(
@@ -254,20 +235,3 @@ def make_warmer(
             log.exception("what was to be ready once the libraries are loaded is not")
 
     return lambda: threading.Thread(target=load, name="warming", daemon=True).start()
-
-
-class _NoReader(Reader):
-    """No one is there to type or to answer."""
-
-    def read_input(self, prefill: str = "", *, selected: bool = False) -> None:
-        """Nothing."""
-
-    def ask_question(self, question: str, *, hidden: bool = False, choices: object = (), default: str = "") -> None:
-        """No answer."""
-
-    def watch_typing(self) -> None:
-        """Nothing is typed."""
-
-    def lend_terminal(self) -> AbstractContextManager[None]:
-        """There is no terminal."""
-        return nullcontext()

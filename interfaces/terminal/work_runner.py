@@ -80,7 +80,7 @@ class WorkRunner:
         yield from self._await_abandoned(stop)
         worker = _Worker(work)
         try:
-            while (answer := (yield from _take_step(worker, stop, patience))) is not None:
+            while (answer := (yield from worker.take_step(stop, patience))) is not None:
                 yield answer.event
                 if last_step(answer.event):
                     patience = None
@@ -114,15 +114,31 @@ class _Worker(Generic[T]):
         self._work = work
         self._steps: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[_Answer[T] | BaseException | None] = queue.SimpleQueue()
-        self._answer: _Answer[T] | BaseException | None = None
         self._in_step = False
         self._thread = threading.Thread(target=self._run_work, name="work", daemon=True)
         self._thread.start()
 
-    def start_step(self) -> None:
-        """Take the next step."""
+    def take_step(self, stop: CancelToken, patience: float | None) -> Generator[Tick, None, _Answer[T] | None]:
+        """Take the next step and wait for its result; None when the work has ended. Raises what the work raises.
+
+        Patience is counted in ticks: a machine that slept has used none.
+        """
         self._in_step = True
         self._steps.put(True)
+        unheeded = 0
+        while True:
+            try:
+                answer = self._answers.get(timeout=TICK)
+                break
+            except queue.Empty:
+                unheeded += stop.is_set
+            if patience is not None and unheeded and unheeded * TICK >= patience:
+                raise errors.Interrupted
+            yield Tick()
+        self._in_step = False
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
     def give_up(self) -> threading.Thread | None:
         """Take no more steps and close the work; returns the thread if it is still in a step."""
@@ -130,22 +146,6 @@ class _Worker(Generic[T]):
         if not self._in_step:
             self._thread.join(PATIENCE)
         return self._thread if self._thread.is_alive() else None
-
-    def await_answer(self) -> bool:
-        """Whether the step is done, a tick later at the most."""
-        try:
-            self._answer = self._answers.get(timeout=TICK)
-        except queue.Empty:
-            return False
-        self._in_step = False
-        return True
-
-    @property
-    def answer(self) -> _Answer[T] | None:
-        """The result of the step; None when the work has ended. Raises what the work raised."""
-        if isinstance(self._answer, BaseException):
-            raise self._answer
-        return self._answer
 
     def _run_work(self) -> None:
         try:
@@ -156,18 +156,3 @@ class _Worker(Generic[T]):
             self._answers.put(None)
         except BaseException as failure:  # raised in the thread that waits
             self._answers.put(failure)
-
-
-def _take_step(
-    worker: _Worker[T], stop: CancelToken, patience: float | None
-) -> Generator[Tick, None, _Answer[T] | None]:
-    """Take a step and wait for its result. Patience is counted in ticks: a machine that slept has used none."""
-    worker.start_step()
-    unheeded = 0
-    while not worker.await_answer():
-        if stop.is_set and patience is not None:
-            unheeded += 1
-            if unheeded * TICK >= patience:
-                raise errors.Interrupted
-        yield Tick()
-    return worker.answer

@@ -117,7 +117,7 @@ OF_TALK: tuple[Break, ...] = (
         "the program hands over nobody to scrub the history",
         "P11",
         "interfaces/terminal/wiring.py",
-        '            lambda gone: history_file.scrub_history(folder / "history", gone.texts),\n',
+        '            lambda gone: scrub_history(folder / "history", gone.texts),\n',
         "",
         (SURVIVORS + "test_p11_forget_takes_what_was_erased_out_of_the_history_and_the_logs",),
     ),

@@ -17,8 +17,8 @@ from domain.text import one_line
 from facts.by_hand import corrected_fact
 from interfaces.terminal.command_context import Choice, CommandContext, Next
 from interfaces.terminal.commands.memory_view import speaker_name
+from interfaces.terminal.screen import Meaning, cells_of, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local
-from interfaces.terminal.styled_text import Meaning, cells_of, make_excerpt
 
 _PAST, _ALL = "past", "all"
 _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Command, CommandContext, Next
 from interfaces.terminal.parsing import ALIASES
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.screen import cells_of
 from language.scripts import Language
 
 #: What is used every day.

@@ -17,8 +17,8 @@ from domain.text import one_line
 from domain.tree import Chapter, Leaf
 from interfaces.terminal.command_context import Choice, CommandContext, Next, read_switch
 from interfaces.terminal.reply import ReplyView
+from interfaces.terminal.screen import make_excerpt
 from interfaces.terminal.session_view import day_here, format_local, local_time, session_row
-from interfaces.terminal.styled_text import make_excerpt
 from jobs.chapters import days_named
 from language.calendar import day_of
 

@@ -8,8 +8,7 @@ from domain.records import PERSONAS, Persona
 from interfaces.terminal import file_export
 from interfaces.terminal.command_context import Choice, CommandContext, Next, read_count
 from interfaces.terminal.commands.memory_view import numbered_versions, version_line
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import Meaning
+from interfaces.terminal.screen import Meaning, Screen
 
 _LOOKS: dict[str, Meaning] = {"+": "added", "-": "removed"}
 ACTIONS = ("show", "edit", "diff", "restore")

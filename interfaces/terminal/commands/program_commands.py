@@ -14,7 +14,7 @@ from domain.text import mask_url
 from interfaces.terminal import file_export
 from interfaces.terminal.command_context import CommandContext, Next, Restart, context_use, mask_key, read_switch
 from interfaces.terminal.history_import import reading_left
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.screen import cells_of
 from language.scripts import estimate
 from llm import Layers
 from people import PEOPLE

@@ -19,8 +19,8 @@ from interfaces.messages.reasons import Recalled, explain_recall
 from interfaces.terminal.command_context import CommandContext, Next
 from interfaces.terminal.commands.memory_view import head_of_other, said_anywhere, said_here, speaker_of, words_of
 from interfaces.terminal.reply import step_line
+from interfaces.terminal.screen import Meaning, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local, local_time
-from interfaces.terminal.styled_text import Meaning, make_excerpt
 
 _SNIPPET = 240
 #: Parts of a score that are shown: the largest, and none that would show as 0.00.

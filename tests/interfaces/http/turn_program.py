@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from fastapi import FastAPI
+
 import main
-from interfaces.http.app import add_api, make_app
+from interfaces.http import app
 from people import People
 from tests.support.served import trying
 
+make_app = app.make_app
 
-def app(people: People, only_here: bool) -> object:
-    made = make_app(people, main.VERSION, only_here=only_here)
-    add_api(made, trying(people))
+
+def make_app_with_trials(people: People, version: str, *, only_here: bool) -> FastAPI:
+    made = make_app(people, version, only_here=only_here)
+    app.add_api(made, trying(people))
     return made
 
 
 if __name__ == "__main__":
-    main._make_http_app = app  # type: ignore[assignment]
+    app.make_app = make_app_with_trials  # type: ignore[assignment]
     main._end_process(main.main())

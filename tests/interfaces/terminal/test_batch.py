@@ -188,9 +188,10 @@ def test_a_message_in_the_first_seconds_of_a_chat_waits_until_the_chat_takes_it(
     settings = connected(server.base)
     slow = begins(
         tmp_path,
-        f"import pathlib, time\nready, go = main._start_background, pathlib.Path({str(tmp_path / 'go')!r})\n"
+        f"import pathlib, time\nserver, go = main.ChatMemoryServer, pathlib.Path({str(tmp_path / 'go')!r})\n"
+        "ready = server.begin\n"
         "def late(*given):\n    while not go.exists(): time.sleep(0.01)\n    ready(*given)\n"
-        "main._start_background = late",
+        "server.begin = late",
     )
     where = ("--data-dir", str(tmp_path / "data"), "--env-file", str(tmp_path / "env"))
     surroundings = environment(tmp_path, LOG_DIR=str(tmp_path / "logs"), PYTHONPATH=str(ROOT), **settings)

@@ -11,7 +11,7 @@ from interfaces.terminal.commands.command_table import TABLE
 from interfaces.terminal.commands.help import DAILY, GROUPS, examples_of
 from interfaces.terminal.commands.program_commands import size_of
 from interfaces.terminal.parsing import ALIASES
-from interfaces.terminal.styled_text import make_excerpt
+from interfaces.terminal.screen import make_excerpt
 from language.scripts import Language
 from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat

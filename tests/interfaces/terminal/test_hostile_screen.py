@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from domain.recollection import Recollection
-from interfaces.terminal.reply import QuotedStream, stream_for
+from interfaces.terminal.markdown import stream_for
+from interfaces.terminal.reply import QuotedStream
 from interfaces.terminal.screen import Screen
 from tests.interfaces.terminal.pseudo import Terminal, chatting
 from tests.support.hostile import CANARY, HOSTILE, STEERING

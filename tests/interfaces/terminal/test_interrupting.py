@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from interfaces.interrupting import Wishes
-from interfaces.terminal.keys import PromptHistory
-from interfaces.terminal.prompting import EditorLine, PromptHooks, Terminal
-from interfaces.terminal.typeahead import TypeAhead
+from interfaces.terminal.line_source import TypeAhead
+from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 from tests.interfaces.terminal.conftest import Chat
 from tests.support.server import ScriptedServer, hang, say, status, vectors
 

@@ -16,10 +16,9 @@ import config
 from domain import errors
 from domain.settings import TABLE
 from interfaces.messages import Words
-from interfaces.terminal import history_file
-from interfaces.terminal.keys import PromptHistory
+from interfaces.terminal.line_source import Ahead, lines_typed, read_history, scrub_history
+from interfaces.terminal.prompting import PromptHistory
 from interfaces.terminal.setup_wizard import write_settings
-from interfaces.terminal.typeahead import Ahead, lines_typed
 
 # -- history
 
@@ -35,7 +34,7 @@ def test_entries_come_back_newest_first_whatever_they_hold(tmp_path: Path) -> No
 def test_the_file_is_for_its_owner_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        history_file.add_entry(tmp_path / "history", "x")
+        PromptHistory(tmp_path / "history").store_string("x")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "history").stat().st_mode) == 0o600
@@ -61,16 +60,16 @@ def test_a_scrubbed_text_is_gone_from_the_file_and_from_memory(tmp_path: Path) -
         history.append_string(entry)
     history.forget_text("Oslo")
     assert history.get_strings() == ["other"]
-    assert history_file.load_entries(path) == ["other"]
-    history_file.add_entry(path, "line with\nOslo inside")
-    history_file.scrub_history(path, ["Oslo"])
-    assert history_file.load_entries(path) == ["other"]
+    assert read_history(path) == ["other"]
+    history.store_string("line with\nOslo inside")
+    scrub_history(path, ["Oslo"])
+    assert read_history(path) == ["other"]
 
 
 def test_a_damaged_file_gives_what_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "history"
     path.write_bytes(b'"good"\n{"no": "text"}\nnot json\n\xff\xfe\n"last"\n')
-    assert history_file.load_entries(path) == ["good", "last"]
+    assert read_history(path) == ["good", "last"]
 
 
 def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 def test_a_long_history_is_shortened(tmp_path: Path) -> None:
     path = tmp_path / "history"
     path.write_text("".join(json.dumps(str(at)) + "\n" for at in range(10_001)))
-    assert history_file.load_entries(path)[-1] == "10000"
+    assert next(iter(PromptHistory(path).load_history_strings())) == "10000"
     assert len(path.read_text().splitlines()) == 5_000
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream, settle_spans
-from interfaces.terminal.screen import Screen
-from interfaces.terminal.styled_text import cells_of
+from interfaces.terminal.markdown import settle_spans, stream_for
+from interfaces.terminal.screen import Screen, cells_of
 from tests.support.growing import growth
 
 SAMPLE = """
@@ -58,7 +57,7 @@ class Fixed(Screen):
 def shown(*chunks: str, columns: int = 80, plain: bool = False, colours: bool = False) -> str:
     """What stands on the screen after these chunks; ``<q>`` and ``</q>`` open and close a quotation."""
     screen = Fixed(columns, plain=plain)
-    stream: Stream = PlainStream(screen) if plain else MarkdownStream(screen)
+    stream = stream_for(screen)
     for chunk in chunks:
         if chunk == "<q>":
             stream.begin_quotation()
@@ -110,7 +109,7 @@ def test_emphasis_ends_with_its_paragraph(text: str) -> None:
 
 def test_a_row_has_the_width_that_the_window_has_when_it_begins() -> None:
     screen = Fixed(40)
-    stream = MarkdownStream(screen)
+    stream = stream_for(screen)
     stream.feed("word " * 20)
     screen._columns = 20
     stream.feed("word " * 20)

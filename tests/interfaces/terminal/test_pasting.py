@@ -12,7 +12,7 @@ import pytest
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-from interfaces.terminal.keys import gather_keys
+from interfaces.terminal.prompting import gather_keys
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import ROOT, Terminal, environment
 
