@@ -15,7 +15,8 @@ from domain.events import MemoryAnswer, Notice, ReasoningDelta, Retrying, TextDe
 from domain.text import one_line
 from domain.workers import CancelToken
 from interfaces.messages import Words
-from interfaces.terminal.reply import counts_of, recalled_values
+from interfaces.recollections import recalled_values
+from interfaces.terminal.reply import counts_of
 from jobs.asking import Asking
 from people import ME, Companion, People
 

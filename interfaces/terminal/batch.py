@@ -22,6 +22,7 @@ from domain.recollection import Recollection
 from domain.settings import Settings
 from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
+from interfaces.recollections import recalled_values
 from interfaces.socket import protocol
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain_error
@@ -36,7 +37,7 @@ from interfaces.terminal.parsing import (
     with_files,
 )
 from interfaces.terminal.repl import Repl
-from interfaces.terminal.reply import ReplyView, counted_line, recalled_values
+from interfaces.terminal.reply import ReplyView, counted_line
 from interfaces.terminal.wiring import Program, Streams
 from jobs.rebuild import rebuild_some
 

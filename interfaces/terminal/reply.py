@@ -10,22 +10,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
 from domain.quotations import QUOTATION_TAG, source_of, tells_enough
-from domain.recollection import (
-    RecalledExternal,
-    RecalledMessage,
-    RecalledSummary,
-    Recollection,
-    SearchOutcome,
-    SearchPlan,
-    SearchReview,
-    SearchStep,
-)
-from domain.records import Kind
+from domain.recollection import Recollection, SearchOutcome, SearchPlan, SearchReview, SearchStep
 from interfaces.messages import Words
 from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.screen import Screen
@@ -403,35 +392,3 @@ def step_line(words: Words, step: SearchStep) -> str:
             return words.say("step.nowhere", missing=" · ".join(missing) or "…")
         case SearchReview(_, missing, queries):
             return words.say("step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries))
-
-
-def recalled_values(recollection: Recollection) -> list[dict[str, object]]:
-    """What was recalled, as plain values."""
-    entries: list[dict[str, object]] = [
-        {"id": one.text_id, "type": "chapter", "session": None, "score": one.why.score, "text": one.text}
-        for one in recollection.chapters
-    ]
-    entries += [_memory_values(memory, "summary") for memory in recollection.summaries]
-    entries += [
-        {**_memory_values(turn, "conversation"), "speaker": turn.speaker or None} for turn in recollection.turns
-    ]
-    entries += [
-        {**_memory_values(other, "other"), "source": other.source, "place": other.place}
-        for other in recollection.external
-    ]
-    return entries + [
-        {"id": fact.text_id, "type": "fact", "session": None, "score": fact.why.score, "text": fact.text}
-        for fact in recollection.facts
-    ]
-
-
-def _memory_values(
-    memory: RecalledMessage | RecalledSummary | RecalledExternal, kind: Kind | Literal["other"]
-) -> dict[str, object]:
-    return {
-        "id": memory.text_id,
-        "type": kind,
-        "session": None if isinstance(memory, RecalledExternal) else memory.session_id,
-        "score": memory.why.score,
-        "text": memory.text,
-    }

@@ -14,9 +14,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from threading import Thread
-from typing import Any
 
 from fastapi import HTTPException
 from fastapi.responses import StreamingResponse
@@ -27,16 +25,15 @@ from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta,
 from domain.records import Session
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problems
-from interfaces.http.page.views import PageMessage, PageRecalled
+from interfaces.http.page.views import View, message_view, recalled_view
 from interfaces.messages import Words
 from jobs.maintenance import session_to_open
 from people import Companion, People
 
-Line = dict[str, Any]
 #: What is done for a companion, as the lines that say so.
-Work = Callable[[Companion, CancelToken], Iterator[Line]]
+Work = Callable[[Companion, CancelToken], Iterator[View]]
 #: What the thread returns; None at its end.
-_Result = Line | Exception | None
+_Result = View | Exception | None
 
 
 class PageLines(StreamingResponse):
@@ -66,7 +63,7 @@ class PageWork:
         self._stop = CancelToken()
         self._loop = asyncio.get_running_loop()
         self._results: asyncio.Queue[_Result] = asyncio.Queue()
-        self._first: Line | None = None
+        self._first: View | None = None
 
     async def begin(self, server: CancelToken) -> None:
         """Start the work and wait for its first line, or raise its error. ``server`` ends it as well."""
@@ -107,7 +104,7 @@ class PageWork:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(put, came)
 
-    def _failure_line(self, fault: Exception) -> Line:
+    def _failure_line(self, fault: Exception) -> View:
         """An error in words; nothing more for work that was stopped."""
         if isinstance(fault, errors.Interrupted):
             return {"is": "stopped"}
@@ -130,7 +127,7 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
     ``again``: the reply takes the place of the last one. ``count`` gets the reply before anybody sees its end.
     """
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         with companion.turns:
             conversation = companion.open_conversation(_session_to_talk_in(companion, wanted))
             yield {"is": "begun", "session": conversation.session.session_id}
@@ -147,7 +144,7 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
 def save_work(words: Words, session_id: str) -> Work:
     """Save and archive a session. 404 where there is none, 409 where it is not one that is talked in here."""
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         from jobs.saving import NothingToSave, Saved, Stage
 
         with companion.turns:
@@ -168,18 +165,18 @@ def save_work(words: Words, session_id: str) -> Work:
     return work
 
 
-def _event_line(words: Words, event: TurnEvent) -> Line | None:
+def _event_line(words: Words, event: TurnEvent) -> View | None:
     match event:
         case TextDelta(text):
             return {"is": "text", "text": text}
         case Recalled(found):
-            return {"is": "recalled", **asdict(PageRecalled.from_recollection(words, found))}
+            return {"is": "recalled", **recalled_view(words, found)}
         case Notice():
             return {"is": "notice", "text": words.describe_notice(event)}
         case Retrying(_, attempt, of, seconds):
             return {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
-            user, assistant = (asdict(PageMessage.from_message(turn)) for turn in spoken.turns)
+            user, assistant = map(message_view, spoken.turns)
             return {"is": "replied", "user": user, "assistant": assistant}
     return None
 

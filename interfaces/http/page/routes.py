@@ -19,7 +19,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Annotated, Literal, TypeVar
@@ -42,7 +42,8 @@ from interfaces.http.guards import Caller, CurrentCaller, ServerToken
 from interfaces.http.limits import Affordable, Text, count_tokens
 from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
-from interfaces.http.page.page_chat import Line, PageWork, Work, reply_work, save_work, start_work
+from interfaces.http.page.page_chat import PageWork, Work, reply_work, save_work, start_work
+from interfaces.http.page.views import View
 from interfaces.messages import Words
 from jobs.erasing import Erased
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
@@ -125,66 +126,6 @@ class PageRestore(BaseModel):
     base: int
 
 
-@dataclass(frozen=True)
-class PageNow:
-    """Whose memory it is, the end of the present session, and a message that was not answered."""
-
-    person: str
-    companion: str
-    user: str
-    demo: bool
-    session: str
-    turns: tuple[views.PageMessage, ...]
-    unanswered: str
-
-
-@dataclass(frozen=True)
-class PageRead:
-    """A session to read; of a long one the last messages, and how many are left out."""
-
-    session: views.PageSession
-    summary: str
-    turns: tuple[views.PageMessage, ...]
-    left: int
-    unanswered: str
-
-
-@dataclass(frozen=True)
-class PageFacts:
-    """Facts, the last learned first; ``left`` is how many are left out."""
-
-    facts: tuple[views.PageFact, ...]
-    left: int
-
-
-@dataclass(frozen=True)
-class PageDay:
-    """A day: the sessions that began, and the facts that are true since."""
-
-    day: str
-    sessions: tuple[views.PageSession, ...]
-    facts: tuple[views.PageFact, ...]
-
-
-@dataclass(frozen=True)
-class PageUpload:
-    """How much of a file is there."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class PageSource:
-    """A file that was imported."""
-
-    number: int
-    name: str
-    source: str
-    messages: int
-    when: str
-    done: bool
-
-
 def _forbid_caching(response: Response) -> None:
     response.headers["Cache-Control"] = "no-store"
 
@@ -206,7 +147,8 @@ def router(people: People) -> APIRouter:
 
 def _add_chat(api: APIRouter, people: People) -> None:
     @api.get("/now")
-    def now(caller: CurrentCaller) -> PageNow:
+    def now(caller: CurrentCaller) -> View:
+        """Whose memory it is, the end of the present session, and a message that was not answered."""
         with _open_companion(people, caller) as companion:
             return _current_state(companion, _present_if_any(companion))
 
@@ -227,28 +169,28 @@ def _add_chat(api: APIRouter, people: People) -> None:
         return await start_work(PageWork(people, words, caller.person(), save_work(words, session_id)), server)
 
     @api.get("/recalled")
-    def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> views.PageRecalled:
+    def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> View:
         """What was recalled for the last reply of a session, the present one where none is named."""
         with _open_companion(people, caller) as companion, companion.turns:
             chosen = companion.memory.sessions.find(session) if session else _present_if_any(companion)
             last = companion.last_turn(chosen) if chosen else None
             found = _without_erased(companion, last.recollection) if last else Recollection()
-        return views.PageRecalled.from_recollection(words, found)
+        return views.recalled_view(words, found)
 
 
-def _current_state(companion: Companion, session: Session | None) -> PageNow:
+def _current_state(companion: Companion, session: Session | None) -> View:
     memory, settings = companion.memory, companion.settings
     waiting = memory.sessions.in_flight(session.session_id) if session else None
     turns = memory.messages.of_session(session.session_id)[-_MESSAGES:] if session else []
-    return PageNow(
-        companion.person,
-        settings.companion_name,
-        settings.user_name,
-        companion.llm.describe().demo,
-        session.session_id if session else "",
-        tuple(views.PageMessage.from_message(turn) for turn in turns),
-        waiting.text if waiting else "",
-    )
+    return {
+        "person": companion.person,
+        "companion": settings.companion_name,
+        "user": settings.user_name,
+        "demo": companion.llm.describe().demo,
+        "session": session.session_id if session else "",
+        "turns": [views.message_view(turn) for turn in turns],
+        "unanswered": waiting.text if waiting else "",
+    }
 
 
 def _without_erased(companion: Companion, found: Recollection) -> Recollection:
@@ -275,7 +217,7 @@ def _add_sessions(api: APIRouter, people: People) -> None:
         caller: CurrentCaller,
         skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
         words: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
-    ) -> list[views.PageSession]:
+    ) -> list[View]:
         """Newest first; with ``words`` those in which they were said."""
         with _open_companion(people, caller) as companion:
             if words.strip():
@@ -283,45 +225,48 @@ def _add_sessions(api: APIRouter, people: People) -> None:
             return [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
 
     @api.get("/sessions/{session_id}")
-    def session(session_id: str, caller: CurrentCaller) -> PageRead:
+    def session(session_id: str, caller: CurrentCaller) -> View:
+        """A session to read; of a long one the last messages, and how many are ``left`` out."""
         with _open_companion(people, caller) as companion:
             memory = companion.memory
             found = _found_or_404(memory.sessions.find(session_id))
             summary, turns = memory.summaries.of(session_id), memory.messages.of_session(session_id)
-            shown = tuple(views.PageMessage.from_message(turn) for turn in turns[-_MESSAGES:])
             waiting = memory.sessions.in_flight(session_id)
-            return PageRead(
-                _session_view(companion, found), summary.summary if summary else "", shown, len(turns) - len(shown),
-                waiting.text if waiting else "",
-            )  # fmt: skip
+            return {
+                "session": _session_view(companion, found),
+                "summary": summary.summary if summary else "",
+                "turns": [views.message_view(turn) for turn in turns[-_MESSAGES:]],
+                "left": max(0, len(turns) - _MESSAGES),
+                "unanswered": waiting.text if waiting else "",
+            }
 
     @api.get("/timeline")
-    def timeline(caller: CurrentCaller, words: InLanguage) -> list[PageDay]:
+    def timeline(caller: CurrentCaller, words: InLanguage) -> list[View]:
+        """Days as they are written, the latest first, what has no day last.
+
+        Of each the sessions that began, and the facts that are true since.
+        """
         with _open_companion(people, caller) as companion:
-            began = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
-            return _group_by_day(began, _facts_view(companion, words, companion.memory.facts.all()).facts)
+            sessions = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
+            facts = _facts_view(companion, words, companion.memory.facts.all())["facts"]
+        days = sorted({*(one["began"][:10] for one in sessions), *(one["since"][:10] for one in facts)}, reverse=True)
+        return [
+            {
+                "day": day,
+                "sessions": [one for one in sessions if one["began"][:10] == day],
+                "facts": [one for one in facts if one["since"][:10] == day],
+            }
+            for day in days
+        ]
 
 
-def _group_by_day(sessions: Sequence[views.PageSession], facts: Sequence[views.PageFact]) -> list[PageDay]:
-    """By the day as it is written, the latest first; what has no day comes last."""
-    days = sorted({*(one.began[:10] for one in sessions), *(one.since[:10] for one in facts)}, reverse=True)
-    return [
-        PageDay(
-            day,
-            tuple(one for one in sessions if one.began[:10] == day),
-            tuple(one for one in facts if one.since[:10] == day),
-        )
-        for day in days
-    ]
-
-
-def _session_view(companion: Companion, session: Session, found: str = "") -> views.PageSession:
+def _session_view(companion: Companion, session: Session, found: str = "") -> View:
     memory = companion.memory
     summary, turns = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
-    return views.PageSession.from_session(session, turns, summary.summary if summary else "", found)
+    return views.session_view(session, turns, summary.summary if summary else "", found)
 
 
-def _sessions_with(companion: Companion, words: str) -> list[views.PageSession]:
+def _sessions_with(companion: Companion, words: str) -> list[View]:
     """The sessions in which words were said, or are in the summary, newest first."""
     limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, turns=_MESSAGES)
     hits = companion.memory.search(words, limits)
@@ -345,19 +290,19 @@ def _add_facts(api: APIRouter, people: People) -> None:
         words: InLanguage,
         holding: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
         past: bool = False,
-    ) -> PageFacts:
+    ) -> View:
         with _open_companion(people, caller) as companion:
             memory = companion.memory
             known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
             return _facts_view(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
-    def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
+    def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> View:
         with _open_companion(people, caller) as companion:
             return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
 
     @api.post("/facts/{number}")
-    def decide(number: Number, asked: PageDecision, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
+    def decide(number: Number, asked: PageDecision, caller: CurrentCaller, words: InLanguage) -> View:
         """The fact afterwards; of one that was corrected, the one in its place."""
         with _open_companion(people, caller) as companion, companion.turns:
             fact = _found_or_404(companion.memory.facts.find(number))
@@ -367,10 +312,10 @@ def _add_facts(api: APIRouter, people: People) -> None:
             return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
 
     @api.get("/relations")
-    def relations(caller: CurrentCaller, words: InLanguage) -> list[views.PageRelation]:
+    def relations(caller: CurrentCaller, words: InLanguage) -> list[View]:
         with _open_companion(people, caller) as companion:
             found = companion.memory.relations.all()[-_RELATIONS:]
-        return [views.PageRelation.from_relation(words, one) for one in found]
+        return [views.relation_view(words, one) for one in found]
 
 
 def _apply_decision(companion: Companion, fact: Fact, decision: str) -> None:
@@ -398,11 +343,11 @@ def _correct_fact(companion: Companion, fact: Fact, said: str) -> Fact:
     return memory.facts.with_ids([new.text_id])[0]
 
 
-def _facts_view(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:
+def _facts_view(companion: Companion, words: Words, known: Sequence[Fact]) -> View:
+    """Facts, the last learned first; ``left`` is how many are left out."""
     shown = list(known)[::-1][:_FACTS]
     numbers = _replacement_numbers(companion, shown)
-    facts = tuple(views.PageFact.from_fact(words, one, numbers) for one in shown)
-    return PageFacts(facts, len(known) - len(shown))
+    return {"facts": [views.fact_view(words, one, numbers) for one in shown], "left": len(known) - len(shown)}
 
 
 def _replacement_numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
@@ -411,16 +356,17 @@ def _replacement_numbers(companion: Companion, facts: Sequence[Fact]) -> dict[st
     return {one.text_id: one.number for one in companion.memory.facts.with_ids(instead)}
 
 
-def _evidence_view(companion: Companion, words: Words, fact: Fact) -> views.PageEvidence:
+def _evidence_view(companion: Companion, words: Words, fact: Fact) -> View:
+    """A fact with the messages that it rests on, and its history."""
     memory = companion.memory
-    events = [
-        views.PageEvent.from_event(words, event, memory.facts.with_ids([event.by]) if event.by else [])
-        for event in memory.facts.events_of(fact.text_id)
-    ]
-    turns = tuple(views.PageMessage.from_message(turn) for turn in memory.messages.with_ids(fact.turns))
-    return views.PageEvidence(
-        views.PageFact.from_fact(words, fact, _replacement_numbers(companion, [fact])), turns, tuple(events)
-    )
+    return {
+        "fact": views.fact_view(words, fact, _replacement_numbers(companion, [fact])),
+        "turns": [views.message_view(turn) for turn in memory.messages.with_ids(fact.turns)],
+        "history": [
+            views.event_view(words, event, memory.facts.with_ids([event.by]) if event.by else [])
+            for event in memory.facts.events_of(fact.text_id)
+        ],
+    }
 
 
 # -- erasure
@@ -428,13 +374,13 @@ def _evidence_view(companion: Companion, words: Words, fact: Fact) -> views.Page
 
 def _add_erasure(api: APIRouter, people: People) -> None:
     @api.post("/forget/scope")
-    def scope(wish: PageWish, caller: CurrentCaller, words: InLanguage) -> views.PageScope:
+    def scope(wish: PageWish, caller: CurrentCaller, words: InLanguage) -> View:
         """What would be erased; nothing is erased yet."""
         with _open_companion(people, caller) as companion:
-            return views.PageScope.from_scope(words, _erasure_scope(companion, wish))
+            return views.scope_view(words, _erasure_scope(companion, wish))
 
     @api.post("/forget")
-    def forget(agreed: PageAgreed, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> views.PageProof:
+    def forget(agreed: PageAgreed, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> View:
         """Erase what was shown; 409 where by now something else would be erased."""
         with _open_companion(people, caller) as companion, companion.turns:
             chosen = _erasure_scope(companion, agreed)
@@ -443,7 +389,7 @@ def _add_erasure(api: APIRouter, people: People) -> None:
             talk: Conversation = companion.open_conversation(_present_session(companion))
             *_, erased = talk.erase(chosen, server)
         assert isinstance(erased, Erased)
-        return views.PageProof.from_erasure(words, erased)
+        return views.proof_view(words, erased)
 
 
 def _erasure_scope(companion: Companion, wish: PageWish) -> ErasureScope:
@@ -461,18 +407,18 @@ def _erasure_scope(companion: Companion, wish: PageWish) -> ErasureScope:
 
 def _add_personas(api: APIRouter, people: People) -> None:
     @api.get("/personas")
-    def personas(caller: CurrentCaller, words: InLanguage) -> list[views.PagePersona]:
+    def personas(caller: CurrentCaller, words: InLanguage) -> list[View]:
         with people.companion(caller.person()) as companion:
             return [_persona_view(companion, words, persona) for persona in PERSONAS]
 
     @api.post("/personas/{persona}")
-    def write(persona: Named, edit: PageEdit, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
+    def write(persona: Named, edit: PageEdit, caller: CurrentCaller, words: InLanguage) -> View:
         with _at_version(people, caller.person(), persona, edit.base) as companion:
             companion.memory.personas.write(persona, edit.text, "hand")
             return _persona_view(companion, words, persona)
 
     @api.post("/personas/{persona}/restore")
-    def restore(persona: Named, wish: PageRestore, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
+    def restore(persona: Named, wish: PageRestore, caller: CurrentCaller, words: InLanguage) -> View:
         with _at_version(people, caller.person(), persona, wish.base) as companion:
             if wish.version not in {one.version for one in companion.memory.personas.history(persona)}:
                 raise HTTPException(404, "Not Found")
@@ -494,13 +440,27 @@ def _newest_version(companion: Companion, persona: Persona) -> int:
     return newest.version if newest else 0
 
 
-def _persona_view(companion: Companion, words: Words, persona: Persona) -> views.PagePersona:
-    base = _newest_version(companion, persona)
+def _persona_view(companion: Companion, words: Words, persona: Persona) -> View:
+    """A persona, and its versions, the newest first. ``base`` is the version in force, 0 for none.
+
+    ``number`` counts the versions of this persona from 1, ``version`` names one.
+    """
     versions = [
-        views.PageVersion(one.version, number, one.timestamp, words.say(f"origin.{one.origin}"), one.text)
+        {
+            "version": one.version,
+            "number": number,
+            "when": one.timestamp,
+            "origin": words.say(f"origin.{one.origin}"),
+            "text": one.text,
+        }
         for number, one in enumerate(companion.memory.personas.history(persona), 1)
     ]
-    return views.PagePersona(persona, companion.memory.personas.read(persona), base, tuple(versions[::-1][:_VERSIONS]))
+    return {
+        "persona": persona,
+        "text": companion.memory.personas.read(persona),
+        "base": _newest_version(companion, persona),
+        "versions": versions[::-1][:_VERSIONS],
+    }
 
 
 # -- imports
@@ -563,21 +523,25 @@ def _add_imports(api: APIRouter, people: People) -> None:
     uploads = _Uploads()
 
     @api.get("/import")
-    def imports(caller: CurrentCaller, words: InLanguage) -> list[PageSource]:
+    def imports(caller: CurrentCaller, words: InLanguage) -> list[View]:
         """What was imported, the newest first."""
         with people.companion(caller.person()) as companion:
-            found = reversed(companion.memory.imports.all())
             return [
-                PageSource(
-                    one.number, one.name, _format_name(words, one.kind), one.messages, one.stored_at,
-                    one.state == "done",
-                )
-                for one in found
-            ]  # fmt: skip
+                {
+                    "number": one.number,
+                    "name": one.name,
+                    "source": _format_name(words, one.kind),
+                    "messages": one.messages,
+                    "when": one.stored_at,
+                    "done": one.state == "done",
+                }
+                for one in reversed(companion.memory.imports.all())
+            ]
 
     @api.post("/import/parts")
-    def add_part(part: PagePart, caller: CurrentCaller) -> PageUpload:
-        return PageUpload(uploads.add_part(caller.person(), part))
+    def add_part(part: PagePart, caller: CurrentCaller) -> View:
+        """How much of the file is there."""
+        return {"size": uploads.add_part(caller.person(), part)}
 
     @api.post("/import")
     async def run(wish: PageImport, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
@@ -585,18 +549,18 @@ def _add_imports(api: APIRouter, people: People) -> None:
         return await start_work(PageWork(people, words, caller.person(), work), server)
 
     @api.post("/import/{number}/undo")
-    def undo(number: int, caller: CurrentCaller) -> PageUpload:
+    def undo(number: int, caller: CurrentCaller) -> View:
         """Undo a whole import, with everything learned from it; how many messages were removed."""
         with people.companion(caller.person()) as companion, companion.turns, companion.maintenance.paused():
             if number not in {one.number for one in companion.memory.imports.all()}:
                 raise HTTPException(404, "Not Found")
-            return PageUpload(max(companion.memory.imports.take_back(number), default=0))
+            return {"size": max(companion.memory.imports.take_back(number), default=0)}
 
 
 def _import_work(words: Words, uploads: _Uploads, person: str, me: str) -> Work:
     """Read an upload into the memory; where it is not clear who the person is, ``names`` and the upload stays."""
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         from importers import MachineZone, ReadingOptions, recognise_export
 
         path = uploads.find_path(person)
@@ -631,7 +595,7 @@ def _unclear_names(companion: Companion, files: list[HistoryFile], path: Path, s
 
 def _import_file(
     companion: Companion, words: Words, file: HistoryFile, path: Path, digest: str, me: str, stop: CancelToken
-) -> Iterator[Line]:
+) -> Iterator[View]:
     who = make_context([me] if me else (), path, companion.clock())
     for event in Importing(companion.memory).run(file, path.name, digest, who, stop):
         if isinstance(event, FileProgress):

@@ -10,7 +10,8 @@ import pytest
 from domain.facts import Slot
 from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recollection, Why
 from interfaces.messages import Words, load_table
-from interfaces.terminal.reply import recalled_line, recalled_values
+from interfaces.recollections import recalled_values
+from interfaces.terminal.reply import recalled_line
 from language.scripts import Language
 from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat
