@@ -1,6 +1,7 @@
 """The operations of a memory, as one table for every interface.
 
-HTTP routes, MCP tools and resources, and socket calls are made from it; each name is a method of ``MemoryService``.
+HTTP routes, MCP tools and resources, socket calls and the methods of ``Friend`` are made from it. Each name is a method
+of ``MemoryService``; of an operation of the chat API, of ``ChatMemory``.
 Parameters are checked here, in the same way for every interface. Descriptions of tools are in English only: models
 choose tools by them, and still answer in the person's language.
 """
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from domain import errors
+from domain.text import clean_text
 from interfaces.service import memory_schemas as memory
 from interfaces.service import schemas
+from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
 
@@ -28,9 +31,10 @@ _LARGEST = 2**53 - 1
 
 
 class Access(Enum):
-    """Who may call: a person's own programs, for that person; or the administrator, for everyone."""
+    """Who may call: a person's own programs, or clients of the chat API, for that person; the administrator for all."""
 
     PERSON = auto()
+    CHAT = auto()
     ADMIN = auto()
 
 
@@ -45,16 +49,24 @@ class Effect(Enum):
 
 @dataclass(frozen=True)
 class Route:
-    """An HTTP route. Parameters that are not in the path are in the body of a POST, else in the query.
+    """An HTTP route. Parameters that are not in the path are in the body if there is one, else in the query.
 
-    ``conflict`` describes when it is answered with 409; ``name`` is its name in OpenAPI, if not the operation's.
+    ``conflict`` describes when it is answered with 409, ``missing`` what is said with 404 where there is no result;
+    ``name`` is its name in OpenAPI, if not the operation's.
     """
 
     method: str
     path: str
     summary: str
     conflict: str = ""
+    missing: str = "Not Found"
     name: str = ""
+    status: int = 200
+
+    @property
+    def has_body(self) -> bool:
+        """Whether parameters are in a body; clients of the chat API send one query with POST."""
+        return self.method in ("POST", "PUT", "PATCH") and not self.path.endswith("/clear-old")
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,12 @@ class MemoryOperation:
     resource: Resource | None = None
 
 
+def _clean_instruction(text: str) -> str:
+    if not clean_text(text).strip():
+        raise ValueError("says nothing")
+    return clean_text(text)
+
+
 _USER_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="Whose memory is meant.")]
 _TEXT = Annotated[str, Field(min_length=1, max_length=LONGEST_INPUT)]
 _INPUT = Annotated[
@@ -113,6 +131,11 @@ _REQUEST_ID = (
     None,
 )
 _MEMORY_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="The id that recall told.")]
+#: Numbers of the chat API.
+_CHAT_NUMBER = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_INSTRUCTION = (Annotated[int | None, Field(ge=1, le=2**63 - 1)], None)
+_INSTRUCTION_TEXT = Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_clean_instruction)]
+_TITLE = Annotated[str, Field(max_length=200), AfterValidator(clean_text)]
 _DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 _PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
 
@@ -299,6 +322,98 @@ _TABLE = (
         Effect.READ,
         Access.ADMIN,
         route=Route("GET", "/admin/memories/{person:path}", "What is stored of a person", name="memories"),
+    ),
+    MemoryOperation(
+        "memory_list",
+        _make_parameters(
+            "memory_list",
+            user_id=_USER_ID,
+            system_instruction_id=_INSTRUCTION,
+            limit=(Annotated[int | None, Field(ge=1, le=2**63 - 1)], None),
+            offset=(_CHAT_NUMBER, 0),
+        ),
+        list[MemoryItem],
+        Effect.READ,
+        Access.CHAT,
+        route=Route("GET", "/api/v1/memory/list", "What is remembered, the newest first"),
+    ),
+    MemoryOperation(
+        "delete_memory",
+        _make_parameters("delete_memory", user_id=_USER_ID, memory_id=_CHAT_NUMBER, purge=(bool, False)),
+        MemoryDeleted,
+        Effect.ERASE,
+        Access.CHAT,
+        route=Route(
+            "DELETE",
+            "/api/v1/memory/{memory_id:int}",
+            "Remember something no more; with purge it is erased from every file, with what was said of it",
+            missing="记忆不存在",
+        ),
+    ),
+    MemoryOperation(
+        "clear_old",
+        _make_parameters(
+            "clear_old",
+            user_id=_USER_ID,
+            months=(Annotated[int, Field(ge=1, le=1200)], 3),
+            system_instruction_id=_INSTRUCTION,
+        ),
+        MemoriesCleared,
+        Effect.END,
+        Access.CHAT,
+        route=Route("POST", "/api/v1/memory/clear-old", "Remember no more what is older than so many months"),
+    ),
+    MemoryOperation(
+        "add_instruction",
+        _make_parameters("add_instruction", user_id=_USER_ID, text=_INSTRUCTION_TEXT, title=(_TITLE, "")),
+        InstructionItem,
+        Effect.ADD,
+        Access.CHAT,
+        route=Route(
+            "POST", "/api/v1/system-instructions", "Make a companion of its own, with a memory of its own", status=201
+        ),
+    ),
+    MemoryOperation(
+        "instructions",
+        _make_parameters("instructions", user_id=_USER_ID),
+        list[InstructionItem],
+        Effect.READ,
+        Access.CHAT,
+        route=Route("GET", "/api/v1/system-instructions", "All system instructions, the oldest first"),
+    ),
+    MemoryOperation(
+        "instruction",
+        _make_parameters("instruction", user_id=_USER_ID, number=_CHAT_NUMBER),
+        InstructionItem,
+        Effect.READ,
+        Access.CHAT,
+        route=Route("GET", "/api/v1/system-instructions/{number:int}", "One system instruction"),
+    ),
+    MemoryOperation(
+        "replace_instruction",
+        _make_parameters(
+            "replace_instruction", user_id=_USER_ID, number=_CHAT_NUMBER, text=_INSTRUCTION_TEXT, title=(_TITLE, "")
+        ),
+        InstructionItem,
+        Effect.END,
+        Access.CHAT,
+        route=Route("PUT", "/api/v1/system-instructions/{number:int}", "Replace its title and text; its memory stays"),
+    ),
+    MemoryOperation(
+        "change_instruction",
+        _make_parameters(
+            "change_instruction",
+            user_id=_USER_ID,
+            number=_CHAT_NUMBER,
+            title=(_TITLE | None, None),
+            text=(_INSTRUCTION_TEXT | None, None),
+        ),
+        InstructionItem,
+        Effect.END,
+        Access.CHAT,
+        route=Route(
+            "PATCH", "/api/v1/system-instructions/{number:int}", "Change its title or its text; its memory stays"
+        ),
     ),
 )
 #: Every operation by its name, in the order in which they are offered.

@@ -18,10 +18,11 @@ from interfaces.http.accounts import AccountOf, account_of
 from interfaces.http.error_responses import Detail, ErrorBody, Problems, detail_body, documented_errors
 from interfaces.http.guards import Guards, HostNames
 from interfaces.http.limits import Limits, Quota
-from interfaces.http.memory_routes import ErrorResponse, admin_router, error_body, memory_router
+from interfaces.http.memory_routes import ErrorResponse, admin_router, chat_memory_router, error_body, memory_router
 from interfaces.http.page import assets, routes
 from interfaces.mcp.over_http import add_mcp, mcp_running
 from interfaces.messages import Words, choose_language
+from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from people import Companion, People
 
@@ -72,7 +73,9 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
     app.include_router(_health_router(people, version))
     app.include_router(docs_page.router(app))
     app.include_router(assets.router())
-    add_api(app, chat_api.router(people))
+    chat_memory = ChatMemory(people, app.state.stop)
+    add_api(app, chat_api.router(people, chat_memory))
+    add_api(app, chat_memory_router(chat_memory))
     add_api(app, memory_router(app.state.service), error_body, ErrorResponse)
     add_api(app, openai_api.router(people), openai_api.error_body, openai_api.Refused)
     add_api(app, routes.router(people))

@@ -1,13 +1,9 @@
-"""Chats whose history is with the client: OpenAI's are relayed with memory, those of the chat API are answered.
+"""OpenAI's chats, relayed with memory: prepares a request for the model server, and stores the round of its reply.
 
-    RelayedChats   prepares a request for the model server, and stores the round when its reply ended
-    ChatMemory     answers a chat, and lists, deletes and erases what was extracted from it
-
-Both use the steps of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
+The steps are those of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
 call, a client's own task and a request with the memory off store nothing; a memory that another program uses is waited
-for, up to a limit; a turn that continues after a tool call gets the same bytes again; extraction is queued in the
-reply's commit and done once; each (person, system instruction) has its own memories. Raises UsageError,
-ModelError, StorageError.
+for, up to a limit; a turn that continues after a tool call gets the same bytes again. Raises UsageError, ModelError,
+StorageError.
 """
 
 from __future__ import annotations
@@ -15,21 +11,17 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import isqrt
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Literal
 
-from client_history import ClientHistory, ClientMessage, conversation_key
-from conversation import ClientChat, PreparedTurn, StoredTurn, TurnRequest, result_of
-from domain.client_records import ClientNote
-from domain.errors import Interrupted, UsageError
-from domain.events import Reply
-from domain.text import check_input, is_blank, new_boundary, one_line
+from client_history import ClientHistory, conversation_key
+from conversation import ClientChat, PreparedTurn, TurnRequest, result_of
+from domain.errors import UsageError
+from domain.text import is_blank, new_boundary, one_line
 from domain.workers import CancelToken
 from interfaces.service.chat_requests import ChatRequest, add_memory
-from jobs.client_memories import ROUND, find_due_extractions, months_before
-from jobs.erasing import Erased, Erasing
+from jobs.client_memories import ROUND
 from llm import profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
@@ -184,143 +176,3 @@ class RelayedChats:
 
     def _history_of(self, companion: Companion) -> ClientHistory:
         return companion.turn_steps().history(_OPENAI)
-
-
-@dataclass(frozen=True)
-class ChatQuestion:
-    """A request as a client sends it. ``name`` is what it calls the conversation; ``options`` go to the model."""
-
-    messages: tuple[ClientMessage, ...]
-    instruction: int | None = None
-    name: str | None = None
-    options: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ChatAnswer:
-    """The reply, how many memories were shown for it, and how many windows of fifty messages are full."""
-
-    reply: Reply
-    memories_used: int
-    round: int
-
-
-@dataclass(frozen=True)
-class ListedMemory:
-    """A memory under the one number that it has among all of its person's."""
-
-    number: int
-    memory: ClientNote
-
-
-def public_number(instruction: int | None, number: int) -> int:
-    """One number out of that of a companion and that of a memory in it: small for small ones, and its own.
-
-    >>> [public_number(None, 1), public_number(None, 2), public_number(1, 1)]
-    [1, 3, 4]
-    """
-    companion = instruction or 0
-    return (companion + number) * (companion + number + 1) // 2 + companion
-
-
-def private_number(public: int) -> tuple[int | None, int]:
-    """The other way round.
-
-    >>> private_number(4)
-    (1, 1)
-    """
-    diagonal = (isqrt(8 * public + 1) - 1) // 2
-    companion = public - diagonal * (diagonal + 1) // 2
-    return companion or None, diagonal - companion
-
-
-class ChatMemory:
-    """The chat API over the memories of many people. One for each ``People``."""
-
-    def __init__(self, people: People) -> None:
-        self._people = people
-        self.resume = people.resume_client_histories
-
-    def answer_chat(self, person: str, asked: ChatQuestion, stop: CancelToken) -> ChatAnswer:
-        """Answer what was asked, and store it."""
-        chat = ClientChat(
-            _CHAT, asked.messages, asked.name, self._instruction_text(person, asked), _LONGEST_SENT, _SENT
-        )
-        with self._people.companion(person, asked.instruction, wait=stop) as companion:
-            steps = companion.turn_steps()
-            request = steps.client_request(chat, ranking="client_notes")
-            request = replace(request, text=check_input(request.text), options=asked.options)
-            answered = result_of(steps.answer(result_of(steps.prepare(request, stop)), stop))
-            if answered.reply.finish == "interrupted":
-                raise Interrupted
-            with companion.turns:
-                stored = self._store_turn(companion, asked, PreparedTurn(request, answered.layers), answered.reply)
-            companion.maintenance.queue.request("client_history", at_once=True)
-        messages = stored.place.messages if stored.place else 0
-        return ChatAnswer(answered.reply, len(answered.layers.recalled.notes), messages // ROUND)
-
-    def _instruction_text(self, person: str, asked: ChatQuestion) -> str | None:
-        if asked.instruction is None:
-            return None
-        known = self._people.registry.instruction(person, asked.instruction)
-        return known.text if known else ""
-
-    def _store_turn(self, companion: Companion, asked: ChatQuestion, turn: PreparedTurn, reply: Reply) -> StoredTurn:
-        """Store the turn and the extraction that is due, in one commit; the registry lists the memory before that."""
-        person, memory = companion.person, companion.memory
-        with memory.in_one_commit():
-            stored = companion.turn_steps().store(turn, reply.text, reply.finish)
-            memory.clients.name_owner(person, asked.instruction)
-            place = stored.place
-            due = find_due_extractions(place.rounds, place.messages, place.key) if place else []
-            if sum(memory.clients.owe_extraction(one) for one in due):
-                self._people.registry.mark_due(person, asked.instruction)
-        return stored
-
-    # -- memories ------------------------------------------------------------------------------------------------
-
-    def list_memories(self, person: str, instruction: int | None = None) -> list[ListedMemory]:
-        """The memories of a person, the newest first: with one system instruction, or all."""
-        found = [
-            ListedMemory(public_number(number, one.number), one)
-            for number in self._instructions_with_memory(person, instruction)
-            for one in self._notes_of(person, number)
-        ]
-        return sorted(found, key=lambda one: (one.memory.created_at, one.number), reverse=True)
-
-    def delete_memory(self, person: str, public: int) -> bool:
-        """Hide a memory from lists and recall; its messages stay. False when there is none."""
-        instruction, number = private_number(public)
-        if instruction not in self._instructions_with_memory(person, instruction):
-            return False
-        with self._people.companion(person, instruction) as companion, companion.turns:
-            return companion.memory.clients.hide(number)
-
-    def erase_memory(self, person: str, public: int, stop: CancelToken) -> Erased | None:
-        """Erase a memory, its messages and everything derived from them; None when there is none."""
-        instruction, number = private_number(public)
-        if instruction not in self._instructions_with_memory(person, instruction):
-            return None
-        with self._people.companion(person, instruction) as companion, companion.turns, companion.maintenance.paused():
-            chosen = companion.memory.erasure.scope_of_messages(companion.memory.clients.turns_of(number))
-            if not chosen:
-                return None
-            events = Erasing(companion.memory, companion.llm).run(chosen, stop)
-            return next(event for event in events if isinstance(event, Erased))
-
-    def clear_old(self, person: str, months: int, instruction: int | None = None) -> int:
-        """Hide the memories that are older than so many months. Returns how many."""
-        before, count = months_before(self._people.clock(), months), 0
-        for number in self._instructions_with_memory(person, instruction):
-            with self._people.companion(person, number) as companion:
-                count += companion.memory.clients.hide_before(before)
-        return count
-
-    def _notes_of(self, person: str, instruction: int | None) -> list[ClientNote]:
-        with self._people.companion(person, instruction) as companion:
-            return companion.memory.clients.memories()
-
-    def _instructions_with_memory(self, person: str, instruction: int | None) -> list[int | None]:
-        """The companions of a person that have a memory: the one that is named, or all."""
-        there = [number for number, _ in self._people.memory_folders(person)]
-        return there if instruction is None else [one for one in there if one == instruction]
