@@ -84,6 +84,15 @@ def _plain_values(item: RecalledItem) -> dict[str, object]:
     return values
 
 
+def count_recalled(recollection: Recollection) -> dict[str, int]:
+    """How much was remembered, of each kind."""
+    hits = sum(turn.hit for turn in recollection.turns)
+    chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
+    said = {"summary": len(recollection.summaries), "turn": hits}
+    others = {"other": len(recollection.external)}
+    return {**chapters, "fact": len(recollection.facts), **said, **others}
+
+
 # -- texts and scores for programs
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, TypeAdapter, create_model
 
 from interfaces.http.error_responses import Detail, Problem
 from interfaces.http.guards import CurrentCaller, PersonHeader
-from interfaces.operations import OPERATIONS, Access, MemoryOperation, Route, annotated_type
+from interfaces.operations import OPERATIONS, Access, MemoryOperation, Route, annotated_type, set_signature
 from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
@@ -69,9 +69,9 @@ def admin_router(service: MemoryService) -> APIRouter:
 
 
 def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: str) -> APIRouter:
+    others = tuple({_CHAT, _ADMIN} - {prefix})
     for operation in OPERATIONS.values():
-        route = operation.route
-        if route and prefix == next((one for one in (_CHAT, _ADMIN) if route.path.startswith(one)), "/"):
+        if (route := operation.route) and route.path.startswith(prefix) and not route.path.startswith(others):
             zipped = operation.result is bytes
             conflict: dict[int | str, dict[str, Any]] = {}
             if route.conflict:
@@ -95,13 +95,10 @@ def _make_endpoint(
 ) -> Callable[..., Response]:
     """The function of a route: its signature is what FastAPI reads."""
     result = TypeAdapter(operation.result) if operation.result is not bytes else None
-    fields = operation.parameters.model_fields
-    # Clients of the chat API name the person in a header.
-    shown = {name: field for name, field in fields.items() if name != "user_id" or operation.access is not Access.CHAT}
 
     def call(caller: CurrentCaller, asked: BaseModel | None = None, **given: Any) -> Response:
         arguments = {**given, **(asked.model_dump() if asked else {})}
-        if "user_id" in fields:
+        if "user_id" in operation.parameters.model_fields:
             arguments["user_id"] = caller.person(arguments.get("user_id"))
         else:
             caller.without_person()
@@ -113,9 +110,19 @@ def _make_endpoint(
         body = result.dump_json(found, exclude_none=operation.access is Access.CHAT)
         return Response(body, route.status, media_type="application/json")
 
-    parameters: dict[str, tuple[Any, Any]] = {"caller": (CurrentCaller, inspect.Parameter.empty)}
-    in_path, in_body = _IN_PATH.findall(route.path), dict[str, Any]()
-    for name, field in shown.items():
+    call.__name__ = operation.name
+    set_signature(call, {"caller": (CurrentCaller, inspect.Parameter.empty), **_parameters(operation, route)}, Response)
+    return call
+
+
+def _parameters(operation: MemoryOperation, route: Route) -> dict[str, tuple[Any, Any]]:
+    """The parameters of a route, each with its type and default; those of a body are ``asked``."""
+    fields = dict(operation.parameters.model_fields)
+    if operation.access is Access.CHAT:
+        del fields["user_id"]  # the header names the person
+    parameters, in_body = dict[str, tuple[Any, Any]](), dict[str, Any]()
+    in_path = _IN_PATH.findall(route.path)
+    for name, field in fields.items():
         default = inspect.Parameter.empty if field.is_required() else field.default
         if name in in_path or (name == "user_id" and in_path):
             path = Path(alias=name if name in in_path else in_path[0], description=field.description)
@@ -125,16 +132,11 @@ def _make_endpoint(
         else:
             parameters[name] = annotated_type(field, Query(description=field.description)), default
     if in_body:
-        named = operation.parameters.__name__
-        whole = in_body.keys() == fields.keys()
-        body = operation.parameters if whole else create_model(named, __base__=Schema, **in_body)
-        parameters["asked"] = (body, inspect.Parameter.empty)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    call.__name__ = operation.name
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, kind, annotation=one, default=default) for name, (one, default) in parameters.items()]
-    )
-    return call
+        model = operation.parameters
+        if in_body.keys() != model.model_fields.keys():
+            model = create_model(model.__name__, __base__=Schema, **in_body)
+        parameters["asked"] = (model, inspect.Parameter.empty)
+    return parameters
 
 
 def _check_administrator(caller: CurrentCaller) -> None:

@@ -22,7 +22,6 @@ from typing import Any, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
-from domain.records import Session
 from domain.text import check_input
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
@@ -71,7 +70,7 @@ class Friend:
             self._people = opened.enter_context(
                 open_people(
                     self.settings, debug.log, clock=clock, new_id=new_id,
-                    scrubbers_of=lambda folder: [lambda gone: debug.remove_files(gone.held_by)],
+                    scrubbers_of=lambda folder: [lambda gone: debug.remove_files(gone.are_in)],
                 )
             )  # fmt: skip
             self._service = MemoryService(self._people)
@@ -149,10 +148,12 @@ class Friend:
         """
         words = check_input(content)
         said = _add_zone(timestamp) if timestamp else None
-        stored = words if self._is_person(speaker) else f"{speaker.strip()}: {words}"
+        is_person = speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
+        stored = words if is_person else f"{speaker.strip()}: {words}"
         memory = self._companion.memory
         with self._companion.turns:
-            session = self._open_dialogue()
+            going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
+            session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
             memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
 
     def finalize(self) -> None:
@@ -163,14 +164,6 @@ class Friend:
                 companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
             for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, CancelToken()):
                 pass
-
-    def _open_dialogue(self) -> Session:
-        memory = self._companion.memory
-        going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
-        return going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
-
-    def _is_person(self, speaker: str) -> bool:
-        return speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
 
 
 def _add_zone(moment: datetime | str) -> str:

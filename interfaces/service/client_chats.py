@@ -1,5 +1,11 @@
 """OpenAI's chats, relayed with memory: prepares a request for the model server, and stores the round of its reply.
 
+    ChatRequest    a request as far as a memory needs to know it; unknown fields are passed on unchanged
+    add_memory     its body with the memory: no word of the client is changed, moved or removed, and additions are where
+                   they cost a prompt cache least: the stable part after the client's system message, recalled memories
+                   before the message that they were recalled for
+    RelayedChats   prepares requests, stores rounds
+
 The steps are those of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
 call, a client's own task and a request with the memory off store nothing; a memory that another program uses is waited
 for, up to a limit; a turn that continues after a tool call gets the same bytes again. Raises UsageError, ModelError,
@@ -9,19 +15,18 @@ StorageError.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Literal
 
-from client_history import ClientHistory, conversation_key
+from client_history import ClientHistory, ClientMessage, conversation_key
 from conversation import ClientChat, PreparedTurn, TurnRequest, result_of
 from domain.errors import UsageError
-from domain.text import is_blank, new_boundary, one_line
+from domain.text import clean_text, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
-from interfaces.service.chat_requests import ChatRequest, add_memory
-from jobs.client_memories import ROUND
 from llm import profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
@@ -30,21 +35,57 @@ from people import Companion, People
 Use = Literal["on", "off", "side"]
 #: The name by which a client may request the model of the settings.
 OWN_MODEL = "old-friend"
-#: The clients of the sessions that are stored here.
-_OPENAI, _CHAT = "openai", "chat"
+#: The client of the sessions that are stored here.
+_OPENAI = "openai"
 #: Most prepared turns, and most responses, that wait for the results of tools.
 _MOST_PREPARED, _MOST_CALLING = 1_000, 100
-#: Of a longer history only so many last messages are sent on.
-_LONGEST_SENT, _SENT = ROUND, 10
 
 
-@dataclass(frozen=True)
-class _PromptTexts:
-    """What the memory adds to a request: what is known of the person, and what was recalled."""
-
-    turn: PreparedTurn
-    profile: str
-    recalled: str
+#: So many messages before the last one show what "she" and "that" mean in it.
+_RECENT = 5
+_LEADING = ("system", "developer")
+#: An order is within so many characters of the beginning or the end.
+_ORDER = 600
+#: The headings of Open WebUI, and what only its orders speak of.
+_TASK = re.compile(
+    r"\s*#{2,}\s*Task:\s*(?=Generate|Suggest|Analy[sz]e|You are an autocompletion system)", re.IGNORECASE
+)
+_OF_A_TASK = re.compile(r"chat.history|the user might|#{2,}\s*(?:Output|Guidelines):|<text>", re.IGNORECASE)
+#: Orders that are unambiguous.
+_PLAIN = re.compile(
+    r"\bgive this conversation a name\b"
+    r"|\bsummari[sz]e (?:the|our) (?:discussion|conversation)\b[^\n]{0,60}\b(?:future context|as a prompt)\b"
+    r"|\byou are an autocompletion system\b"
+    r"|\byour task is to reflect the speaker's likely facial expression\b"
+    r"|\byour task is to choose and return the correct tool\(s\)"
+    r"|\byou have been provided with a set of responses from various models\b"
+    r"|使用四到五个字直接返回"
+    r"|总结一下(?:你和用户的)?对话[^\n]{0,40}(?:上下文提示|prompt)",
+    re.IGNORECASE,
+)
+#: A line that orders a title, tags or questions for a chat ...
+_ORDERED = re.compile(
+    r"^[^\n]*(?:\b(?:generate|create|provide|write|give|suggest|come up with|return)\b[^.\n]{0,60}"
+    r"\b(?:title|emoji|tags?|follow-?up questions?|name for th(?:is|e) (?:chat|conversation))\b[^\n]{0,80}"
+    r"\b(?:chat|conversation|discussion|messages?)\b"
+    r"|\bsummari[sz]e (?:the|our|this) (?:chat|conversation|discussion) (?:into|as|in) a title\b"
+    r"|(?:\d+\s*个字(?:以内|左右)?)[^\n]{0,30}(?:主题|标题|题目)"
+    r"|(?:总结|概括|生成|起)[^\n]{0,30}(?:对话|会话|聊天)[^\n]{0,30}(?:标题|主题|题目|名字)"
+    r"|(?:对话|会话|聊天)[^\n]{0,20}(?:总结|概括)为[^\n]{0,20}(?:标题|主题))[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: ... and describes its form, as a program does and a person seldom would.
+_FORM = re.compile(
+    r"\d|\bwords?\b|\bcharacters?\b|\bconcise|\bshort\b|\bbrief|\bquot|\bpunctuation\b|\bJSON\b|\bonly\b"
+    r"|个字|简短|简洁|标点|只返回|直接返回|不要",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\bI\b|\b[Mm](?:e|y|ine)\b|我(?!们)")
+#: Open WebUI puts documents before the message that they were found for.
+_DOCUMENTS = re.compile(r"\s*#{2,}\s*Task:\s*Respond to the user query using the provided context\b")
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
+#: A prepared turn, and what the memory adds to its request: what is known of the person, and what was recalled.
+_PromptTexts = tuple[PreparedTurn, str, str]
 
 
 @dataclass(frozen=True)
@@ -115,9 +156,9 @@ class RelayedChats:
             return RelayedChat(person, request, body, "side")
         with self._people.companion(person, wait=gone) as companion:
             turn = companion.turn_steps().client_request(ClientChat(_OPENAI, request.history, name))
-            texts = self._prompt_texts(companion, request, turn, gone)
-        sent = {**body, "messages": add_memory(request, texts.profile, texts.recalled)["messages"]}
-        return RelayedChat(person, request, sent, "on", replace(texts.turn, request=turn))
+            prepared, profile, recalled = self._prompt_texts(companion, request, turn, gone)
+        sent = {**body, "messages": add_memory(request, profile, recalled)["messages"]}
+        return RelayedChat(person, request, sent, "on", replace(prepared, request=turn))
 
     def _prompt_texts(
         self, companion: Companion, request: ChatRequest, turn: TurnRequest, gone: CancelToken
@@ -131,7 +172,7 @@ class RelayedChats:
         if known and request.answers_tools:
             return known
         prepared = result_of(companion.turn_steps().prepare(turn, gone))
-        texts = _PromptTexts(prepared, *profile_and_memories(prepared.layers, new_boundary()))
+        texts = prepared, *profile_and_memories(prepared.layers, new_boundary())
         with self._lock:
             self._prepared[mark] = texts
             while len(self._prepared) > _MOST_PREPARED:
@@ -176,3 +217,129 @@ class RelayedChats:
 
     def _history_of(self, companion: Companion) -> ClientHistory:
         return companion.turn_steps().history(_OPENAI)
+
+
+# -- requests
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A request as far as a memory needs to know it.
+
+    ``said`` is the last message of the person, at index ``at``; ``before`` are the messages before it, as (role, text).
+    ``answers_tools``: tools were called after it, so this is no new turn. ``side``: this is a client's own task.
+    """
+
+    body: Mapping[str, Any]
+    said: str
+    at: int
+    before: tuple[tuple[str, str], ...]
+    answers_tools: bool
+    side: bool
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is to come as a stream."""
+        return self.body.get("stream") is True
+
+    @property
+    def history(self) -> list[ClientMessage]:
+        """All of its messages, as text."""
+        return [ClientMessage(str(one.get("role", "")), message_words(one)) for one in self.body["messages"]]
+
+    @property
+    def recent(self) -> tuple[str, ...]:
+        """The last few messages before the person's words."""
+        said = [text for role, text in self.before if role not in _LEADING and text]
+        return tuple(said[-_RECENT:])
+
+
+def read_request(body: Any) -> ChatRequest:
+    """Read what a client sent. Raises UsageError where it is no request for a chat at all."""
+    messages = body.get("messages") if isinstance(body, Mapping) else None
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, Mapping) for one in messages):
+        raise UsageError("chat.messages_needed")
+    said_at = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+    at = said_at[-1] if said_at else -1
+    said = message_words(messages[at]) if said_at else ""
+    # A client's own task is the person's message, or the only system message.
+    only_leading = messages[0].get("role") in _LEADING and len(messages) <= 2
+    side = is_client_task(said) or (only_leading and is_client_task(message_text(messages[0])))
+    before = tuple((str(one.get("role", "")), message_words(one)) for one in messages[: max(at, 0)])
+    answers_tools = bool(said_at) and at < len(messages) - 1
+    return ChatRequest(body, said, at, before, answers_tools, side)
+
+
+def message_words(message: Mapping[str, Any]) -> str:
+    """The words of a message, as the memory stores them."""
+    text = clean_text(message_text(message))
+    return strip_documents(text) if message.get("role") == "user" else text
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a message; of one in parts those that are text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else ()
+    return "\n".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+
+
+def add_memory(request: ChatRequest, profile: str, recalled: str) -> dict[str, Any]:
+    """The body with the profile of the person and the recalled memories."""
+    messages = [dict(message) for message in request.body["messages"]]
+    if recalled and request.at >= 0:
+        said = messages[request.at]
+        said["content"] = _join_content(said.get("content"), recalled, before=True)
+    if profile:
+        leading = next((at for at, one in enumerate(messages) if one.get("role") not in _LEADING), len(messages))
+        if leading:
+            last = messages[leading - 1]
+            last["content"] = _join_content(last.get("content"), profile, before=False)
+        else:
+            messages.insert(0, {"role": "system", "content": profile})
+    return {**request.body, "messages": messages}
+
+
+def _join_content(content: Any, text: str, *, before: bool) -> Any:
+    """The content, in the same form, with a text before or behind it."""
+    if isinstance(content, list):
+        part = {"type": "text", "text": text}
+        return [part, *content] if before else [*content, part]
+    if before:
+        return f"{text}\n\n{content or ''}"
+    return f"{content}\n\n{text}" if content else text
+
+
+# -- orders of clients
+
+
+def is_client_task(text: str) -> bool:
+    """Whether this is an order of a client.
+
+    >>> is_client_task("Provide a concise, 5-word-or-less title for the conversation.")
+    True
+    >>> is_client_task("Give me a short title for the conversation with my boss.")
+    False
+    """
+    if _TASK.match(text) and _OF_A_TASK.search(text):
+        return True
+    places = (text,) if len(text) <= _ORDER else (text[:_ORDER], text[-_ORDER:])
+    if any(_PLAIN.search(place) for place in places):
+        return True
+    ordered = (line for place in places for line in _ORDERED.findall(place))
+    return any(_FORM.search(line) and not _OF_ONESELF.search(line) for line in ordered)
+
+
+def strip_documents(text: str) -> str:
+    """What the person said, without documents that a client put in front of it.
+
+    >>> task = "### Task:\\nRespond to the user query using the provided context."
+    >>> strip_documents(task + "<context>Cats purr.</context>Why?")
+    'Why?'
+    """
+    if not _DOCUMENTS.match(text):
+        return text
+    asked = _QUERY.search(text)
+    behind = _QUERY.sub("", text[text.rfind("</context>") + len("</context>") :]).strip()
+    return behind or (asked[1] if asked else text)

@@ -163,13 +163,7 @@ class MemoryService:
             with self._people.companion(user_id) as companion:
                 found = sorted(companion.memory.relations.all(), key=lambda one: -one.fact.number)[:limit]
         relations = tuple(
-            GraphRelation(
-                source=safe_text(one.source),
-                relation=_relation_text(one),
-                target=safe_text(one.target),
-                created_at=_utc_time(one.fact.said),
-            )
-            for one in found
+            GraphRelation(**dict(_found_relation(one)), created_at=_utc_time(one.fact.said)) for one in found
         )
         names = dict.fromkeys(name for one in relations for name in (one.source, one.target))
         nodes = tuple(GraphNode(id=name, name=name) for name in names)
@@ -345,7 +339,9 @@ class MemoryService:
         events = going_on.events if going_on else ()
         before = [turn for turn in events if not turn.hidden and not (again and turn.seq >= again.seq)]
         size = companion.settings.coreference_context_size
-        resolved = _resolve_pronouns(text, [turn.words for turn in before], size)
+        said = text.strip()
+        resolved = resolve_references(said, [turn.words for turn in before], size)
+        resolved = text if resolved == said else resolved  # as it was said where nothing is resolved
         searched = time.perf_counter()
         found = memory.recall(
             [_search_text(resolved)],
@@ -395,11 +391,7 @@ def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[
 
 def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
     """Relations, each once, however many facts state it, with their certainty."""
-    distinct = dict.fromkeys((one.source, _relation_text(one), one.target) for one in found)
-    return [
-        RelationFound(source=safe_text(source), relation=relation, target=safe_text(target))
-        for source, relation, target in list(distinct)[:most]
-    ]
+    return list(dict.fromkeys(map(_found_relation, found)))[:most]
 
 
 def fact_text(fact: Fact) -> str:
@@ -407,8 +399,9 @@ def fact_text(fact: Fact) -> str:
     return safe_text(fact.restatement) + certainty_note(fact)
 
 
-def _relation_text(relation: Relation) -> str:
-    return safe_text(relation.relation) + certainty_note(relation.fact)
+def _found_relation(one: Relation) -> RelationFound:
+    relation = safe_text(one.relation) + certainty_note(one.fact)
+    return RelationFound(source=safe_text(one.source), relation=relation, target=safe_text(one.target))
 
 
 def _memories_of_day(memory: Memory, date: str) -> list[Remembered]:
@@ -443,13 +436,6 @@ def _utc_time(timestamp: str | datetime) -> str:
 
 
 # -- answers
-
-
-def _resolve_pronouns(text: str, recent: list[str], size: int) -> str:
-    """A text with its pronouns resolved; unchanged where it has none or nothing fits."""
-    said = text.strip()
-    resolved = resolve_references(said, recent, size)
-    return text if resolved == said else resolved
 
 
 def _search_text(text: str) -> str:
@@ -488,19 +474,13 @@ def _process_response(answer: _Answer) -> ProcessResponse:
 
 
 def _debug_response(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
-    plain = _process_response(answer)
-    return DebugResponse(
-        resolved_query=plain.resolved_query,
-        memories=plain.memories,
-        relations=plain.relations,
-        metadata=plain.metadata,
-        debug=DebugFindings(
-            pronouns=find_pronouns(text),
-            context_events_used=answer.context_events,
-            candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
-            sql_ms=round(answer.read_ms),
-            vector_ms=round(answer.search_ms),
-            degraded=answer.found.degraded,
-            would_store=would_store,
-        ),
+    found = DebugFindings(
+        pronouns=find_pronouns(text),
+        context_events_used=answer.context_events,
+        candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
+        sql_ms=round(answer.read_ms),
+        vector_ms=round(answer.search_ms),
+        degraded=answer.found.degraded,
+        would_store=would_store,
     )
+    return DebugResponse(**dict(_process_response(answer)), debug=found)

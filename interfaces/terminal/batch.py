@@ -332,8 +332,6 @@ class _ServerCall:
 
     def _stream_events(self, text: str, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
         """The events that the server sends; the final answer goes into ``answer``."""
-        from interfaces.socket.remote_turns import read_event
-
         call = "say" if self.program.options.ask is None else "ask"
         given = {"text": text, "incognito": self.program.options.incognito}
         for one in protocol.send_request(self.program.settings.data_dir, call, given, stop=self.program.wishes.stop):
@@ -341,7 +339,7 @@ class _ServerCall:
                 answer.update(one["answer"])
                 reply = _reply_of(answer) if answer["reply"] else None
                 yield MemoryAnswer(text, Recollection(), reply, known=answer.get("known", True))
-            elif event := read_event(one):
+            elif event := protocol.read_event(one):
                 yield event
 
 

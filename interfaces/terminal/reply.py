@@ -16,6 +16,7 @@ from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply,
 from domain.quotations import QUOTATION_TAG, source_of, tells_enough
 from domain.recollection import Recollection, SearchOutcome, SearchPlan, SearchReview, SearchStep
 from interfaces.messages import Words
+from interfaces.recollections import count_recalled
 from interfaces.terminal.markdown import MarkdownStream, PlainStream, Stream
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.work_runner import Tick
@@ -359,16 +360,7 @@ class ReplyView:
 
 def recalled_line(words: Words, recollection: Recollection) -> str:
     """How much was remembered, on one line."""
-    return counted_line(words, counts_of(recollection))
-
-
-def counts_of(recollection: Recollection) -> dict[str, int]:
-    """How much was remembered, of each kind."""
-    hits = sum(turn.hit for turn in recollection.turns)
-    chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
-    said = {"summary": len(recollection.summaries), "turn": hits}
-    others = {"other": len(recollection.external)}
-    return {**chapters, "fact": len(recollection.facts), **said, **others}
+    return counted_line(words, count_recalled(recollection))
 
 
 def counted_line(words: Words, counts: Mapping[str, int]) -> str:

@@ -53,17 +53,16 @@ def router() -> APIRouter:
         headers = {**_HEADERS, "Vary": "Accept-Language"}
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
+    def add_file(path: str, kind: str) -> None:
+        content = (folder / path.removeprefix("/page/")).read_bytes()
+
+        @routes.get(path)
+        def serve_file() -> Response:
+            return Response(content, media_type=f"{kind}; charset=utf-8", headers=_HEADERS)
+
     for path, kind in _FILES.items():
-        _add_file(routes, path, folder / path.removeprefix("/page/"), kind)
+        add_file(path, kind)
     return routes
-
-
-def _add_file(routes: APIRouter, path: str, file: Path, kind: str) -> None:
-    content = file.read_bytes()
-
-    @routes.get(path)
-    def serve_file() -> Response:
-        return Response(content, media_type=f"{kind}; charset=utf-8", headers=_HEADERS)
 
 
 def preferred_language(accepted: str) -> Language:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.facts import Fact, FactEvent, Relation
+from domain.facts import Fact, Relation
 from domain.quotations import quotation_spans, without_tags
 from domain.recollection import RecalledFact, Recollection
 from domain.records import PREFIX, ErasureScope, Message, Session
@@ -101,12 +101,6 @@ def fact_view(words: Words, fact: Fact, numbers: Mapping[str, int]) -> View:
         "marks": marks,
         "replaced_by": numbers.get(fact.replaced_by),
     }
-
-
-def event_view(words: Words, event: FactEvent, by: Sequence[Fact]) -> View:
-    """One event in the history of a fact, and the facts that caused it."""
-    text = words.say(f"facts.event.{event.kind}")
-    return {"when": event.when, "text": text + "".join(f" · {one.number}: {one.restatement}" for one in by)}
 
 
 def relation_view(words: Words, relation: Relation) -> View:
