@@ -18,11 +18,12 @@ import json
 import math
 import re
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from threading import Lock
 from typing import Annotated, Any
 
@@ -170,41 +171,6 @@ class OverLimit(Exception):
         self.problem = problem
 
 
-class _ActiveRequests:
-    """How many requests are under way for each person, and for each caller that uses no memory."""
-
-    def __init__(self, most: int, refuse: Callable[..., OverLimit]) -> None:
-        self._most = most
-        self._refuse = refuse
-        self._lock = Lock()
-        #: By the person, or by the name of the caller.
-        self._counts: dict[tuple[str | None, str], int] = {}
-
-    @contextmanager
-    def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
-        """While one request is under way: what to call with whose memory it uses, which raises OverLimit."""
-        counted: set[tuple[str | None, str]] = set()
-
-        def admit(person: str | None) -> None:
-            key = (person, "" if person is not None else caller.name)
-            with self._lock:
-                if key in counted:
-                    return
-                if self._counts.get(key, 0) >= self._most:
-                    raise self._refuse(429, "served.too_many", wait=1, most=self._most)
-                self._counts[key] = self._counts.get(key, 0) + 1
-                counted.add(key)
-
-        try:
-            yield admit
-        finally:
-            with self._lock:
-                for key in counted:
-                    self._counts[key] -= 1
-                    if not self._counts[key]:
-                        del self._counts[key]
-
-
 class _Gone(Exception):
     """The client has hung up."""
 
@@ -225,7 +191,9 @@ class Limits:
         self._app = app
         self._problems = problems
         self._quota = quota
-        self._under_way = _ActiveRequests(quota.at_once, self._refuse)
+        #: How many requests are under way by the person, or by the name of the caller where no memory is used.
+        self._under_way: Counter[tuple[str | None, str]] = Counter()
+        self._lock = Lock()
         self._now = now
         self._clock = clock
         self._uses: dict[str, _Use] = {}
@@ -257,13 +225,28 @@ class Limits:
             return
         use = self._uses.setdefault(caller.name, _Use())
         self._check_rate(use)
-        with self._under_way.request(caller) as admit:
+        counted: set[tuple[str | None, str]] = set()
+        admit = partial(self._admit, caller, counted)
+        try:
             if caller.only is not None:
                 admit(caller.only)
             use.arrivals.append(self._clock())
             state[_TOKEN_COUNT] = _TokenCount(use, self._check_day)
             state["caller"] = replace(caller, admit=admit)
             yield
+        finally:
+            with self._lock:
+                self._under_way -= Counter(counted)  # drops what is no longer under way
+
+    def _admit(self, caller: Caller, counted: set[tuple[str | None, str]], person: str | None) -> None:
+        """Count a request once for the person whose memory it uses, else for its caller. Raises OverLimit."""
+        key = (person, "" if person is not None else caller.name)
+        with self._lock:
+            if key not in counted:
+                if self._under_way[key] >= self._quota.at_once:
+                    raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
+                self._under_way[key] += 1
+                counted.add(key)
 
     def _check_rate(self, use: _Use) -> None:
         now = self._clock()
