@@ -232,12 +232,14 @@ class ClientHistory:
             if not (place.present.text and whole):
                 raise ValueError("nothing was said")
             for number, known in place.known.items():
-                self._record_place(known, place.asked[number].digest)
+                if (digest := place.asked[number].digest) not in known.digests:
+                    self._memory.clients.record_digest(digest, known.session_id, known.text_id, known.message)
             session_id = place.session_id or self._memory.sessions.start_for(self._client, place.key).session_id
             for one in place.before:
                 spoken = self._memory.rounds.store(session_id, one.text, one.replies, started, "stop")
                 self._record_round(spoken, one.asked, one.replies, place.shift)
-            there = self._round_to_replace(session_id, place.replaced)
+            last = self._memory.messages.rounds(session_id, 1) if place.replaced else ()
+            there = next((one for one in last if one.user.text_id == place.replaced), None)
             text = there.user.words if there else place.present.text
             spoken = self._memory.rounds.store(
                 session_id, text, whole, started, finish, instead_of=there,
@@ -369,7 +371,8 @@ class ClientHistory:
             return HistoryPlace(key, asked, None, None, {}, before, present, 0)
         last = fit.places[fit.at]
         session = self._memory.sessions.find(last.session_id)
-        goes_on = fit.is_end and self._is_open(last.session_id)
+        idle = self._memory.is_idle(last.session_id, self._clock(), self._archive_after)
+        goes_on = fit.is_end and session is not None and session.status == "active" and not idle
         again = fit.count == len(asked)
         shift = last.message + (2 if not fit.count else 0) - asked[max(fit.count - 1, 0)].message
         return HistoryPlace(
@@ -383,21 +386,7 @@ class ClientHistory:
             shift,
         )
 
-    def _is_open(self, session_id: str) -> bool:
-        session = self._memory.sessions.find(session_id)
-        idle = self._memory.is_idle(session_id, self._clock(), self._archive_after)
-        return session is not None and session.status == "active" and not idle
-
     # -- storing -------------------------------------------------------------------------------------------------
-
-    def _round_to_replace(self, session_id: str, text_id: str | None) -> Round | None:
-        """The last round of a session, if it is this one."""
-        last = self._memory.messages.rounds(session_id, 1) if text_id else ()
-        return next((one for one in last if one.user.text_id == text_id), None)
-
-    def _record_place(self, place: StoredPlace, digest: str) -> None:
-        if digest not in place.digests:
-            self._memory.clients.record_digest(digest, place.session_id, place.text_id, place.message)
 
     def _record_round(self, spoken: Round, asked: Sequence[PersonMessage], reply: str, shift: int) -> None:
         session_id, text_id = spoken.user.session_id, spoken.user.text_id

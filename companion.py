@@ -46,7 +46,7 @@ class Companion:
         self.turns = RLock()
         #: The most recently used at the end.
         self._conversations: list[Conversation] = []
-        maintenance.sessions_in_use.append(self._sessions_in_use)
+        maintenance.sessions_in_use.append(lambda: [one.session.session_id for one in self._conversations])
 
     def open_conversation(self, session: Session) -> Conversation:
         """The conversation of an active session, with what only it knows: what can be undone, what was recalled.
@@ -54,17 +54,27 @@ class Companion:
         Call with ``turns``. A few conversations are kept.
         """
         with self.turns:
-            open_ones = [one for one in self._conversations if one.session.session_id == session.session_id]
-            conversation = open_ones[0] if open_ones else self._begin_conversation(session)
-            self._conversations = [one for one in self._conversations if one is not conversation]
-            self._conversations = [*self._conversations[-_CONVERSATIONS:], conversation]
+            conversation = self._find_conversation(session)
+            if conversation is None:
+                # An autosave of the session is cancelled first.
+                with self.maintenance.paused() if self._is_idle(session) else nullcontext():
+                    conversation = Conversation(
+                        self.turn_steps(), session, resumed=True, new_id=self.new_id, maintenance=self.maintenance
+                    )
+                    self._conversations.append(conversation)
+            others = [one for one in self._conversations if one is not conversation]
+            self._conversations = [*others[-_CONVERSATIONS:], conversation]
             return conversation
 
     def last_turn(self, session: Session) -> LastTurn | None:
         """The last turn of an open session; None if there was none in this run of the program."""
         with self.turns:
-            open_ones = [one for one in self._conversations if one.session.session_id == session.session_id]
-            return open_ones[0].last if open_ones else None
+            conversation = self._find_conversation(session)
+            return conversation.last if conversation else None
+
+    def _find_conversation(self, session: Session) -> Conversation | None:
+        found = (one for one in self._conversations if one.session.session_id == session.session_id)
+        return next(found, None)
 
     def turn_steps(self) -> TurnSteps:
         """The steps of a turn with it."""
@@ -77,8 +87,9 @@ class Companion:
     def start_maintenance(self) -> None:
         """Do in the background what is due."""
         if self.turns.acquire(blocking=False):
-            try:
-                self._drop_idle()
+            try:  # conversations that are to be autosaved, and the oldest notices
+                self._conversations = [one for one in self._conversations if not self._is_idle(one.session)]
+                del self.maintenance.notices[:-_MOST_NOTICES]
             finally:
                 self.turns.release()
         self.maintenance.start()
@@ -100,25 +111,7 @@ class Companion:
         self.maintenance.end(timeout=5)
         self.memory.close(_SETTLE, patience)
 
-    def _begin_conversation(self, session: Session) -> Conversation:
-        """Open a conversation; an autosave of its session is cancelled first."""
-        with self.maintenance.paused() if self._is_idle(session) else nullcontext():
-            conversation = self._new_conversation(session)
-            self._conversations.append(conversation)
-            return conversation
-
     def _is_idle(self, session: Session) -> bool:
         """Whether a session was idle for so long that it is to be saved."""
         limit = self.settings.idle_limit(session)
         return self.memory.is_idle(session.session_id, self.clock(), limit)
-
-    def _new_conversation(self, session: Session) -> Conversation:
-        return Conversation(self.turn_steps(), session, resumed=True, new_id=self.new_id, maintenance=self.maintenance)
-
-    def _sessions_in_use(self) -> list[str]:
-        return [one.session.session_id for one in self._conversations]
-
-    def _drop_idle(self) -> None:
-        """Drop conversations that are to be autosaved, and the oldest notices."""
-        self._conversations = [one for one in self._conversations if not self._is_idle(one.session)]
-        del self.maintenance.notices[:-_MOST_NOTICES]

@@ -1,23 +1,27 @@
 """The operations of a memory, as one table for every interface.
 
-HTTP routes, MCP tools and resources, and socket calls are made from it; each name is a method of ``MemoryService``.
+HTTP routes, MCP tools and resources, socket calls and the methods of ``Friend`` are made from it. Each name is a method
+of ``MemoryService``; of an operation of the chat API, of ``ChatMemory``.
 Parameters are checked here, in the same way for every interface. Descriptions of tools are in English only: models
 choose tools by them, and still answer in the person's language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from domain import errors
+from domain.text import clean_text
 from interfaces.service import memory_schemas as memory
 from interfaces.service import schemas
+from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
 
@@ -28,9 +32,10 @@ _LARGEST = 2**53 - 1
 
 
 class Access(Enum):
-    """Who may call: a person's own programs, for that person; or the administrator, for everyone."""
+    """Who may call: a person's own programs, or clients of the chat API, for that person; the administrator for all."""
 
     PERSON = auto()
+    CHAT = auto()
     ADMIN = auto()
 
 
@@ -45,16 +50,24 @@ class Effect(Enum):
 
 @dataclass(frozen=True)
 class Route:
-    """An HTTP route. Parameters that are not in the path are in the body of a POST, else in the query.
+    """An HTTP route. Parameters that are not in the path are in the body if there is one, else in the query.
 
-    ``conflict`` describes when it is answered with 409; ``name`` is its name in OpenAPI, if not the operation's.
+    ``conflict`` describes when it is answered with 409, ``missing`` what is said with 404 where there is no result;
+    ``name`` is its name in OpenAPI, if not the operation's.
     """
 
     method: str
     path: str
     summary: str
     conflict: str = ""
+    missing: str = "Not Found"
     name: str = ""
+    status: int = 200
+
+    @property
+    def has_body(self) -> bool:
+        """Whether parameters are in a body; clients of the chat API send one query with POST."""
+        return self.method in ("POST", "PUT", "PATCH") and not self.path.endswith("/clear-old")
 
 
 @dataclass(frozen=True)
@@ -90,47 +103,64 @@ class MemoryOperation:
     resource: Resource | None = None
 
 
-_USER_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="Whose memory is meant.")]
-_TEXT = Annotated[str, Field(min_length=1, max_length=LONGEST_INPUT)]
-_INPUT = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=LONGEST_INPUT,
-        description="What the person said, word for word, in their own language; not a summary, and not your own "
-        "words.",
-    ),
-]
-_REQUEST_ID = (
-    Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=LONGEST_ID,
-            description="A name for this request: sent again under the same name it is stored once.",
-        ),
-    ],
-    None,
+def _clean_instruction(text: str) -> str:
+    if not clean_text(text).strip():
+        raise ValueError("says nothing")
+    return clean_text(text)
+
+
+def _text_of(longest: int, description: str | None = None, kind: Any = str) -> Any:
+    return Annotated[kind, Field(min_length=1, max_length=longest, description=description)]
+
+
+_USER_ID = _text_of(LONGEST_ID, "Whose memory is meant.")
+_TEXT = _text_of(LONGEST_INPUT)
+_INPUT = _text_of(
+    LONGEST_INPUT, "What the person said, word for word, in their own language; not a summary, and not your own words."
 )
-_MEMORY_ID = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, description="The id that recall told.")]
+_SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
+_REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
+_MEMORY_ID = _text_of(LONGEST_ID, "The id that recall told.")
+_INSTRUCTIONS = "/api/v1/system-instructions"
+#: Numbers of the chat API.
+_CHAT_NUMBER = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_INSTRUCTION = (Annotated[int | None, Field(ge=1, le=2**63 - 1)], None)
+_INSTRUCTION_TEXT = Annotated[str, Field(min_length=1, max_length=50_000), AfterValidator(_clean_instruction)]
+_TITLE = Annotated[str, Field(max_length=200), AfterValidator(clean_text)]
 _DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 _PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
 
 
-def _make_parameters(operation: str, **fields: Any) -> type[BaseModel]:
-    """The model of an operation's parameters: a type each, or a type and a default."""
-    name = operation.title().replace("_", "") + "Request"
-    described: dict[str, Any] = {field: one if isinstance(one, tuple) else (one, ...) for field, one in fields.items()}
-    return create_model(name, __base__=Schema, __doc__=f"What ``{operation}`` takes.", **described)
+def _operation(
+    name: str,
+    result: Any,
+    effect: Effect,
+    route: Route | None = None,
+    access: Access = Access.PERSON,
+    *,
+    tool: Tool | None = None,
+    resource: Resource | None = None,
+    **fields: Any,
+) -> MemoryOperation:
+    """An operation; ``fields`` are its parameters, a type each, or a type and a default.
+
+    The first one names the person, if none of them does; with ``None`` none does.
+    """
+    fields = fields if "user_id" in fields else {"user_id": _USER_ID, **fields}
+    described: dict[str, Any] = {
+        field: one if isinstance(one, tuple) else (one, ...) for field, one in fields.items() if one is not None
+    }
+    title = name.title().replace("_", "") + "Request"
+    parameters = create_model(title, __base__=Schema, __doc__=f"What ``{name}`` takes.", **described)
+    return MemoryOperation(name, parameters, result, effect, access, route, tool, resource)
 
 
 _TABLE = (
-    MemoryOperation(
+    _operation(
         "process",
-        _make_parameters("process", input=_INPUT, user_id=_USER_ID, request_id=_REQUEST_ID),
         schemas.ProcessResponse,
         Effect.ADD,
-        route=Route("POST", "/process", "Store what was said, and remember"),
+        Route("POST", "/process", "Store what was said, and remember"),
         tool=Tool(
             "process_memory",
             "Store and remember",
@@ -140,13 +170,15 @@ _TABLE = (
             "message.",
             basic=True,
         ),
+        input=_INPUT,
+        user_id=_USER_ID,
+        request_id=_REQUEST_ID,
     ),
-    MemoryOperation(
+    _operation(
         "end_session",
-        _make_parameters("end_session", user_id=_USER_ID),
         schemas.EndSessionResponse,
         Effect.END,
-        route=Route("POST", "/end-session", "End the open session"),
+        Route("POST", "/end-session", "End the open session"),
         tool=Tool(
             "end_session",
             "End the session",
@@ -156,12 +188,11 @@ _TABLE = (
             basic=True,
         ),
     ),
-    MemoryOperation(
+    _operation(
         "session_status",
-        _make_parameters("session_status", user_id=_USER_ID),
         schemas.SessionStatusResponse,
         Effect.READ,
-        route=Route("GET", "/session-status/{user_id:path}", "Whether a session is open"),
+        Route("GET", "/session-status/{user_id:path}", "Whether a session is open"),
         tool=Tool(
             "get_session_status",
             "Session status",
@@ -169,12 +200,11 @@ _TABLE = (
             basic=True,
         ),
     ),
-    MemoryOperation(
+    _operation(
         "debug",
-        _make_parameters("debug", input=_INPUT, user_id=_USER_ID),
         schemas.DebugResponse,
         Effect.READ,
-        route=Route("POST", "/debug", "What would be remembered; stores nothing"),
+        Route("POST", "/debug", "What would be remembered; stores nothing"),
         tool=Tool(
             "debug_process_memory",
             "Look without storing",
@@ -182,17 +212,14 @@ _TABLE = (
             "without storing the question, or to find out why something was or was not remembered.",
             basic=True,
         ),
+        input=_INPUT,
+        user_id=_USER_ID,
     ),
-    MemoryOperation(
+    _operation(
         "graph",
-        _make_parameters(
-            "graph",
-            user_id=_USER_ID,
-            limit=(Annotated[int, Field(ge=1, le=1_000, description="How many relations at the most.")], 100),
-        ),
         schemas.GraphResponse,
         Effect.READ,
-        route=Route("GET", "/graph/{user_id:path}", "What is known to be related"),
+        Route("GET", "/graph/{user_id:path}", "What is known to be related"),
         tool=Tool(
             "get_user_graph",
             "Relations",
@@ -201,10 +228,10 @@ _TABLE = (
             basic=True,
             hides=("limit",),
         ),
+        limit=(Annotated[int, Field(ge=1, le=1_000, description="How many relations at the most.")], 100),
     ),
-    MemoryOperation(
+    _operation(
         "recall",
-        _make_parameters("recall", query=_TEXT, user_id=_USER_ID, limit=(Annotated[int, Field(ge=1, le=50)], 10)),
         memory.RecallResponse,
         Effect.READ,
         tool=Tool(
@@ -213,10 +240,12 @@ _TABLE = (
             "Search the person's memory: facts, what was said, summaries, with ids and dates. Call it when the answer "
             "could lie in earlier conversations. Stores nothing.",
         ),
+        query=_TEXT,
+        user_id=_USER_ID,
+        limit=(Annotated[int, Field(ge=1, le=50)], 10),
     ),
-    MemoryOperation(
+    _operation(
         "remember",
-        _make_parameters("remember", text=_TEXT, user_id=_USER_ID, request_id=_REQUEST_ID),
         memory.RememberResponse,
         Effect.ADD,
         tool=Tool(
@@ -225,13 +254,15 @@ _TABLE = (
             "Store something for the person, word for word. Call it when they ask you to remember something. Write a "
             "whole sentence that names whom it is about. Not needed for what went through process_memory already.",
         ),
+        text=_TEXT,
+        user_id=_USER_ID,
+        request_id=_REQUEST_ID,
     ),
-    MemoryOperation(
+    _operation(
         "forget",
-        _make_parameters("forget", memory_id=_MEMORY_ID, user_id=_USER_ID),
         memory.ForgetResponse,
         Effect.ERASE,
-        route=Route("DELETE", "/admin/memories/{person:path}", "Erase one memory of a person, with proof"),
+        Route("DELETE", "/admin/memories/{person:path}", "Erase one memory of a person, with proof"),
         tool=Tool(
             "forget",
             "Forget for good",
@@ -239,66 +270,138 @@ _TABLE = (
             "forget something: find its id with recall first, and say what you are about to erase. There is no way "
             "back.",
         ),
+        memory_id=_MEMORY_ID,
+        user_id=_USER_ID,
     ),
-    MemoryOperation(
+    _operation(
         "profile",
-        _make_parameters("profile", user_id=_USER_ID),
         memory.ProfileResponse,
         Effect.READ,
         tool=Tool("profile", "Who the person is", _PROFILE),
         resource=Resource("memory://{user_id}/profile", _PROFILE),
     ),
-    MemoryOperation(
+    _operation(
         "day",
-        _make_parameters("day", user_id=_USER_ID, date=_DATE),
         memory.DayResponse,
         Effect.READ,
         resource=Resource(
             "memory://{user_id}/day/{date}", "What the person said on a day (2026-11-22), and what is known since then."
         ),
+        date=_DATE,
     ),
-    MemoryOperation(
+    _operation(
         "known_people",
-        _make_parameters("known_people"),
         list[memory.KnownPerson],
         Effect.READ,
+        Route("GET", "/admin/people", "Everybody who was ever served", name="persons"),
         Access.ADMIN,
-        route=Route("GET", "/admin/people", "Everybody who was ever served", name="persons"),
+        user_id=None,
     ),
-    MemoryOperation(
+    _operation(
         "erase_person",
-        _make_parameters("erase_person", user_id=_USER_ID),
         memory.ErasedPerson,
         Effect.ERASE,
-        Access.ADMIN,
-        route=Route(
+        Route(
             "DELETE",
             "/admin/people/{person:path}",
             "Erase a person whole, with proof",
             conflict="The owner of the server",
             name="erase",
         ),
+        Access.ADMIN,
     ),
-    MemoryOperation(
+    _operation(
         "export_person",
-        _make_parameters("export_person", user_id=_USER_ID),
         bytes,
         Effect.READ,
+        Route("GET", "/admin/export/{person:path}", "All there is of a person, as a ZIP file", name="export"),
         Access.ADMIN,
-        route=Route("GET", "/admin/export/{person:path}", "All there is of a person, as a ZIP file", name="export"),
     ),
-    MemoryOperation(
+    _operation(
         "stored_memories",
-        _make_parameters(
-            "stored_memories",
-            user_id=_USER_ID,
-            limit=(Annotated[int, Field(ge=1, le=1_000)], 100),
-            offset=(Annotated[int, Field(ge=0, le=_LARGEST)], 0),
-        ),
         memory.StoredMemories,
         Effect.READ,
+        Route("GET", "/admin/memories/{person:path}", "What is stored of a person", name="memories"),
         Access.ADMIN,
-        route=Route("GET", "/admin/memories/{person:path}", "What is stored of a person", name="memories"),
+        limit=(Annotated[int, Field(ge=1, le=1_000)], 100),
+        offset=(Annotated[int, Field(ge=0, le=_LARGEST)], 0),
+    ),
+    _operation(
+        "memory_list",
+        list[MemoryItem],
+        Effect.READ,
+        Route("GET", "/api/v1/memory/list", "What is remembered, the newest first"),
+        Access.CHAT,
+        system_instruction_id=_INSTRUCTION,
+        limit=(Annotated[int | None, Field(ge=1, le=2**63 - 1)], None),
+        offset=(_CHAT_NUMBER, 0),
+    ),
+    _operation(
+        "delete_memory",
+        MemoryDeleted,
+        Effect.ERASE,
+        Route(
+            "DELETE",
+            "/api/v1/memory/{memory_id:int}",
+            "Remember something no more; with purge it is erased from every file, with what was said of it",
+            missing="记忆不存在",
+        ),
+        Access.CHAT,
+        memory_id=_CHAT_NUMBER,
+        purge=(bool, False),
+    ),
+    _operation(
+        "clear_old",
+        MemoriesCleared,
+        Effect.END,
+        Route("POST", "/api/v1/memory/clear-old", "Remember no more what is older than so many months"),
+        Access.CHAT,
+        months=(Annotated[int, Field(ge=1, le=1200)], 3),
+        system_instruction_id=_INSTRUCTION,
+    ),
+    _operation(
+        "add_instruction",
+        InstructionItem,
+        Effect.ADD,
+        Route("POST", _INSTRUCTIONS, "Make a companion of its own, with a memory of its own", status=201),
+        Access.CHAT,
+        text=_INSTRUCTION_TEXT,
+        title=(_TITLE, ""),
+    ),
+    _operation(
+        "instructions",
+        list[InstructionItem],
+        Effect.READ,
+        Route("GET", _INSTRUCTIONS, "All system instructions, the oldest first"),
+        Access.CHAT,
+    ),
+    _operation(
+        "instruction",
+        InstructionItem,
+        Effect.READ,
+        Route("GET", f"{_INSTRUCTIONS}/{{number:int}}", "One system instruction"),
+        Access.CHAT,
+        number=_CHAT_NUMBER,
+    ),
+    _operation(
+        "replace_instruction",
+        InstructionItem,
+        Effect.END,
+        Route("PUT", f"{_INSTRUCTIONS}/{{number:int}}", "Replace its title and text; its memory stays"),
+        Access.CHAT,
+        number=_CHAT_NUMBER,
+        text=_INSTRUCTION_TEXT,
+        title=(_TITLE, ""),
+    ),
+    _operation(
+        "change_instruction",
+        InstructionItem,
+        Effect.END,
+        Route("PATCH", f"{_INSTRUCTIONS}/{{number:int}}", "Change its title or its text; its memory stays"),
+        Access.CHAT,
+        number=_CHAT_NUMBER,
+        title=(_TITLE | None, None),
+        text=(_INSTRUCTION_TEXT | None, None),
     ),
 )
 #: Every operation by its name, in the order in which they are offered.
@@ -308,6 +411,16 @@ OPERATIONS: Mapping[str, MemoryOperation] = {one.name: one for one in _TABLE}
 def annotated_type(field: FieldInfo, *more: object) -> Any:
     """The type of a parameter with its bounds and ``more`` metadata, for the signature of a function."""
     return Annotated[field.annotation, *field.metadata, *more]
+
+
+def set_signature(function: Callable[..., Any], parameters: Mapping[str, tuple[Any, Any]], returns: Any) -> None:
+    """Let a function of any arguments be seen as one of these: names, each with its type and default."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind, annotation=one, default=default) for name, (one, default) in parameters.items()],
+        return_annotation=returns,
+    )
+    function.__annotations__ = {**{name: one for name, (one, _) in parameters.items()}, "return": returns}
 
 
 class Memories(Protocol):

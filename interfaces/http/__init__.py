@@ -1,1 +1,1 @@
-"""The doors over HTTP: one application, a router for each kind of client."""
+"""The APIs over HTTP: one application, a router for each kind of client."""

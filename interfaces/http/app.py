@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Literal
 
 from anyio import CapacityLimiter, create_task_group, sleep, to_thread
-from fastapi import APIRouter, Depends, FastAPI, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
 from fastapi.security import HTTPBearer
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.routing import Route
 
 from domain import errors
 from domain.workers import CancelToken
 from interfaces.http import chat_api, docs_page, openai_api
-from interfaces.http.accounts import AccountOf, account_of
 from interfaces.http.error_responses import Detail, ErrorBody, Problems, detail_body, documented_errors
-from interfaces.http.guards import Guards, HostNames
-from interfaces.http.limits import Limits, Quota
-from interfaces.http.memory_routes import ErrorResponse, admin_router, error_body, memory_router
+from interfaces.http.guards import AccountOf, Caller, Guards, HostNames, account_of
+from interfaces.http.limits import Limits, OverLimit, Quota
+from interfaces.http.memory_routes import ErrorResponse, admin_router, chat_memory_router, error_body, memory_router
 from interfaces.http.page import assets, routes
-from interfaces.mcp.over_http import add_mcp, mcp_running
+from interfaces.mcp.server import Ctx, Declined, make_server
 from interfaces.messages import Words, choose_language
+from interfaces.operations import LocalMemories
+from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
-from people import Companion, People
+from people import People
 
 #: Path operations that may block at the same time, most of them waiting for a model.
 _THREADS = 256
@@ -31,6 +35,11 @@ _THREADS = 256
 _SWEEP = 60
 #: How a caller says who it is, for the description of the API; the guards look at it.
 _TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
+
+#: Our guards check Host and Origin of every request.
+_GUARDED = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+#: Paths of the basic tools, and of all: some hosts only accept an address that ends in /mcp.
+_BASIC, _FULL = ("/mcp",), ("/mcp/full", "/full/mcp")
 
 
 class Checks(BaseModel):
@@ -72,12 +81,14 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
     app.include_router(_health_router(people, version))
     app.include_router(docs_page.router(app))
     app.include_router(assets.router())
-    add_api(app, chat_api.router(people))
+    chat_memory = ChatMemory(people, app.state.stop)
+    add_api(app, chat_api.router(people, chat_memory))
+    add_api(app, chat_memory_router(chat_memory))
     add_api(app, memory_router(app.state.service), error_body, ErrorResponse)
     add_api(app, openai_api.router(people), openai_api.error_body, openai_api.Refused)
     add_api(app, routes.router(people))
     add_api(app, admin_router(app.state.service))
-    add_mcp(app, people, app.state.service, version)
+    _add_mcp(app, people, app.state.service, version)
     quota = Quota(settings.requests_per_minute, settings.requests_at_once, settings.tokens_per_day)
     app.add_middleware(Limits, problems=problems, quota=quota, now=people.clock)
     names = HostNames(settings.server_names.split(","))
@@ -95,11 +106,44 @@ def add_api(app: FastAPI, router: APIRouter, form: ErrorBody = detail_body, mode
     app.include_router(router, dependencies=[Depends(_TOKEN)], responses=documented_errors(model))
 
 
+def _add_mcp(app: FastAPI, people: People, service: MemoryService, version: str) -> None:
+    """The tools at ``/mcp``, without sessions, behind the same guards and limits.
+
+    Whose memory is meant comes from the token, or with a token for many people from ``X-User-Id`` or the tool call.
+    """
+    words = Words(choose_language(people.settings.language, {}))
+    app.state.mcp = []
+    for paths in (_BASIC, _FULL):
+        server = make_server(
+            LocalMemories(service), words, people.log, version=version, full=paths is _FULL, person_of=_person_of_call
+        )
+        made = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=_GUARDED)
+        (route,) = (one for one in made.routes if isinstance(one, Route))
+        # The server sends nothing unasked, so there is no stream to listen to and no session to end.
+        app.router.routes += [Route(path, endpoint=route.endpoint, methods=["POST"]) for path in paths]
+        app.state.mcp.append(server.session_manager)
+
+
+def _person_of_call(ctx: Ctx, named: str) -> str:
+    request = ctx.request_context.request
+    assert isinstance(request, Request)
+    caller: Caller = request.scope["state"]["caller"]
+    try:
+        return caller.person(named or None)
+    except HTTPException as fault:
+        raise LookupError(named) from fault
+    except OverLimit as fault:
+        raise Declined(fault.problem.message) from fault
+
+
 @asynccontextmanager
 async def _run_app(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     service: MemoryService = app.state.service
-    async with mcp_running(app), create_task_group() as tasks:
+    async with AsyncExitStack() as running:
+        for manager in app.state.mcp:
+            await running.enter_async_context(manager.run())
+        tasks = await running.enter_async_context(create_task_group())
         tasks.start_soon(_sweep_sessions, service, app.state.problems)
         yield
         tasks.cancel_scope.cancel()
@@ -131,21 +175,18 @@ def _health_router(people: People, version: str) -> APIRouter:
 
 
 def _check_health(people: People) -> Checks:
-    pending, searching, reading = 0, True, True
+    pending, well, reading = 0, True, True
     try:
         people.registry.persons()
         for companion in people.open_now():
-            pending += companion.memory.index.status().waiting
-            searching = searching and _index_works(companion)
+            index = companion.memory.index
+            pending += index.status().waiting
+            # An index that is still being opened, or catches up, is well.
+            progress = index.progress()
+            well = well and not (progress is not None and progress.doing == "failed")
+            well = well and "embeddings" not in index.degraded
     except errors.StorageError:
         reading = False
     return Checks(
-        database="ok" if reading else "failed", vector_index="ok" if searching else "degraded", outbox_pending=pending
+        database="ok" if reading else "failed", vector_index="ok" if well else "degraded", outbox_pending=pending
     )
-
-
-def _index_works(companion: Companion) -> bool:
-    """An index that is still being opened, or catches up, is well."""
-    progress = companion.memory.index.progress()
-    failed = progress is not None and progress.doing == "failed"
-    return not failed and "embeddings" not in companion.memory.index.degraded

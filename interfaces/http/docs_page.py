@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -38,45 +38,37 @@ def router(app: FastAPI) -> APIRouter:
 
 def render_page(api: Described, here: str) -> str:
     """The whole page, for the server at ``here``."""
+    operations = "".join(
+        _render_operation(api, here, path, method, methods[method])
+        for path, methods in api["paths"].items()
+        for method in _METHODS
+        if method in methods
+    )
     title = escape(f"{api['info']['title']} {api['info']['version']}")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>. Where there are tokens, every request but '
         "<code>/health</code> needs <code>Authorization: Bearer TOKEN</code>.</p>"
-        f"{''.join(_render_operations(api, here))}</html>"
+        f"{operations}</html>"
     )
-
-
-def _render_operations(api: Described, here: str) -> Iterator[str]:
-    for path, methods in api["paths"].items():
-        for method in _METHODS:
-            if method in methods:
-                yield _render_operation(api, here, path, method, methods[method])
 
 
 def _render_operation(api: Described, here: str, path: str, method: str, found: Described) -> str:
     body = _example_of(api, found.get("requestBody", {}))
-    parts = [
-        f"<h2><code>{method.upper()} {escape(path)}</code></h2>",
-        f"<p>{escape(found.get('description') or found.get('summary', ''))}</p>",
-        _render_parameters(found.get("parameters", ())),
-        f"<pre>{escape(_curl_line(here, path, method, body, found))}</pre>",
-    ]
-    answer = next(
-        (_example_of(api, found["responses"][code]) for code in ("200", "201") if code in found["responses"]), None
-    )
-    if answer is not None:
-        parts.append(f"<pre>{escape(json.dumps(answer, ensure_ascii=False, indent=2))}</pre>")
-    return "".join(parts)
-
-
-def _render_parameters(parameters: Any) -> str:
     rows = "".join(
         f"<tr><td><code>{escape(one['name'])}</code><td>{escape(one['in'])}<td>{escape(one.get('description', ''))}"
-        for one in parameters
+        for one in found.get("parameters", ())
     )
-    return rows and f"<table>{rows}</table>"
+    answers = (_example_of(api, found["responses"][code]) for code in ("200", "201") if code in found["responses"])
+    answer = next(answers, None)
+    return (
+        f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+        f"<p>{escape(found.get('description') or found.get('summary', ''))}</p>"
+        f"{rows and f'<table>{rows}</table>'}"
+        f"<pre>{escape(_curl_line(here, path, method, body, found))}</pre>"
+        + ("" if answer is None else f"<pre>{escape(json.dumps(answer, ensure_ascii=False, indent=2))}</pre>")
+    )
 
 
 def _curl_line(here: str, path: str, method: str, body: Any, found: Described) -> str:
@@ -105,23 +97,16 @@ def _example_value(api: Described, schema: Described, depth: int) -> Any:
     for choice in ("anyOf", "oneOf", "allOf"):
         if choice in schema:
             return _example_value(api, schema[choice][0], depth)
-    make = _KINDS.get(schema.get("type", ""))
-    return make(api, schema, depth) if make and depth < _DEEPEST else schema.get("type", "any")
-
-
-def _example_object(api: Described, schema: Described, depth: int) -> Any:
-    return {name: _example_value(api, one, depth + 1) for name, one in schema.get("properties", {}).items()}
-
-
-def _example_array(api: Described, schema: Described, depth: int) -> Any:
-    return [_example_value(api, schema.get("items", {}), depth + 1)]
-
-
-_KINDS: Mapping[str, Callable[[Described, Described, int], Any]] = {
-    "object": _example_object,
-    "array": _example_array,
-    "string": lambda api, schema, depth: "text",
-    "integer": lambda api, schema, depth: schema.get("minimum", 1),
-    "number": lambda api, schema, depth: schema.get("minimum", 0.5),
-    "boolean": lambda api, schema, depth: True,
-}
+    kind = schema.get("type", "")
+    match kind if depth < _DEEPEST else "":
+        case "object":
+            return {name: _example_value(api, one, depth + 1) for name, one in schema.get("properties", {}).items()}
+        case "array":
+            return [_example_value(api, schema.get("items", {}), depth + 1)]
+        case "string":
+            return "text"
+        case "integer" | "number":
+            return schema.get("minimum", 1 if kind == "integer" else 0.5)
+        case "boolean":
+            return True
+    return kind or "any"

@@ -65,32 +65,24 @@ def detail_body(problem: Problem) -> Mapping[str, Any]:
     return {"detail": list(problem.invalid) or problem.message}
 
 
-@dataclass(frozen=True)
-class _Row:
-    kind: type[errors.OldFriendError]
-    status: int
-    message: str
-    soon: bool = False
-
-
-#: The first row that fits counts.
+#: Kind, status, message, and whether it is soon worth trying again. The first row that fits counts.
 _TABLE = (
-    _Row(errors.Interrupted, 503, "served.stopped", soon=True),
-    _Row(errors.TimedOut, 504, "served.timed_out", soon=True),
-    _Row(errors.RateLimited, 429, "served.rate_limited", soon=True),
-    _Row(errors.ServerFault, 503, "served.model_down", soon=True),
-    _Row(errors.Unreachable, 502, "served.unreachable"),
-    _Row(errors.QuotaExhausted, 502, "served.model_quota"),
-    _Row(errors.Unauthorized, 502, "served.model_key"),
-    _Row(errors.ContextTooLong, 413, "served.too_long"),
-    _Row(errors.ContentFiltered, 422, "served.filtered"),
-    _Row(errors.BadReply, 502, "served.bad_reply"),
-    _Row(errors.ModelError, 502, "served.model_refused"),
-    _Row(errors.EmbeddingError, 503, "served.no_vectors", soon=True),
-    _Row(errors.DataInUse, 503, "served.in_use", soon=True),
-    _Row(errors.DiskFull, 507, "served.disk_full"),
-    _Row(errors.StorageError, 503, "served.storage", soon=True),
-    _Row(errors.OldFriendError, 500, "served.unexpected"),
+    (errors.Interrupted, 503, "served.stopped", True),
+    (errors.TimedOut, 504, "served.timed_out", True),
+    (errors.RateLimited, 429, "served.rate_limited", True),
+    (errors.ServerFault, 503, "served.model_down", True),
+    (errors.Unreachable, 502, "served.unreachable", False),
+    (errors.QuotaExhausted, 502, "served.model_quota", False),
+    (errors.Unauthorized, 502, "served.model_key", False),
+    (errors.ContextTooLong, 413, "served.too_long", False),
+    (errors.ContentFiltered, 422, "served.filtered", False),
+    (errors.BadReply, 502, "served.bad_reply", False),
+    (errors.ModelError, 502, "served.model_refused", False),
+    (errors.EmbeddingError, 503, "served.no_vectors", True),
+    (errors.DataInUse, 503, "served.in_use", True),
+    (errors.DiskFull, 507, "served.disk_full", False),
+    (errors.StorageError, 503, "served.storage", True),
+    (errors.OldFriendError, 500, "served.unexpected", False),
 )
 #: The status of a UsageError by its key; 422 otherwise.
 _USAGE = {
@@ -141,21 +133,11 @@ class Problems:
     def add_handlers(self, app: FastAPI) -> None:
         """Answer every exception of an application's routes."""
 
-        async def ours(request: Request, fault: Exception) -> JSONResponse:
-            assert isinstance(fault, errors.OldFriendError)
-            return self.make_response(request.url.path, self._from_own_error(fault))
+        async def answer(request: Request, fault: Exception) -> JSONResponse:
+            return self.make_response(request.url.path, self.from_error(fault, request.url.path))
 
-        async def of_http(request: Request, fault: Exception) -> JSONResponse:
-            assert isinstance(fault, HTTPException)
-            return self.make_response(request.url.path, self._from_http(fault, request.url.path))
-
-        async def invalid(request: Request, fault: Exception) -> JSONResponse:
-            assert isinstance(fault, RequestValidationError)
-            return self.make_response(request.url.path, self._from_validation(fault.errors()))
-
-        app.add_exception_handler(errors.OldFriendError, ours)
-        app.add_exception_handler(HTTPException, of_http)
-        app.add_exception_handler(RequestValidationError, invalid)
+        for kind in (errors.OldFriendError, HTTPException, RequestValidationError):
+            app.add_exception_handler(kind, answer)
         app.add_middleware(_Unexpected, problems=self)
 
     def make_response(self, path: str, problem: Problem) -> JSONResponse:
@@ -170,11 +152,16 @@ class Problems:
             headers["WWW-Authenticate"] = "Bearer"
         return Problem(status, _error_code(status), self._words.say(key, **details), headers)
 
-    def from_error(self, fault: Exception) -> Problem:
-        """The problem of an error, for an API whose answer has begun already."""
-        if isinstance(fault, errors.OldFriendError):
-            return self._from_own_error(fault)
-        return self._from_http(fault, "") if isinstance(fault, HTTPException) else self.report_unexpected(fault)
+    def from_error(self, fault: Exception, path: str = "") -> Problem:
+        """The problem of an error on a ``path``."""
+        match fault:
+            case errors.OldFriendError():
+                return self._from_own_error(fault)
+            case HTTPException():
+                return self._from_http(fault, path)
+            case RequestValidationError():
+                return self._from_validation(fault.errors())
+        return self.report_unexpected(fault)
 
     def report_unexpected(self, fault: Exception) -> Problem:
         """Any other error: its details are in the log alone."""
@@ -185,25 +172,23 @@ class Problems:
         if isinstance(fault, errors.UsageError):
             status = _USAGE.get(fault.key, 422)
             return Problem(status, fault.key, self._words.describe_error(fault), error=fault)
-        row = next(row for row in _TABLE if isinstance(fault, row.kind))
+        _, status, message, soon = next(row for row in _TABLE if isinstance(fault, row[0]))
         broken = isinstance(fault, errors.StorageError) and not isinstance(fault, errors.DataInUse)
-        if broken or row.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        if broken or status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._log.error("%s", fault, exc_info=fault)
         wait = fault.retry_after if isinstance(fault, errors.ModelError) else None
-        if wait is None and row.soon:
+        if wait is None and soon:
             wait = _SOON
         headers = {} if wait is None else _retry_after(wait)
-        return Problem(row.status, fault.key, self._words.say(row.message), headers, error=fault)
+        return Problem(status, fault.key, self._words.say(message), headers, error=fault)
 
     def _from_http(self, fault: HTTPException, path: str) -> Problem:
         headers = dict(fault.headers or {})
-        if fault.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := self._allowed_methods(path)):
-            headers["Allow"] = ", ".join(sorted(allowed))
+        if fault.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            routes = [route for route in self._routes if route.path_regex.match(path)]
+            if allowed := {method for route in routes for method in route.methods or ()}:
+                headers["Allow"] = ", ".join(sorted(allowed))
         return Problem(fault.status_code, _error_code(fault.status_code), str(fault.detail), headers)
-
-    def _allowed_methods(self, path: str) -> set[str]:
-        """The methods of all routes of a path."""
-        return {method for route in self._routes if route.path_regex.match(path) for method in route.methods or ()}
 
     def _from_validation(self, found: Sequence[Any]) -> Problem:
         """Never repeats the values: they may be long, private, or no text."""

@@ -13,9 +13,12 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+import struct
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from email.message import Message as Mail
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -27,12 +30,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import errors
 from domain.workers import CancelToken
-from interfaces.http.accounts import AccountOf
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.page.assets import OPEN_PAGE_PATHS
 from interfaces.operations import LONGEST_ID
 from people import EVERYBODY, ME, Registry, Token
 
+#: A host, an IP address without a name, and a port.
+Address = tuple[str, int]
+#: The account that owns the first end of a connection to the second; None where it cannot be known.
+AccountOf = Callable[[Address, Address], int | None]
+
+#: Where the system lists its connections.
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_LOCAL, _REMOTE, _ACCOUNT, _INODE = 1, 2, 7, 9
+#: The inode of a connection whose program has ended: its account cannot be trusted.
+_NO_PROGRAM = "0"
 #: The header that names the person.
 PERSON_HEADER = "x-user-id"
 #: Headers of ours that carry text. HTTP carries bytes: these are UTF-8, and refused where they are not.
@@ -53,16 +65,8 @@ def decode_header(header: str) -> str:
     return header.encode("latin-1").decode("utf-8")
 
 
-def _decode_if_text(header: object) -> object:
-    return decode_header(header) if isinstance(header, str) else header
-
-
 #: Decodes the header of a path operation.
-AsText = BeforeValidator(_decode_if_text)
-
-
-def _count_nothing(person: str | None) -> None:
-    """Count nothing."""
+AsText = BeforeValidator(lambda header: decode_header(header) if isinstance(header, str) else header)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Caller:
 
     token: Token | None
     named: tuple[str, ...] = ()
-    admit: Callable[[str | None], None] = _count_nothing
+    admit: Callable[[str | None], None] = lambda person: None
 
     @property
     def name(self) -> str:
@@ -225,14 +229,10 @@ class Guards:
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        problem = (
-            self._check_names(headers)
-            or self._check_length(headers)
-            or self._check_type(headers)
-            or self._check_headers(headers)
-        )
+        problem = self._check_headers(headers)
         if problem is None and scope["path"] not in OPEN_PATHS:
-            caller = await self._identify_caller(headers, scope)
+            self._lookups = self._lookups or CapacityLimiter(_LOOKING_UP)
+            caller = await to_thread.run_sync(self._find_caller, headers, scope, limiter=self._lookups)
             problem = None if caller else self._problems.make_problem(401, "served.unauthenticated")
             scope.setdefault("state", {})["caller"] = caller
         if problem:
@@ -240,51 +240,31 @@ class Guards:
         else:
             await self._app(scope, receive, send)
 
-    def _check_names(self, headers: Headers) -> Problem | None:
-        """A request to another name than ours, or from a page that is not ours."""
+    def _check_headers(self, headers: Headers) -> Problem | None:
+        make = self._problems.make_problem
         host = headers.getlist("host")
         if len(host) != 1 or not self._names.include(host[0]):
-            return self._problems.make_problem(421 if len(host) == 1 else 400, "served.foreign_host")
+            return make(421 if len(host) == 1 else 400, "served.foreign_host")
         if any(not _is_same_origin(origin, host[0]) for origin in headers.getlist("origin")):
-            return self._problems.make_problem(403, "served.foreign_origin")
-        return None
-
-    def _check_length(self, headers: Headers) -> Problem | None:
-        """A body of two lengths: a proxy may see the end of the request elsewhere than this server."""
-        if "content-length" not in headers or "transfer-encoding" not in headers:
-            return None
-        problem = self._problems.make_problem(400, "served.two_lengths")
-        return replace(problem, headers={**problem.headers, "Connection": "close"})
-
-    def _check_type(self, headers: Headers) -> Problem | None:
-        """A body that is not declared as JSON: a page of another site can send it without a preflight request."""
-        if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
-            return None
-        mail = Mail()
-        mail["content-type"] = headers.get("content-type", "")
-        kind = mail.get_content_type()
-        if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-            return None
-        return self._problems.make_problem(415, "served.not_json")
-
-    def _check_headers(self, headers: Headers) -> Problem | None:
-        """A header that carries text and is not UTF-8: read otherwise, it would name another person."""
+            return make(403, "served.foreign_origin")
+        # Of a body of two lengths a proxy may see the end elsewhere than this server.
+        if "content-length" in headers and "transfer-encoding" in headers:
+            return replace(make(400, "served.two_lengths"), headers={"Connection": "close"})
+        # A page of another site can send a body that is not declared as JSON without a preflight request.
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        if has_body and not _is_json(headers.get("content-type", "")):
+            return make(415, "served.not_json")
         for name in TEXT_HEADERS:
             try:
                 list(map(decode_header, headers.getlist(name)))
-            except UnicodeDecodeError:
-                return self._problems.make_problem(400, "served.not_utf8", header=name)
+            except UnicodeDecodeError:  # read otherwise, it would name another person
+                return make(400, "served.not_utf8", header=name)
         return None
 
-    async def _identify_caller(self, headers: Headers, scope: Scope) -> Caller | None:
+    def _find_caller(self, headers: Headers, scope: Scope) -> Caller | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
-        shown = secret.strip() if scheme.lower() == "bearer" else ""
-        self._lookups = self._lookups or CapacityLimiter(_LOOKING_UP)
         named = tuple(filter(None, map(decode_header, headers.getlist(PERSON_HEADER))))
-        return await to_thread.run_sync(self._find_caller, shown, scope, named, limiter=self._lookups)
-
-    def _find_caller(self, secret: str, scope: Scope, named: tuple[str, ...]) -> Caller | None:
-        if secret and (token := self._registry.token_of(secret)):
+        if scheme.lower() == "bearer" and secret.strip() and (token := self._registry.token_of(secret.strip())):
             return Caller(token, named)
         if self._only_here and not self._registry.tokens() and self._is_ours(scope):
             return Caller(None, named)
@@ -293,7 +273,9 @@ class Guards:
     def _is_ours(self, scope: Scope) -> bool:
         """Whether a request comes from this machine, and from the account that this server runs in."""
         client, server = scope.get("client"), scope.get("server")
-        if not client or not server or server[1] is None or not _is_here(client[0]):
+        if not client or not server or server[1] is None or not _is_address(client[0]):
+            return False
+        if not ipaddress.ip_address(client[0].partition("%")[0]).is_loopback:
             return False
         return self._account_of(tuple(client), tuple(server)) == os.geteuid()
 
@@ -306,8 +288,11 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_here(address: str) -> bool:
-    return _is_address(address) and ipaddress.ip_address(address.partition("%")[0]).is_loopback
+def _is_json(content_type: str) -> bool:
+    mail = Mail()
+    mail["content-type"] = content_type
+    kind = mail.get_content_type()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 def _is_same_origin(origin: str, host: str) -> bool:
@@ -320,3 +305,61 @@ def _is_same_origin(origin: str, host: str) -> bool:
         return (page.hostname, page.port or default) == (ours.hostname, ours.port or default)
     except ValueError:
         return False
+
+
+# -- the account at the other end of a loopback connection, as far as the system knows
+#
+# Linux lists every connection with the account that owns it: IPv4 in ``/proc/net/tcp``, IPv6 in ``/proc/net/tcp6``,
+# where an IPv6 socket that talks IPv4 is listed too. An address is written as words of the machine's own byte order.
+
+
+def account_of(near: Address, far: Address) -> int | None:
+    """The account that owns the end ``near`` of a connection to ``far``."""
+    for table in TABLES:
+        try:
+            with table.open(encoding="ascii", errors="replace") as lines:
+                found = listed_account(lines, near, far)
+        except OSError:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def listed_account(lines: Iterable[str], near: Address, far: Address, order: str = sys.byteorder) -> int | None:
+    """The account of a connection in such a table.
+
+    >>> row = "0: 0100007F:9C40 0100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1000        0 54321 1"
+    >>> listed_account([row], ("127.0.0.1", 40000), ("127.0.0.1", 8123), "little")
+    1000
+    """
+    wanted = set(zip(_table_entries(near, order), _table_entries(far, order), strict=True))
+    for line in lines:
+        fields = line.split()
+        if len(fields) > _INODE and (fields[_LOCAL], fields[_REMOTE]) in wanted:
+            return int(fields[_ACCOUNT]) if fields[_INODE] != _NO_PROGRAM else None
+    return None
+
+
+def can_be_known(host: str) -> bool:
+    """Whether the account behind a connection to this loopback address is listed: tried with one of our own."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with (
+            socket.create_server((host, 0), family=family) as server,
+            socket.create_connection(server.getsockname()[:2]) as own,
+        ):
+            return account_of(own.getsockname()[:2], own.getpeername()[:2]) == os.geteuid()
+    except OSError:
+        return False
+
+
+def _table_entries(address: Address, order: str) -> Iterator[str]:
+    """The entries of an address in the tables: IPv4 and IPv4-mapped IPv6, or IPv6 twice."""
+    host, port = ipaddress.ip_address(address[0].partition("%")[0]), address[1]
+    if isinstance(host, ipaddress.IPv6Address) and host.ipv4_mapped:
+        host = host.ipv4_mapped
+    mapped = host if host.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}")
+    for packed in (host.packed, mapped.packed):
+        words = struct.unpack(f"{'<' if order == 'little' else '>'}{len(packed) // 4}I", packed)
+        yield "".join(f"{word:08X}" for word in words) + f":{port:04X}"

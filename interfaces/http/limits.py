@@ -18,11 +18,12 @@ import json
 import math
 import re
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from threading import Lock
 from typing import Annotated, Any
 
@@ -170,42 +171,6 @@ class OverLimit(Exception):
         self.problem = problem
 
 
-class _ActiveRequests:
-    """How many requests are under way for each person, and for each caller that uses no memory."""
-
-    def __init__(self, most: int, full: Callable[[], Problem]) -> None:
-        """``full`` is what answers one more than ``most``."""
-        self._most = most
-        self._full = full
-        self._lock = Lock()
-        #: By the person, or by the name of the caller.
-        self._counts: dict[tuple[str | None, str], int] = {}
-
-    @contextmanager
-    def request(self, caller: Caller) -> Iterator[Callable[[str | None], None]]:
-        """While one request is under way: what to call with whose memory it uses, which raises OverLimit."""
-        counted: set[tuple[str | None, str]] = set()
-
-        def admit(person: str | None) -> None:
-            key = (person, "" if person is not None else caller.name)
-            with self._lock:
-                if key in counted:
-                    return
-                if self._counts.get(key, 0) >= self._most:
-                    raise OverLimit(self._full())
-                self._counts[key] = self._counts.get(key, 0) + 1
-                counted.add(key)
-
-        try:
-            yield admit
-        finally:
-            with self._lock:
-                for key in counted:
-                    self._counts[key] -= 1
-                    if not self._counts[key]:
-                        del self._counts[key]
-
-
 class _Gone(Exception):
     """The client has hung up."""
 
@@ -226,10 +191,9 @@ class Limits:
         self._app = app
         self._problems = problems
         self._quota = quota
-        most = quota.at_once
-        self._under_way = _ActiveRequests(
-            most, lambda: problems.make_problem(429, "served.too_many", wait=1, most=most)
-        )
+        #: How many requests are under way by the person, or by the name of the caller where no memory is used.
+        self._under_way: Counter[tuple[str | None, str]] = Counter()
+        self._lock = Lock()
         self._now = now
         self._clock = clock
         self._uses: dict[str, _Use] = {}
@@ -243,7 +207,9 @@ class Limits:
             with self._count_request(scope.setdefault("state", {})):
                 body = await self._receive_body(scope, receive)
                 if not _has_finite_numbers(body):
-                    raise OverLimit(self._no_number())
+                    problem = self._problems.make_problem(422, "served.no_number")
+                    wrong = {"type": "finite_number", "loc": ["body"], "msg": problem.message}
+                    raise OverLimit(replace(problem, invalid=(wrong,)))
                 await self._app(scope, _with_body(body, receive), send)
         except OverLimit as refused:
             await self._problems.make_response(scope["path"], refused.problem)(scope, receive, send)
@@ -259,13 +225,28 @@ class Limits:
             return
         use = self._uses.setdefault(caller.name, _Use())
         self._check_rate(use)
-        with self._under_way.request(caller) as admit:
+        counted: set[tuple[str | None, str]] = set()
+        admit = partial(self._admit, caller, counted)
+        try:
             if caller.only is not None:
                 admit(caller.only)
             use.arrivals.append(self._clock())
             state[_TOKEN_COUNT] = _TokenCount(use, self._check_day)
             state["caller"] = replace(caller, admit=admit)
             yield
+        finally:
+            with self._lock:
+                self._under_way -= Counter(counted)  # drops what is no longer under way
+
+    def _admit(self, caller: Caller, counted: set[tuple[str | None, str]], person: str | None) -> None:
+        """Count a request once for the person whose memory it uses, else for its caller. Raises OverLimit."""
+        key = (person, "" if person is not None else caller.name)
+        with self._lock:
+            if key not in counted:
+                if self._under_way[key] >= self._quota.at_once:
+                    raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
+                self._under_way[key] += 1
+                counted.add(key)
 
     def _check_rate(self, use: _Use) -> None:
         now = self._clock()
@@ -273,9 +254,7 @@ class Limits:
             use.arrivals.popleft()
         if len(use.arrivals) >= self._quota.per_minute:
             wait = use.arrivals[0] + _MINUTE - now
-            raise OverLimit(
-                self._problems.make_problem(429, "served.too_often", wait=wait, most=self._quota.per_minute)
-            )
+            raise self._refuse(429, "served.too_often", wait=wait, most=self._quota.per_minute)
 
     def _check_day(self, use: _Use) -> None:
         now = self._now()
@@ -284,39 +263,29 @@ class Limits:
         if 0 < self._quota.tokens_per_day <= use.tokens:
             midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
             wait = (midnight - now).total_seconds()
-            raise OverLimit(
-                self._problems.make_problem(429, "served.too_much", wait=wait, most=self._quota.tokens_per_day)
-            )
+            raise self._refuse(429, "served.too_much", wait=wait, most=self._quota.tokens_per_day)
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes:
         stated = Headers(scope=scope).get("content-length", "")
         if stated.isdecimal() and len(stated) < 20 and int(stated) > LARGEST_BODY:
-            raise OverLimit(self._too_large())
+            raise self._refuse(413, "served.too_large", most=LARGEST_BODY)
+        body, more = bytearray(), True
         try:
             async with asyncio.timeout(BODY_TIMEOUT):
-                return await self._read_body(receive)
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise _Gone
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > LARGEST_BODY:
+                        raise self._refuse(413, "served.too_large", most=LARGEST_BODY)
         except TimeoutError:
-            problem = self._problems.make_problem(408, "served.too_slow", seconds=round(BODY_TIMEOUT))
-            raise OverLimit(problem) from None
+            raise self._refuse(408, "served.too_slow", seconds=round(BODY_TIMEOUT)) from None
+        return bytes(body)
 
-    async def _read_body(self, receive: Receive) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise _Gone
-            body += message.get("body", b"")
-            if len(body) > LARGEST_BODY:
-                raise OverLimit(self._too_large())
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    def _no_number(self) -> Problem:
-        problem = self._problems.make_problem(422, "served.no_number")
-        return replace(problem, invalid=({"type": "finite_number", "loc": ["body"], "msg": problem.message},))
-
-    def _too_large(self) -> Problem:
-        return self._problems.make_problem(413, "served.too_large", most=LARGEST_BODY)
+    def _refuse(self, status: int, key: str, **details: Any) -> OverLimit:
+        return OverLimit(self._problems.make_problem(status, key, **details))
 
 
 async def _check_day(request: Request) -> None:
@@ -340,8 +309,14 @@ def _has_finite_numbers(body: bytes) -> bool:
     """Whether every number in a JSON body is finite; Python also reads NaN and infinities."""
     if not _PERHAPS_NONE.search(body):
         return True
+
+    def parse_finite(text: str) -> float:
+        if not math.isfinite(number := float(text)):
+            raise OverflowError
+        return number
+
     try:
-        json.loads(body, parse_constant=_parse_finite, parse_float=_parse_finite)
+        json.loads(body, parse_constant=parse_finite, parse_float=parse_finite)
     except OverflowError:
         return False
     except (ValueError, RecursionError):
@@ -349,21 +324,11 @@ def _has_finite_numbers(body: bytes) -> bool:
     return True
 
 
-def _parse_finite(text: str) -> float:
-    if not math.isfinite(number := float(text)):
-        raise OverflowError
-    return number
-
-
 def _with_body(body: bytes, receive: Receive) -> Receive:
     """Pass on a body that was read already, then the next message, which says that the client hung up."""
-    passed = False
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def from_here() -> Message:
-        nonlocal passed
-        if passed:
-            return await receive()
-        passed = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return whole.pop() if whole else await receive()
 
     return from_here

@@ -1,4 +1,4 @@
-"""The operations over HTTP: the routes of the memory service, and those of administration below ``/admin``.
+"""The operations over HTTP: the memory service, the chat API's memories, and administration below ``/admin``.
 
 Made from ``interfaces.operations``. Another person's memory is not found, never forbidden; to a caller without a token
 for many people the administration is not found either. Path operations block, and run in threads.
@@ -13,18 +13,18 @@ from typing import IO, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, TypeAdapter
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, TypeAdapter, create_model
 
 from interfaces.http.error_responses import Detail, Problem
-from interfaces.http.guards import CurrentCaller
-from interfaces.operations import OPERATIONS, MemoryOperation, Route, annotated_type
+from interfaces.http.guards import CurrentCaller, PersonHeader
+from interfaces.operations import OPERATIONS, Access, MemoryOperation, Route, annotated_type, set_signature
+from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
 
-_ADMIN = "/admin"
-#: The parameter in a path: it names the person.
-_IN_PATH = re.compile(r"\{(\w+):path\}")
+_CHAT, _ADMIN = "/api/v1", "/admin"
+#: The parameters in a path; one of another name names the person.
+_IN_PATH = re.compile(r"\{(\w+):\w+\}")
 #: Bytes of a file that are sent at once.
 _AT_ONCE = 65_536
 _ZIP: dict[int | str, dict[str, Any]] = {
@@ -54,76 +54,89 @@ def error_body(problem: Problem) -> Mapping[str, Any]:
 
 def memory_router(service: MemoryService) -> APIRouter:
     """The routes of the memory service."""
-    return _add_routes(APIRouter(tags=["memory service"]), service, admin=False)
+    return _add_routes(APIRouter(tags=["memory service"]), service, "/")
+
+
+def chat_memory_router(service: ChatMemory) -> APIRouter:
+    """The memories and system instructions of the chat API; the header names the person."""
+    return _add_routes(APIRouter(tags=["chat"], dependencies=[PersonHeader]), service, _CHAT)
 
 
 def admin_router(service: MemoryService) -> APIRouter:
     """The routes of administration."""
     routes = APIRouter(tags=["administration"], dependencies=[Depends(_check_administrator)])
-    return _add_routes(routes, service, admin=True)
+    return _add_routes(routes, service, _ADMIN)
 
 
-def _add_routes(routes: APIRouter, service: MemoryService, *, admin: bool) -> APIRouter:
+def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: str) -> APIRouter:
+    others = tuple({_CHAT, _ADMIN} - {prefix})
     for operation in OPERATIONS.values():
-        if (route := operation.route) and route.path.startswith(_ADMIN) == admin:
+        if (route := operation.route) and route.path.startswith(prefix) and not route.path.startswith(others):
+            zipped = operation.result is bytes
+            conflict: dict[int | str, dict[str, Any]] = {}
+            if route.conflict:
+                conflict = {409: {"model": Detail, "description": route.conflict}}
             routes.add_api_route(
                 route.path,
                 _make_endpoint(operation, route, service),
                 methods=[route.method],
+                status_code=route.status,
                 summary=route.summary,
-                response_model=None if operation.result is bytes else operation.result,
-                response_class=StreamingResponse if operation.result is bytes else JSONResponse,
-                responses=_extra_responses(operation, route),
+                response_model=None if zipped else operation.result,
+                response_class=StreamingResponse if zipped else JSONResponse,
+                responses={**(_ZIP if zipped else {}), **conflict},
                 name=route.name or operation.name,
             )
     return routes
 
 
-def _make_endpoint(operation: MemoryOperation, route: Route, service: MemoryService) -> Callable[..., Response]:
+def _make_endpoint(
+    operation: MemoryOperation, route: Route, service: MemoryService | ChatMemory
+) -> Callable[..., Response]:
     """The function of a route: its signature is what FastAPI reads."""
     result = TypeAdapter(operation.result) if operation.result is not bytes else None
 
     def call(caller: CurrentCaller, asked: BaseModel | None = None, **given: Any) -> Response:
-        arguments = asked.model_dump() if asked else given
-        if "user_id" in arguments:
-            arguments["user_id"] = caller.person(arguments["user_id"])
+        arguments = {**given, **(asked.model_dump() if asked else {})}
+        if "user_id" in operation.parameters.model_fields:
+            arguments["user_id"] = caller.person(arguments.get("user_id"))
         else:
             caller.without_person()
         found = getattr(service, operation.name)(**arguments)
+        if found is None:
+            raise HTTPException(404, route.missing)
         if result is None:
             return StreamingResponse(_read_parts(found), media_type="application/zip", headers=_ZIP_HEADERS)
-        return Response(result.dump_json(found), media_type="application/json")
+        body = result.dump_json(found, exclude_none=operation.access is Access.CHAT)
+        return Response(body, route.status, media_type="application/json")
 
-    fields = operation.parameters.model_fields
-    parameters = {name: _describe_parameter(field, name, route) for name, field in fields.items()}
-    if route.method == "POST":
-        parameters = {"asked": (operation.parameters, inspect.Parameter.empty)}
     call.__name__ = operation.name
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-            for name, (annotation, default) in {
-                "caller": (CurrentCaller, inspect.Parameter.empty),
-                **parameters,
-            }.items()
-        ]
-    )
+    set_signature(call, {"caller": (CurrentCaller, inspect.Parameter.empty), **_parameters(operation, route)}, Response)
     return call
 
 
-def _describe_parameter(field: FieldInfo, name: str, route: Route) -> tuple[Any, Any]:
-    """The type and the default of a parameter in the path or in the query."""
+def _parameters(operation: MemoryOperation, route: Route) -> dict[str, tuple[Any, Any]]:
+    """The parameters of a route, each with its type and default; those of a body are ``asked``."""
+    fields = dict(operation.parameters.model_fields)
+    if operation.access is Access.CHAT:
+        del fields["user_id"]  # the header names the person
+    parameters, in_body = dict[str, tuple[Any, Any]](), dict[str, Any]()
     in_path = _IN_PATH.findall(route.path)
-    if name == "user_id" and in_path:
-        described = Path(alias=in_path[0], description=field.description)
-    else:
-        described = Query(description=field.description)
-    return annotated_type(field, described), inspect.Parameter.empty if field.is_required() else field.default
-
-
-def _extra_responses(operation: MemoryOperation, route: Route) -> dict[int | str, dict[str, Any]]:
-    zipped = _ZIP if operation.result is bytes else {}
-    return {**zipped, **({409: {"model": Detail, "description": route.conflict}} if route.conflict else {})}
+    for name, field in fields.items():
+        default = inspect.Parameter.empty if field.is_required() else field.default
+        if name in in_path or (name == "user_id" and in_path):
+            path = Path(alias=name if name in in_path else in_path[0], description=field.description)
+            parameters[name] = annotated_type(field, path), default
+        elif route.has_body:
+            in_body[name] = (field.annotation, field)
+        else:
+            parameters[name] = annotated_type(field, Query(description=field.description)), default
+    if in_body:
+        model = operation.parameters
+        if in_body.keys() != model.model_fields.keys():
+            model = create_model(model.__name__, __base__=Schema, **in_body)
+        parameters["asked"] = (model, inspect.Parameter.empty)
+    return parameters
 
 
 def _check_administrator(caller: CurrentCaller) -> None:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Depends, Header, HTTPException, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
 from domain import errors
@@ -25,9 +25,8 @@ from domain.workers import CancelToken
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.guards import AsText, Caller, ClientToken, CurrentCaller
 from interfaces.http.limits import Affordable, count_tokens
-from interfaces.service.chat_requests import read_request
-from interfaces.service.client_chats import OWN_MODEL, RelayedChat, RelayedChats, ResponsePast
-from interfaces.service.openai_forms import Form, ResponsesForm, completion_forms, join_completions
+from interfaces.service.client_chats import OWN_MODEL, RelayedChat, RelayedChats, ResponsePast, read_request
+from interfaces.service.openai_forms import CompletionForm, ResponsesForm, completion_forms, join_completions
 from models.relaying import Answer, Relay, RelayedReply
 from people import People
 
@@ -95,7 +94,7 @@ def router(people: People) -> APIRouter:
         failed = [one for one in answers if one.status_code != HTTPStatus.OK]
         if failed or len(answers) == 1:
             return (failed or answers)[0]
-        return _json_response(join_completions([_parse_object(bytes(one.body)) for one in answers]))
+        return JSONResponse(join_completions([_parse_object(bytes(one.body)) for one in answers]))
 
     @api.post("/embeddings")
     def embed(caller: CurrentCaller, gone: ClientToken, body: Json) -> Response:
@@ -107,14 +106,18 @@ def router(people: People) -> APIRouter:
     def models(caller: CurrentCaller, gone: ClientToken) -> Response:
         """The models of the server, and ``old-friend`` for the one that is set."""
         caller.without_person()
-        return _add_own_model(_pass_on(people.llm.relay(), "GET", "/models", None, gone))
+        listed = _pass_on(people.llm.relay(), "GET", "/models", None, gone)
+        found = _parse_object(bytes(listed.body))
+        if listed.status_code != HTTPStatus.OK or not isinstance(found.get("data"), list):
+            return listed
+        return JSONResponse({**found, "data": [_OWN_MODEL_ENTRY, *found["data"]]})
 
     @api.get("/models/{name:path}")
     def model(caller: CurrentCaller, gone: ClientToken, name: str) -> Response:
         """One model."""
         caller.without_person()
         if name == OWN_MODEL:
-            return _json_response(_OWN_MODEL_ENTRY)
+            return JSONResponse(_OWN_MODEL_ENTRY)
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise HTTPException(404, "Not Found")  # no way to other paths of the server, which knows our key
         return _pass_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
@@ -178,7 +181,7 @@ class _Exchange:
     chat: RelayedChat
     asked: Request
     gone: CancelToken
-    form: Form | None = None
+    form: CompletionForm | ResponsesForm | None = None
 
     def answer(self) -> Response:
         """The answer of the model server, whole or as a stream."""
@@ -226,9 +229,8 @@ class _Exchange:
         except Exception as fault:  # the answer has begun: there is no other place to report it
             problems: Problems = self.asked.app.state.problems
             problem = problems.from_error(fault)
-            yield from map(
-                _event_line, form.error_events(problem.message, problem.code) if form else [error_body(problem)]
-            )
+            failed = form.error_events(problem.message, problem.code) if form else [error_body(problem)]
+            yield from map(_event_line, failed)
         finally:
             self.gone.set()
             self._count_tokens(relayed)
@@ -286,20 +288,9 @@ def _pass_on(relay: Relay, method: Literal["GET", "POST"], path: str, body: Any,
     return Response(answer.body, answer.status, dict(answer.headers))
 
 
-def _add_own_model(listed: Response) -> Response:
-    found = _parse_object(bytes(listed.body))
-    if listed.status_code != 200 or not isinstance(found.get("data"), list):
-        return listed
-    return _json_response({**found, "data": [_OWN_MODEL_ENTRY, *found["data"]]})
-
-
 def _parse_object(text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _json_response(content: Any) -> Response:
-    return Response(json.dumps(content, ensure_ascii=False).encode(), media_type="application/json")

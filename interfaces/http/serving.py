@@ -36,7 +36,6 @@ from domain.files import replace_file
 from domain.settings import Settings
 from domain.workers import CancelToken
 from interfaces.debug_log import Forwarding
-from interfaces.http import accounts
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from llm import Llm
@@ -97,24 +96,27 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
     try:
         shorten_thread_turns()
         with _only_server(registry), listening_on(host, port) as bound:
-            only_here = _is_local(bound)
+            only_here = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
             names = [token.name for token in registry.tokens() if token.revoked_at is None]
             if not names and not only_here:
                 raise errors.UsageError("serve.needs_token", host=host)
             if not names and settings.server_names.strip():
                 raise errors.UsageError("serve.names_need_token")
-            if not registry.tokens() and not accounts.can_be_known(bound.getsockname()[0]):
-                names = [_make_token(setup, registry, _url_of(bound))]
+            if not registry.tokens():
+                from interfaces.http.guards import can_be_known
+
+                if not can_be_known(bound.getsockname()[0]):
+                    names = [_make_token(setup, registry, _url_of(bound))]
             with _open_people(setup, registry) as people:
+                from interfaces.socket.memory_server import BackgroundMemoryServer
+
                 app = make(people, only_here)
                 running = ServerThread(app, bound, grace, setup.log)
-                memory_server = _serve_memory(people, app, setup.words)
-                setup.say(
-                    "serve.ready",
-                    url=_url_of(bound),
-                    path=settings.data_dir,
-                    who=_describe_access(setup, names, registry),
-                )
+                memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
+                say = setup.words.say
+                nobody = "serve.to_nobody" if registry.tokens() else "serve.alone"
+                who = say("serve.to_tokens", names=", ".join(names)) if names else say(nobody, person=ME)
+                setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
                 return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
     finally:
         registry.close()
@@ -164,20 +166,12 @@ def listening_on(host: str, port: int) -> Iterator[socket.socket]:
     except (OSError, UnicodeError) as fault:
         if bound:
             bound.close()
-        raise _listen_error(fault, host, port) from fault
+        if isinstance(fault, (socket.gaierror, UnicodeError)):
+            raise errors.OldFriendError("serve.no_such_host", host=host) from fault
+        key = _CANNOT.get(fault.errno or 0, "serve.cannot_listen")
+        raise errors.OldFriendError(key, host=host, port=port, reason=fault.strerror or fault) from fault
     with bound:
         yield bound
-
-
-def _listen_error(fault: OSError | UnicodeError, host: str, port: int) -> errors.OldFriendError:
-    if isinstance(fault, (socket.gaierror, UnicodeError)):
-        return errors.OldFriendError("serve.no_such_host", host=host)
-    key = _CANNOT.get(fault.errno or 0, "serve.cannot_listen")
-    return errors.OldFriendError(key, host=host, port=port, reason=fault.strerror or fault)
-
-
-def _is_local(bound: socket.socket) -> bool:
-    return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def _make_token(setup: ServerSetup, registry: Registry, url: str) -> str:
@@ -194,18 +188,6 @@ def _url_of(bound: socket.socket) -> str:
     if ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _serve_memory(people: People, app: FastAPI, words: Words) -> BackgroundMemoryServer:
-    from interfaces.socket.memory_server import BackgroundMemoryServer
-
-    return BackgroundMemoryServer(people, app.state.service, words)
-
-
-def _describe_access(setup: ServerSetup, names: list[str], registry: Registry) -> str:
-    if names:
-        return setup.words.say("serve.to_tokens", names=", ".join(names))
-    return setup.words.say("serve.to_nobody" if registry.tokens() else "serve.alone", person=ME)
 
 
 @contextmanager
@@ -261,9 +243,7 @@ class ServerThread:
             timeout_keep_alive=_KEEP_ALIVE, timeout_graceful_shutdown=round(grace + _HANGING_UP),
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        self._bound = bound
-        self._log = log
-        self._thread = threading.Thread(target=self._run_server, name="server", daemon=True)
+        self._thread = threading.Thread(target=self._run_server, args=(bound, log), name="server", daemon=True)
         self._thread.start()
         while not self._server.started and self.alive:
             time.sleep(0.01)
@@ -292,24 +272,23 @@ class ServerThread:
         self.gave_up = True
         self._stop.set()
 
-    def _run_server(self) -> None:
-        with _library_logs(self._log):
-            self._server.run(sockets=[self._bound])
+    def _run_server(self, bound: socket.socket, log: logging.Logger) -> None:
+        with _library_logs(log):
+            self._server.run(sockets=[bound])
 
 
 @contextmanager
 def _library_logs(log: logging.Logger) -> Iterator[None]:
     """Send the logs of libraries to our log, masked and private, not to the screen."""
     forward = Forwarding(log)
-    loggers = [logging.getLogger(name) for name in ("uvicorn", "asyncio", "mcp")]
-    before = [(one, one.propagate) for one in loggers]
-    for one in loggers:
+    before = {one: one.propagate for one in map(logging.getLogger, ("uvicorn", "asyncio", "mcp"))}
+    for one in before:
         one.addHandler(forward)
         one.propagate = False
     try:
         yield
     finally:
-        for one, propagate in before:
+        for one, propagate in before.items():
             one.removeHandler(forward)
             one.propagate = propagate
 

@@ -1,15 +1,20 @@
 """The operations as tools of the Model Context Protocol, on the official SDK; the same for stdio and HTTP.
 
+``main.py --mcp`` serves one person over standard input and output, for the program that started it: no argument of a
+tool reaches another person's memory. The memory is opened on first use, or used through the program that has it open.
+
 Promises: a tool's result is byte for byte the body that HTTP returns, and the same as structured content; an error is a
 result that the model can read and act on, never a path, a process or a traceback; nothing depends on a connection, so
-both revisions of the protocol in use work, also side by side.
+both revisions of the protocol in use work, also side by side; standard output carries the protocol only; the program
+ends with its input or on a signal, and everything that was answered is stored.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -23,6 +28,10 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from domain import errors
+from domain.errors import Exit
+from domain.workers import CancelToken
+from interfaces.debug_log import Forwarding
+from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.operations import (
     LONGEST_ID,
@@ -33,6 +42,7 @@ from interfaces.operations import (
     Resource,
     Tool,
     annotated_type,
+    set_signature,
 )
 
 Ctx = Context[Any, Any]
@@ -83,6 +93,39 @@ def make_server(
     return server
 
 
+def run_stdio(
+    memories: Memories, person: str, words: Words, log: logging.Logger, wishes: Wishes, *, full: bool, version: str
+) -> Exit:
+    """Serve this person until the input ends or a signal comes. The reading thread may outlive this call."""
+
+    def person_of(_: Ctx, named: str) -> str:
+        """Accepts only this person: a model fills in the name."""
+        if named not in ("", person):
+            raise LookupError(named)
+        return person
+
+    server = make_server(memories, words, log, version=version, full=full, person_of=person_of)
+    logging.getLogger("mcp").addHandler(Forwarding(log, logging.WARNING))
+    logging.getLogger("mcp").propagate = False
+    ended, failed = CancelToken(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            server.run("stdio")
+        except BaseException as fault:
+            failed.append(fault)
+            log.error("the protocol broke off", exc_info=fault)
+        ended.set()
+
+    wishes.when_leaving(ended.set)
+    threading.Thread(target=run, name="mcp", daemon=True).start()
+    while not ended.wait(0.5) and not wishes.stop.is_set:
+        pass
+    if wishes.stop.is_set:
+        return Exit.OK if wishes.leaving else Exit.INTERRUPTED
+    return Exit.FAILED if failed else Exit.OK
+
+
 def _add_tool(server: MCPServer[Any], caller: _Caller, operation: MemoryOperation, tool: Tool) -> None:
     def call(ctx: Ctx, user_id: str = "", **arguments: object) -> CallToolResult:
         return caller.call_tool(ctx, operation.name, user_id, arguments)
@@ -96,7 +139,7 @@ def _add_tool(server: MCPServer[Any], caller: _Caller, operation: MemoryOperatio
             default = inspect.Parameter.empty if field.is_required() else field.default
             parameters[name] = (described, default)
     call.__name__ = tool.name  # the SDK calls the schema after it
-    _set_signature(call, parameters, Annotated[CallToolResult, operation.result])
+    set_signature(call, parameters, Annotated[CallToolResult, operation.result])
     server.add_tool(
         call,
         name=tool.name,
@@ -117,18 +160,8 @@ def _add_resource(server: MCPServer[Any], caller: _Caller, operation: MemoryOper
 
     names = list(operation.parameters.model_fields)
     empty = inspect.Parameter.empty
-    _set_signature(read, {"ctx": (Ctx, empty), **dict.fromkeys(names, (str, empty))}, str)
+    set_signature(read, {"ctx": (Ctx, empty), **dict.fromkeys(names, (str, empty))}, str)
     server.resource(resource.uri, name=operation.name, description=resource.description, mime_type=_JSON)(read)
-
-
-def _set_signature(function: Callable[..., Any], parameters: Mapping[str, tuple[Any, Any]], returns: Any) -> None:
-    """Let a function of any arguments be seen as one of these: names, each with its type and default."""
-    kind = inspect.Parameter.KEYWORD_ONLY
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, kind, annotation=one, default=default) for name, (one, default) in parameters.items()],
-        return_annotation=returns,
-    )
-    function.__annotations__ = {**{name: one for name, (one, _) in parameters.items()}, "return": returns}
 
 
 class _Server(MCPServer[Any]):
@@ -157,8 +190,9 @@ class _Server(MCPServer[Any]):
         taken = {one.name: list(one.input_schema["properties"]) for one in await self.list_tools()}
         if name not in taken:
             return _error_result(self._words.say("mcp.no_such_tool", tool=name, tools=", ".join(taken)))
-        if problem := _unknown_arguments(self._words, name, arguments, taken[name]):
-            return _error_result(problem)
+        if unknown := [one for one in arguments if one not in taken[name]]:
+            details = {"tool": name, "names": ", ".join(unknown), "taken": ", ".join(taken[name])}
+            return _error_result(self._words.say("mcp.argument.unknown", **details))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as fault:
@@ -226,14 +260,6 @@ class _Caller:
 
 def _error_result(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
-
-
-def _unknown_arguments(words: Words, tool: str, given: Iterable[str], taken: Iterable[str]) -> str:
-    """Says which arguments the tool does not take; "" where it takes them all."""
-    taken = list(taken)
-    unknown = [name for name in given if name not in taken]
-    details = {"tool": tool, "names": ", ".join(unknown), "taken": ", ".join(taken)}
-    return words.say("mcp.argument.unknown", **details) if unknown else ""
 
 
 def _argument_problem(words: Words, tool: str, found: ErrorDetails) -> str:

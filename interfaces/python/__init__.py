@@ -1,5 +1,171 @@
-"""The memory for other Python programs: ``Friend``; for those written against MemForest: ``memforest``."""
+"""The Python interface: chat, store and search memories from a program.
 
-from interfaces.python.friend import Friend
+    from interfaces.python import Friend
 
-__all__ = ["Friend"]
+    with Friend("data") as friend:
+        print(friend.chat("My cat is called Douban."))
+
+Promises: it is the same memory as the terminal's, under the same lock; nothing is loaded that is not used; a call
+returns when everything is stored. Raises the errors of ``domain.errors``.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import config
+from domain.events import MemoryAnswer, Replied
+from domain.text import check_input
+from domain.workers import CancelToken
+from interfaces.debug_log import DebugLog
+from interfaces.operations import OPERATIONS
+from interfaces.service.memory_schemas import Remembered
+from interfaces.service.memory_service import MemoryService
+from interfaces.socket.memory_client import open_people
+from jobs.client_memories import consolidate
+from jobs.maintenance import session_to_open
+from people import ME
+
+#: The client of added dialogues.
+_DIALOGUES = "dialogue"
+_HOME = Path(__file__).resolve().parents[2]
+
+
+class Friend:
+    """One companion of one person, for one program at a time. Safe to use from several threads.
+
+    >>> with Friend("data", settings={"OPENAI_API_BASE": "http://localhost:11434/v1", "CHAT_MODEL": "qwen3"}) as friend:
+    ...     friend.chat("What is my cat called?")
+    'Douban!'
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        person: str = ME,
+        settings: Mapping[str, str] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        """``settings`` are those of ``.env``, by their names, and count before it and before the environment.
+
+        Raises SettingsError, DataInUse where another program has the memory open, other StorageErrors.
+        """
+        given = {**(settings or {}), **({"DATA_DIR": str(data_dir)} if data_dir else {})}
+        self.settings = config.load_settings(config.home_of(_HOME), os.environ, given)
+        self.person = person
+        self._clock = clock
+        self._new_id = new_id
+        with ExitStack() as opened:
+            debug = DebugLog(self.settings.log_dir, self.settings.secrets, on=self.settings.debug)
+            opened.callback(debug.close)
+            self._people = opened.enter_context(
+                open_people(
+                    self.settings, debug.log, clock=clock, new_id=new_id,
+                    scrubbers_of=lambda folder: [lambda gone: debug.remove_files(gone.are_in)],
+                )
+            )  # fmt: skip
+            self._service = MemoryService(self._people)
+            self._companion = opened.enter_context(self._people.companion(person))
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the memory; safe to call twice. Background work continues when it is opened again."""
+        self._opened.close()
+
+    # -- talking -------------------------------------------------------------------------------------------------
+
+    def chat(self, text: str) -> str:
+        """Send a message in the current session and return the reply; both are stored.
+
+        Raises UsageError for an empty message, ModelError without a reply: nothing is stored then.
+        """
+        companion = self._companion
+        with companion.turns:
+            session, _ = session_to_open(companion.memory, companion.settings, self._clock())
+            conversation = companion.open_conversation(session)
+            events = conversation.turn(text, CancelToken(), stream=False)
+            replied = next(event for event in events if isinstance(event, Replied))
+            conversation.compact_ahead()
+        return replied.reply.text
+
+    def ask(self, question: str) -> str:
+        """The answer to a question from memory alone, with dated quotations; "" where there is none."""
+        companion = self._companion
+        with companion.turns:
+            session, _ = session_to_open(companion.memory, companion.settings, self._clock())
+            asking = companion.open_conversation(session).asking
+            events = asking.answer_question(question, session.session_id, CancelToken())
+            answer = next(event for event in events if isinstance(event, MemoryAnswer))
+        return answer.text if answer.known else ""
+
+    # -- the memory service ----------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The operations of the memory service by the names of their tools, for this person where none is named.
+
+        >>> friend.process_memory("She sleeps on the piano.").resolved_query
+        """
+        operation = next((one for one in OPERATIONS.values() if one.tool and one.tool.name == name), None)
+        if operation is None:
+            raise AttributeError(name)
+        method = getattr(self._service, operation.name)
+
+        def call(*arguments: object, **named: object) -> Any:
+            given = {**dict(zip(operation.parameters.model_fields, arguments, strict=False)), **named}
+            if given.get("user_id") is None:
+                given["user_id"] = self.person
+            return method(**given)
+
+        return call
+
+    def search(self, query: str, limit: int = 10) -> tuple[Remembered, ...]:
+        """What is remembered for a query, best first, each with its id and its date."""
+        return self._service.recall(query, self.person, limit).memories
+
+    # -- dialogues -----------------------------------------------------------------------------------------
+
+    def add_dialogue(self, speaker: str, content: str, timestamp: datetime | str | None = None) -> None:
+        """Store what a speaker said, and when; ``finalize`` extracts facts from it.
+
+        A time without a zone is local. Raises ValueError where a text is no time.
+        """
+        words = check_input(content)
+        said = _add_zone(timestamp) if timestamp else None
+        is_person = speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
+        stored = words if is_person else f"{speaker.strip()}: {words}"
+        memory = self._companion.memory
+        with self._companion.turns:
+            going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
+            session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
+            memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
+
+    def finalize(self) -> None:
+        """Extract facts from all added dialogues, and archive them. Raises ModelError; may be called again."""
+        companion = self._companion
+        with companion.turns, companion.maintenance.paused():
+            for session in companion.memory.sessions.active(_DIALOGUES):
+                companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
+            for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, CancelToken()):
+                pass
+
+
+def _add_zone(moment: datetime | str) -> str:
+    when = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return (when if when.tzinfo else when.astimezone()).isoformat(timespec="seconds")

@@ -16,7 +16,7 @@ import operator
 import os
 import re
 import uuid
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -32,7 +32,7 @@ from domain.forests import MemoryUnit, unit_of_turn
 from domain.imports import ImportedMessage, PastPiece
 from domain.indexes import Embedder
 from domain.recollection import RecallLimits
-from domain.records import Message, Role
+from domain.records import Role
 from domain.settings import Settings
 from domain.text import check_input, clean_text
 from domain.workers import CancelToken
@@ -117,13 +117,6 @@ class HandlerEmbedder:
         return [np.asarray(self._handler.get_embedding(text), dtype=np.float32).reshape(-1) for text in texts]
 
 
-def embedder_of(handler: EmbeddingHandler | ForeignHandler | None) -> Embedder | None:
-    """The embedder of a handler; None without one."""
-    if isinstance(handler, EmbeddingHandler):
-        return handler.embedder
-    return HandlerEmbedder(handler) if handler is not None else None
-
-
 class SystemOptions(TypedDict, total=False):
     """What MemForest does not have: ``settings`` are those of ``.env``, by their names."""
 
@@ -163,7 +156,8 @@ class MemorySystem:
         self._session = self._new_id()
         self._context: deque[str] = deque()
         self._room = max_context_length
-        self._stm: OrderedDict[str, None] | None = None
+        #: Short-term memory: ids, the oldest first, as many as its capacity; off at 0.
+        self._stm: dict[str, None] = {}
         self._capacity = 0
 
     def _open_memory(
@@ -174,8 +168,11 @@ class MemorySystem:
         speaking = llm or Llm(settings, debug.log, clock=self._clock)
         if llm is None:
             opened.callback(speaking.close)
+        embedder: Embedder = speaking.embedder
+        if handler is not None:
+            embedder = handler.embedder if isinstance(handler, EmbeddingHandler) else HandlerEmbedder(handler)
         memory = Memory(
-            settings.data_dir, embedder_of(handler) or speaking.embedder,
+            settings.data_dir, embedder,
             clock=self._clock, new_id=self._new_id, log=debug.log, also_searched=[settings.log_dir],
             scrubbers=[lambda gone: debug.remove_files(gone.are_in)],
         )  # fmt: skip
@@ -219,8 +216,7 @@ class MemorySystem:
         gone = {turn.text_id for turn in self._memory.messages.of_session(session_id)}
         self._memory.erasure.erase(self._memory.erasure.scope_of_session(session_id))
         self._context = deque(one for one in self._context if one not in gone)
-        for one in gone & set(self._stm or ()):
-            del self._in_mind[one]
+        self._stm = {one: None for one in self._stm if one not in gone}
 
     def summarize_session(self, session_id: str) -> MemoryUnit | None:
         """Summarise a session with the model. Raises ModelError; None for an empty session."""
@@ -278,12 +274,11 @@ class MemorySystem:
             name = hashlib.sha256(f"{self.chatbot_id}\n{self.ltm_id}".encode()).hexdigest()
             self._number = past.begin(self.chatbot_id, _KIND, name, READER)
             past.end(self._number, 1)
-        last = [_as_past(one) for one in self._memory.messages.of_session(self._session)[-1:]]
-        replies = turn.role == "assistant" and bool(last) and last[0].role == "user"
-        added = ImportedMessage(
-            turn.key, turn.role, turn.words, turn.timestamp, 0, turn.speaker, False, replies, turn.text_id
-        )
-        before = last[0] if last else None
+        before = None
+        for one in self._memory.messages.of_session(self._session)[-1:]:
+            before = ImportedMessage(one.text_id, one.role, one.words, one.timestamp, 0, one.speaker)
+        replies = turn.role == "assistant" and before is not None and before.role == "user"
+        added = replace(turn, replies=replies)
         piece = PastPiece(f"{_KIND}\n{self._session}", "", False, (added,), before, self._session, live=True)
         past.add(self._number, [piece])
 
@@ -306,7 +301,7 @@ class MemorySystem:
 
         It begins with those of a session, or of the latest one ("LATEST").
         """
-        self._stm, self._capacity = OrderedDict(), max(1, capacity)
+        self._stm, self._capacity = {}, max(1, capacity)
         session_id = restore_session_id
         if session_id == _LATEST:
             recent = self._memory.sessions.recent(1)
@@ -316,20 +311,14 @@ class MemorySystem:
 
     def disable_stm(self) -> None:
         """Keep nothing in mind."""
-        self._stm = None
-
-    @property
-    def _in_mind(self) -> OrderedDict[str, None]:
-        return self._stm if self._stm is not None else OrderedDict()
+        self._stm, self._capacity = {}, 0
 
     def _keep_in_mind(self, ids: Iterable[str]) -> None:
-        if self._stm is None:
-            return
         for one in ids:
+            self._stm.pop(one, None)
             self._stm[one] = None
-            self._stm.move_to_end(one)
             if len(self._stm) > self._capacity:
-                self._stm.popitem(last=False)
+                del self._stm[next(iter(self._stm))]
 
     # -- finding -------------------------------------------------------------------------------------------------
 
@@ -361,7 +350,7 @@ class MemorySystem:
         else:
             found = reversed(self._all_units())
         if short_term_only or long_term_only:
-            mind = set(self._in_mind)
+            mind = set(self._stm)
             found = (unit for unit in found if (unit.id in mind) == short_term_only)
         fits = unit_filter(filters or ())
         chains: list[list[MemoryUnit]] = []
@@ -461,10 +450,6 @@ def _past_turn(text_id: str, words: str, source: str, said: datetime) -> Importe
         raise errors.UsageError("memforest.time", given=said.isoformat())
     at = (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
     return ImportedMessage(text_id, role, words, at, 0, speaker, text_id=text_id)
-
-
-def _as_past(turn: Message) -> ImportedMessage:
-    return ImportedMessage(turn.text_id, turn.role, turn.words, turn.timestamp, 0, turn.speaker)
 
 
 def unit_filter(filters: Sequence[UnitFilter]) -> Callable[[MemoryUnit], bool]:

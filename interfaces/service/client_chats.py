@@ -1,35 +1,32 @@
-"""Chats whose history is with the client: OpenAI's are relayed with memory, those of the chat API are answered.
+"""OpenAI's chats, relayed with memory: prepares a request for the model server, and stores the round of its reply.
 
-    RelayedChats   prepares a request for the model server, and stores the round when its reply ended
-    ChatMemory     answers a chat, and lists, deletes and erases what was extracted from it
+    ChatRequest    a request as far as a memory needs to know it; unknown fields are passed on unchanged
+    add_memory     its body with the memory: no word of the client is changed, moved or removed, and additions are where
+                   they cost a prompt cache least: the stable part after the client's system message, recalled memories
+                   before the message that they were recalled for
+    RelayedChats   prepares requests, stores rounds
 
-Both use the steps of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
+The steps are those of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
 call, a client's own task and a request with the memory off store nothing; a memory that another program uses is waited
-for, up to a limit; a turn that continues after a tool call gets the same bytes again; extraction is queued in the
-reply's commit and done once; each (person, system instruction) has its own memories. Raises UsageError,
-ModelError, StorageError.
+for, up to a limit; a turn that continues after a tool call gets the same bytes again. Raises UsageError, ModelError,
+StorageError.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import isqrt
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Literal
 
 from client_history import ClientHistory, ClientMessage, conversation_key
-from conversation import ClientChat, PreparedTurn, StoredTurn, TurnRequest, result_of
-from domain.errors import Interrupted, UsageError
-from domain.events import Reply
-from domain.recollection import ClientNote
-from domain.text import check_input, is_blank, new_boundary, one_line
+from conversation import ClientChat, PreparedTurn, TurnRequest, result_of
+from domain.errors import UsageError
+from domain.text import clean_text, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
-from interfaces.service.chat_requests import ChatRequest, add_memory
-from jobs.client_memories import ROUND, find_due_extractions, months_before
-from jobs.rebuild import Erased, erase
 from llm import profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
@@ -38,21 +35,57 @@ from people import Companion, People
 Use = Literal["on", "off", "side"]
 #: The name by which a client may request the model of the settings.
 OWN_MODEL = "old-friend"
-#: The clients of the sessions that are stored here.
-_OPENAI, _CHAT = "openai", "chat"
+#: The client of the sessions that are stored here.
+_OPENAI = "openai"
 #: Most prepared turns, and most responses, that wait for the results of tools.
 _MOST_PREPARED, _MOST_CALLING = 1_000, 100
-#: Of a longer history only so many last messages are sent on.
-_LONGEST_SENT, _SENT = ROUND, 10
 
 
-@dataclass(frozen=True)
-class _PromptTexts:
-    """What the memory adds to a request: what is known of the person, and what was recalled."""
-
-    turn: PreparedTurn
-    profile: str
-    recalled: str
+#: So many messages before the last one show what "she" and "that" mean in it.
+_RECENT = 5
+_LEADING = ("system", "developer")
+#: An order is within so many characters of the beginning or the end.
+_ORDER = 600
+#: The headings of Open WebUI, and what only its orders speak of.
+_TASK = re.compile(
+    r"\s*#{2,}\s*Task:\s*(?=Generate|Suggest|Analy[sz]e|You are an autocompletion system)", re.IGNORECASE
+)
+_OF_A_TASK = re.compile(r"chat.history|the user might|#{2,}\s*(?:Output|Guidelines):|<text>", re.IGNORECASE)
+#: Orders that are unambiguous.
+_PLAIN = re.compile(
+    r"\bgive this conversation a name\b"
+    r"|\bsummari[sz]e (?:the|our) (?:discussion|conversation)\b[^\n]{0,60}\b(?:future context|as a prompt)\b"
+    r"|\byou are an autocompletion system\b"
+    r"|\byour task is to reflect the speaker's likely facial expression\b"
+    r"|\byour task is to choose and return the correct tool\(s\)"
+    r"|\byou have been provided with a set of responses from various models\b"
+    r"|使用四到五个字直接返回"
+    r"|总结一下(?:你和用户的)?对话[^\n]{0,40}(?:上下文提示|prompt)",
+    re.IGNORECASE,
+)
+#: A line that orders a title, tags or questions for a chat ...
+_ORDERED = re.compile(
+    r"^[^\n]*(?:\b(?:generate|create|provide|write|give|suggest|come up with|return)\b[^.\n]{0,60}"
+    r"\b(?:title|emoji|tags?|follow-?up questions?|name for th(?:is|e) (?:chat|conversation))\b[^\n]{0,80}"
+    r"\b(?:chat|conversation|discussion|messages?)\b"
+    r"|\bsummari[sz]e (?:the|our|this) (?:chat|conversation|discussion) (?:into|as|in) a title\b"
+    r"|(?:\d+\s*个字(?:以内|左右)?)[^\n]{0,30}(?:主题|标题|题目)"
+    r"|(?:总结|概括|生成|起)[^\n]{0,30}(?:对话|会话|聊天)[^\n]{0,30}(?:标题|主题|题目|名字)"
+    r"|(?:对话|会话|聊天)[^\n]{0,20}(?:总结|概括)为[^\n]{0,20}(?:标题|主题))[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: ... and describes its form, as a program does and a person seldom would.
+_FORM = re.compile(
+    r"\d|\bwords?\b|\bcharacters?\b|\bconcise|\bshort\b|\bbrief|\bquot|\bpunctuation\b|\bJSON\b|\bonly\b"
+    r"|个字|简短|简洁|标点|只返回|直接返回|不要",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\bI\b|\b[Mm](?:e|y|ine)\b|我(?!们)")
+#: Open WebUI puts documents before the message that they were found for.
+_DOCUMENTS = re.compile(r"\s*#{2,}\s*Task:\s*Respond to the user query using the provided context\b")
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
+#: A prepared turn, and what the memory adds to its request: what is known of the person, and what was recalled.
+_PromptTexts = tuple[PreparedTurn, str, str]
 
 
 @dataclass(frozen=True)
@@ -123,9 +156,9 @@ class RelayedChats:
             return RelayedChat(person, request, body, "side")
         with self._people.companion(person, wait=gone) as companion:
             turn = companion.turn_steps().client_request(ClientChat(_OPENAI, request.history, name))
-            texts = self._prompt_texts(companion, request, turn, gone)
-        sent = {**body, "messages": add_memory(request, texts.profile, texts.recalled)["messages"]}
-        return RelayedChat(person, request, sent, "on", replace(texts.turn, request=turn))
+            prepared, profile, recalled = self._prompt_texts(companion, request, turn, gone)
+        sent = {**body, "messages": add_memory(request, profile, recalled)["messages"]}
+        return RelayedChat(person, request, sent, "on", replace(prepared, request=turn))
 
     def _prompt_texts(
         self, companion: Companion, request: ChatRequest, turn: TurnRequest, gone: CancelToken
@@ -139,7 +172,7 @@ class RelayedChats:
         if known and request.answers_tools:
             return known
         prepared = result_of(companion.turn_steps().prepare(turn, gone))
-        texts = _PromptTexts(prepared, *profile_and_memories(prepared.layers, new_boundary()))
+        texts = prepared, *profile_and_memories(prepared.layers, new_boundary())
         with self._lock:
             self._prepared[mark] = texts
             while len(self._prepared) > _MOST_PREPARED:
@@ -186,141 +219,127 @@ class RelayedChats:
         return companion.turn_steps().history(_OPENAI)
 
 
-@dataclass(frozen=True)
-class ChatQuestion:
-    """A request as a client sends it. ``name`` is what it calls the conversation; ``options`` go to the model."""
-
-    messages: tuple[ClientMessage, ...]
-    instruction: int | None = None
-    name: str | None = None
-    options: Mapping[str, float] = field(default_factory=dict)
+# -- requests
 
 
 @dataclass(frozen=True)
-class ChatAnswer:
-    """The reply, how many memories were shown for it, and how many windows of fifty messages are full."""
+class ChatRequest:
+    """A request as far as a memory needs to know it.
 
-    reply: Reply
-    memories_used: int
-    round: int
-
-
-@dataclass(frozen=True)
-class ListedMemory:
-    """A memory under the one number that it has among all of its person's."""
-
-    number: int
-    memory: ClientNote
-
-
-def public_number(instruction: int | None, number: int) -> int:
-    """One number out of that of a companion and that of a memory in it: small for small ones, and its own.
-
-    >>> [public_number(None, 1), public_number(None, 2), public_number(1, 1)]
-    [1, 3, 4]
+    ``said`` is the last message of the person, at index ``at``; ``before`` are the messages before it, as (role, text).
+    ``answers_tools``: tools were called after it, so this is no new turn. ``side``: this is a client's own task.
     """
-    companion = instruction or 0
-    return (companion + number) * (companion + number + 1) // 2 + companion
+
+    body: Mapping[str, Any]
+    said: str
+    at: int
+    before: tuple[tuple[str, str], ...]
+    answers_tools: bool
+    side: bool
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is to come as a stream."""
+        return self.body.get("stream") is True
+
+    @property
+    def history(self) -> list[ClientMessage]:
+        """All of its messages, as text."""
+        return [ClientMessage(str(one.get("role", "")), message_words(one)) for one in self.body["messages"]]
+
+    @property
+    def recent(self) -> tuple[str, ...]:
+        """The last few messages before the person's words."""
+        said = [text for role, text in self.before if role not in _LEADING and text]
+        return tuple(said[-_RECENT:])
 
 
-def private_number(public: int) -> tuple[int | None, int]:
-    """The other way round.
+def read_request(body: Any) -> ChatRequest:
+    """Read what a client sent. Raises UsageError where it is no request for a chat at all."""
+    messages = body.get("messages") if isinstance(body, Mapping) else None
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, Mapping) for one in messages):
+        raise UsageError("chat.messages_needed")
+    said_at = [at for at, message in enumerate(messages) if message.get("role") == "user"]
+    at = said_at[-1] if said_at else -1
+    said = message_words(messages[at]) if said_at else ""
+    # A client's own task is the person's message, or the only system message.
+    only_leading = messages[0].get("role") in _LEADING and len(messages) <= 2
+    side = is_client_task(said) or (only_leading and is_client_task(message_text(messages[0])))
+    before = tuple((str(one.get("role", "")), message_words(one)) for one in messages[: max(at, 0)])
+    answers_tools = bool(said_at) and at < len(messages) - 1
+    return ChatRequest(body, said, at, before, answers_tools, side)
 
-    >>> private_number(4)
-    (1, 1)
+
+def message_words(message: Mapping[str, Any]) -> str:
+    """The words of a message, as the memory stores them."""
+    text = clean_text(message_text(message))
+    return strip_documents(text) if message.get("role") == "user" else text
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a message; of one in parts those that are text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else ()
+    return "\n".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+
+
+def add_memory(request: ChatRequest, profile: str, recalled: str) -> dict[str, Any]:
+    """The body with the profile of the person and the recalled memories."""
+    messages = [dict(message) for message in request.body["messages"]]
+    if recalled and request.at >= 0:
+        said = messages[request.at]
+        said["content"] = _join_content(said.get("content"), recalled, before=True)
+    if profile:
+        leading = next((at for at, one in enumerate(messages) if one.get("role") not in _LEADING), len(messages))
+        if leading:
+            last = messages[leading - 1]
+            last["content"] = _join_content(last.get("content"), profile, before=False)
+        else:
+            messages.insert(0, {"role": "system", "content": profile})
+    return {**request.body, "messages": messages}
+
+
+def _join_content(content: Any, text: str, *, before: bool) -> Any:
+    """The content, in the same form, with a text before or behind it."""
+    if isinstance(content, list):
+        part = {"type": "text", "text": text}
+        return [part, *content] if before else [*content, part]
+    if before:
+        return f"{text}\n\n{content or ''}"
+    return f"{content}\n\n{text}" if content else text
+
+
+# -- orders of clients
+
+
+def is_client_task(text: str) -> bool:
+    """Whether this is an order of a client.
+
+    >>> is_client_task("Provide a concise, 5-word-or-less title for the conversation.")
+    True
+    >>> is_client_task("Give me a short title for the conversation with my boss.")
+    False
     """
-    diagonal = (isqrt(8 * public + 1) - 1) // 2
-    companion = public - diagonal * (diagonal + 1) // 2
-    return companion or None, diagonal - companion
+    if _TASK.match(text) and _OF_A_TASK.search(text):
+        return True
+    places = (text,) if len(text) <= _ORDER else (text[:_ORDER], text[-_ORDER:])
+    if any(_PLAIN.search(place) for place in places):
+        return True
+    ordered = (line for place in places for line in _ORDERED.findall(place))
+    return any(_FORM.search(line) and not _OF_ONESELF.search(line) for line in ordered)
 
 
-class ChatMemory:
-    """The chat API over the memories of many people. One for each ``People``."""
+def strip_documents(text: str) -> str:
+    """What the person said, without documents that a client put in front of it.
 
-    def __init__(self, people: People) -> None:
-        self._people = people
-        self.resume = people.resume_client_histories
-
-    def answer_chat(self, person: str, asked: ChatQuestion, stop: CancelToken) -> ChatAnswer:
-        """Answer what was asked, and store it."""
-        chat = ClientChat(
-            _CHAT, asked.messages, asked.name, self._instruction_text(person, asked), _LONGEST_SENT, _SENT
-        )
-        with self._people.companion(person, asked.instruction, wait=stop) as companion:
-            steps = companion.turn_steps()
-            request = steps.client_request(chat, ranking="client_notes")
-            request = replace(request, text=check_input(request.text), options=asked.options)
-            answered = result_of(steps.answer(result_of(steps.prepare(request, stop)), stop))
-            if answered.reply.finish == "interrupted":
-                raise Interrupted
-            with companion.turns:
-                stored = self._store_turn(companion, asked, PreparedTurn(request, answered.layers), answered.reply)
-            companion.maintenance.queue.request("client_history", at_once=True)
-        messages = stored.place.messages if stored.place else 0
-        return ChatAnswer(answered.reply, len(answered.layers.recalled.notes), messages // ROUND)
-
-    def _instruction_text(self, person: str, asked: ChatQuestion) -> str | None:
-        if asked.instruction is None:
-            return None
-        known = self._people.registry.instruction(person, asked.instruction)
-        return known.text if known else ""
-
-    def _store_turn(self, companion: Companion, asked: ChatQuestion, turn: PreparedTurn, reply: Reply) -> StoredTurn:
-        """Store the turn and the extraction that is due, in one commit; the registry lists the memory before that."""
-        person, memory = companion.person, companion.memory
-        with memory.in_one_commit():
-            stored = companion.turn_steps().store(turn, reply.text, reply.finish)
-            memory.clients.name_owner(person, asked.instruction)
-            place = stored.place
-            due = find_due_extractions(place.rounds, place.messages, place.key) if place else []
-            if sum(memory.clients.owe_extraction(one) for one in due):
-                self._people.registry.mark_due(person, asked.instruction)
-        return stored
-
-    # -- memories ------------------------------------------------------------------------------------------------
-
-    def list_memories(self, person: str, instruction: int | None = None) -> list[ListedMemory]:
-        """The memories of a person, the newest first: with one system instruction, or all."""
-        found = [
-            ListedMemory(public_number(number, one.number), one)
-            for number in self._instructions_with_memory(person, instruction)
-            for one in self._notes_of(person, number)
-        ]
-        return sorted(found, key=lambda one: (one.memory.created_at, one.number), reverse=True)
-
-    def delete_memory(self, person: str, public: int) -> bool:
-        """Hide a memory from lists and recall; its messages stay. False when there is none."""
-        instruction, number = private_number(public)
-        if instruction not in self._instructions_with_memory(person, instruction):
-            return False
-        with self._people.companion(person, instruction) as companion, companion.turns:
-            return companion.memory.clients.hide(number)
-
-    def erase_memory(self, person: str, public: int, stop: CancelToken) -> Erased | None:
-        """Erase a memory, its messages and everything derived from them; None when there is none."""
-        instruction, number = private_number(public)
-        if instruction not in self._instructions_with_memory(person, instruction):
-            return None
-        with self._people.companion(person, instruction) as companion, companion.turns, companion.maintenance.paused():
-            chosen = companion.memory.erasure.scope_of_messages(companion.memory.clients.turns_of(number))
-            if not chosen:
-                return None
-            events = erase(companion.memory, companion.llm, chosen, stop)
-            return next(event for event in events if isinstance(event, Erased))
-
-    def clear_old(self, person: str, months: int, instruction: int | None = None) -> int:
-        """Hide the memories that are older than so many months. Returns how many."""
-        before, count = months_before(self._people.clock(), months), 0
-        for number in self._instructions_with_memory(person, instruction):
-            with self._people.companion(person, number) as companion:
-                count += companion.memory.clients.hide_before(before)
-        return count
-
-    def _notes_of(self, person: str, instruction: int | None) -> list[ClientNote]:
-        with self._people.companion(person, instruction) as companion:
-            return companion.memory.clients.memories()
-
-    def _instructions_with_memory(self, person: str, instruction: int | None) -> list[int | None]:
-        """The companions of a person that have a memory: the one that is named, or all."""
-        there = [number for number, _ in self._people.memory_folders(person)]
-        return there if instruction is None else [one for one in there if one == instruction]
+    >>> task = "### Task:\\nRespond to the user query using the provided context."
+    >>> strip_documents(task + "<context>Cats purr.</context>Why?")
+    'Why?'
+    """
+    if not _DOCUMENTS.match(text):
+        return text
+    asked = _QUERY.search(text)
+    behind = _QUERY.sub("", text[text.rfind("</context>") + len("</context>") :]).strip()
+    return behind or (asked[1] if asked else text)

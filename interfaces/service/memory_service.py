@@ -11,17 +11,19 @@ import json
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal, TypeVar
 
 from domain.errors import UsageError
-from domain.facts import Relation
+from domain.facts import Fact, Relation
+from domain.quotations import as_memory
 from domain.recollection import Recollection
 from domain.text import check_input
-from interfaces.service import memory_texts
+from interfaces.recollections import certainty_note, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
     DayResponse,
     ErasedPerson,
@@ -36,7 +38,6 @@ from interfaces.service.memory_schemas import (
     StoredMemories,
     StoredMemory,
 )
-from interfaces.service.memory_texts import safe_text, utc_time
 from interfaces.service.schemas import (
     ActiveSession,
     Candidate,
@@ -50,9 +51,11 @@ from interfaces.service.schemas import (
     MemoryFound,
     ProcessMetadata,
     ProcessResponse,
+    RelationFound,
     SessionStatusResponse,
 )
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from language.calendar import in_zone
 from memory import Memory, find_pronouns, resolve_references, write_portable
 from people import ME, Companion, People
 
@@ -64,6 +67,9 @@ _PERSONA_LENGTH = 4_000
 _LONGEST_QUERY = 2_000
 #: Sessions that are read at once.
 _SESSIONS = 50
+#: The order in which memories with the same score are returned.
+_KINDS = ("fact", "turn", "summary", "chapter", "other")
+Text = TypeVar("Text", Remembered, ProfileFact)
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,8 @@ class MemoryService:
         info = EndedSession(
             event_count=len(found.events),
             duration_seconds=max(0, int((when - found.started_at).total_seconds())),
-            created_at=utc_time(found.started_at),
-            ended_at=utc_time(when),
+            created_at=_utc_time(found.started_at),
+            ended_at=_utc_time(when),
         )
         return EndSessionResponse(message="Session ending, consolidation started", session_info=info)
 
@@ -133,8 +139,8 @@ class MemoryService:
             return SessionStatusResponse(has_active_session=False, session_info=None)
         info = ActiveSession(
             event_count=len(found.events),
-            created_at=utc_time(found.started_at),
-            last_active_at=utc_time(found.last_active),
+            created_at=_utc_time(found.started_at),
+            last_active_at=_utc_time(found.last_active),
             time_until_timeout_seconds=max(0, int(left)),
         )
         return SessionStatusResponse(has_active_session=True, session_info=info)
@@ -157,13 +163,7 @@ class MemoryService:
             with self._people.companion(user_id) as companion:
                 found = sorted(companion.memory.relations.all(), key=lambda one: -one.fact.number)[:limit]
         relations = tuple(
-            GraphRelation(
-                source=safe_text(one.source),
-                relation=memory_texts.relation_text(one),
-                target=safe_text(one.target),
-                created_at=utc_time(one.fact.said),
-            )
-            for one in found
+            GraphRelation(**dict(_found_relation(one)), created_at=_utc_time(one.fact.said)) for one in found
         )
         names = dict.fromkeys(name for one in relations for name in (one.source, one.target))
         nodes = tuple(GraphNode(id=name, name=name) for name in names)
@@ -177,9 +177,9 @@ class MemoryService:
         with self._people.companion(user_id) as companion:
             memory = companion.memory
             found = memory.recall([_search_text(text)], "", self._people.clock(), companion.settings.recall_limits)
-            memories = memory_texts.recalled_memories(found)
-            relations = memory_texts.distinct_relations(_find_relations(memory, found, text), _MOST_RELATIONS)
-        kept = memory_texts.within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
+            memories = recalled_memories(found)
+            relations = distinct_relations(_find_relations(memory, found, text), _MOST_RELATIONS)
+        kept = within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
         return RecallResponse(memories=tuple(kept), relations=tuple(relations), truncated=len(kept) < len(memories))
 
     def remember(self, text: str, user_id: str, request_id: str | None = None) -> RememberResponse:
@@ -191,7 +191,7 @@ class MemoryService:
             stored = sessions.store(words, request_id)
             self._watch.check_soon(companion, sessions)
         turn = stored.turn
-        return RememberResponse(id=turn.text_id, text=turn.words, date=utc_time(turn.timestamp), new=stored.new)
+        return RememberResponse(id=turn.text_id, text=turn.words, date=_utc_time(turn.timestamp), new=stored.new)
 
     def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
         """Erase a memory and what was drawn from it out of every file, and prove it.
@@ -225,8 +225,8 @@ class MemoryService:
         with self._people.companion(user_id) as companion:
             persona = companion.read_persona("user")
             known = companion.memory.facts.all(current=True, about="person")[::-1]
-        facts = [ProfileFact(id=one.text_id, text=memory_texts.fact_text(one), since=one.since[:10]) for one in known]
-        kept = memory_texts.within_budget(facts, _MOST_MEMORIES, _MOST_CHARACTERS - _PERSONA_LENGTH)
+        facts = [ProfileFact(id=one.text_id, text=fact_text(one), since=one.since[:10]) for one in known]
+        kept = within_budget(facts, _MOST_MEMORIES, _MOST_CHARACTERS - _PERSONA_LENGTH)
         return ProfileResponse(
             user_id=user_id,
             image=persona[:_PERSONA_LENGTH],
@@ -239,8 +239,8 @@ class MemoryService:
         memories: list[Remembered] = []
         if self._people.has_person(user_id):
             with self._people.companion(user_id) as companion:
-                memories = memory_texts.memories_of_day(companion.memory, date)
-        kept = memory_texts.within_budget(memories, _MOST_MEMORIES, _MOST_CHARACTERS)
+                memories = _memories_of_day(companion.memory, date)
+        kept = within_budget(memories, _MOST_MEMORIES, _MOST_CHARACTERS)
         return DayResponse(user_id=user_id, date=date, memories=tuple(kept), truncated=len(kept) < len(memories))
 
     # -- administration --------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class MemoryService:
     def known_people(self) -> list[KnownPerson]:
         """Everyone who was ever served, the earliest first."""
         served = self._people.registry.first_served()
-        return [KnownPerson(user_id=one, since=utc_time(when)) for one, when in served.items()]
+        return [KnownPerson(user_id=one, since=_utc_time(when)) for one, when in served.items()]
 
     def stored_memories(self, user_id: str, limit: int = 100, offset: int = 0) -> StoredMemories:
         """What is stored of a person: facts, the last learned first, then what was said, the last session first."""
@@ -339,7 +339,9 @@ class MemoryService:
         events = going_on.events if going_on else ()
         before = [turn for turn in events if not turn.hidden and not (again and turn.seq >= again.seq)]
         size = companion.settings.coreference_context_size
-        resolved = _resolve_pronouns(text, [turn.words for turn in before], size)
+        said = text.strip()
+        resolved = resolve_references(said, [turn.words for turn in before], size)
+        resolved = text if resolved == said else resolved  # as it was said where nothing is resolved
         searched = time.perf_counter()
         found = memory.recall(
             [_search_text(resolved)],
@@ -350,17 +352,90 @@ class MemoryService:
         )
         ended = time.perf_counter()
         related = _find_relations(memory, found, resolved)
-        memories = memory_texts.within_budget(memory_texts.recalled_memories(found), _MOST_MEMORIES, _MOST_CHARACTERS)
+        memories = within_budget(recalled_memories(found), _MOST_MEMORIES, _MOST_CHARACTERS)
         read_ms = 1000 * (searched - began + time.perf_counter() - ended)
         used = min(size, len(before)) if find_pronouns(text) else 0
         return _Answer(resolved, found, memories, related, used, read_ms, 1000 * (ended - searched))
 
 
-def _resolve_pronouns(text: str, recent: list[str], size: int) -> str:
-    """A text with its pronouns resolved; unchanged where it has none or nothing fits."""
-    said = text.strip()
-    resolved = resolve_references(said, recent, size)
-    return text if resolved == said else resolved
+# -- texts
+
+
+def recalled_memories(found: Recollection) -> list[Remembered]:
+    """Everything that was recalled, best first; of a message and its answer only what was found."""
+    items = sorted(recalled_items(found), key=lambda one: _KINDS.index(one.kind))
+    memories = [
+        Remembered(
+            id=item.memory.text_id,
+            kind="summary" if item.kind == "chapter" else item.kind,
+            date=_utc_time(item.when) if item.when else "",
+            text=program_text(item.memory, found.turns),
+            score=program_score(item.memory),
+        )
+        for item in items
+        if getattr(item.memory, "hit", True)
+    ]
+    return sorted(memories, key=lambda one: -one.score)
+
+
+def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[Text]:
+    """The first of them, as many as fit."""
+    kept: list[Text] = []
+    for one in memories:
+        characters -= len(one.text)
+        if len(kept) == most or characters < 0:
+            break
+        kept.append(one)
+    return kept
+
+
+def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
+    """Relations, each once, however many facts state it, with their certainty."""
+    return list(dict.fromkeys(map(_found_relation, found)))[:most]
+
+
+def fact_text(fact: Fact) -> str:
+    """A fact, and whether it is certain."""
+    return safe_text(fact.restatement) + certainty_note(fact)
+
+
+def _found_relation(one: Relation) -> RelationFound:
+    relation = safe_text(one.relation) + certainty_note(one.fact)
+    return RelationFound(source=safe_text(one.source), relation=relation, target=safe_text(one.target))
+
+
+def _memories_of_day(memory: Memory, date: str) -> list[Remembered]:
+    """What a person said on a day, then what is known since that day and current."""
+    sessions = [
+        one.session_id
+        for one in memory.sessions.recent(None)
+        if one.start_timestamp[:10] <= date <= (one.end_timestamp or date)[:10]
+    ]
+    spoken = [
+        turn
+        for session_id in sessions
+        for turn in memory.messages.of_session(session_id)
+        if turn.timestamp[:10] == date and turn.role == "user" and not turn.hidden
+    ]
+    spoken.sort(key=lambda turn: turn.timestamp)
+    facts = [fact for fact in memory.facts.all(current=True) if fact.since[:10] == date]
+    found: list[tuple[str, Literal["turn", "fact"], str, str]] = [
+        *((one.text_id, "turn", one.timestamp, safe_text(as_memory(one).words)) for one in spoken),
+        *((one.text_id, "fact", one.since, fact_text(one)) for one in facts),
+    ]
+    return [
+        Remembered(id=text_id, kind=kind, date=_utc_time(when), text=text, score=1.0)
+        for text_id, kind, when, text in found
+    ]
+
+
+def _utc_time(timestamp: str | datetime) -> str:
+    """A time of UTC, to the second."""
+    when = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+    return in_zone(when, UTC).isoformat(timespec="seconds")[:19] + "Z"
+
+
+# -- answers
 
 
 def _search_text(text: str) -> str:
@@ -377,17 +452,17 @@ def _find_relations(memory: Memory, found: Recollection, text: str) -> list[Rela
 
 def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
     for fact in reversed(memory.facts.all()):
-        yield StoredMemory(id=fact.text_id, kind="fact", date=utc_time(fact.said), text=fact.restatement)
+        yield StoredMemory(id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact.restatement)
     offset = 0
     while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)
         for session in sessions:
             for turn in reversed(memory.messages.of_session(session.session_id)):
-                yield StoredMemory(id=turn.text_id, kind=turn.role, date=utc_time(turn.timestamp), text=turn.words)
+                yield StoredMemory(id=turn.text_id, kind=turn.role, date=_utc_time(turn.timestamp), text=turn.words)
 
 
 def _process_response(answer: _Answer) -> ProcessResponse:
-    relations = tuple(memory_texts.distinct_relations(answer.relations, _MOST_RELATIONS))
+    relations = tuple(distinct_relations(answer.relations, _MOST_RELATIONS))
     return ProcessResponse(
         resolved_query=answer.resolved,
         memories=tuple(MemoryFound(content=one.text, score=one.score) for one in answer.memories),
@@ -399,19 +474,13 @@ def _process_response(answer: _Answer) -> ProcessResponse:
 
 
 def _debug_response(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
-    plain = _process_response(answer)
-    return DebugResponse(
-        resolved_query=plain.resolved_query,
-        memories=plain.memories,
-        relations=plain.relations,
-        metadata=plain.metadata,
-        debug=DebugFindings(
-            pronouns=find_pronouns(text),
-            context_events_used=answer.context_events,
-            candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
-            sql_ms=round(answer.read_ms),
-            vector_ms=round(answer.search_ms),
-            degraded=answer.found.degraded,
-            would_store=would_store,
-        ),
+    found = DebugFindings(
+        pronouns=find_pronouns(text),
+        context_events_used=answer.context_events,
+        candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
+        sql_ms=round(answer.read_ms),
+        vector_ms=round(answer.search_ms),
+        degraded=answer.found.degraded,
+        would_store=would_store,
     )
+    return DebugResponse(**dict(_process_response(answer)), debug=found)

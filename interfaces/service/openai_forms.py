@@ -3,9 +3,10 @@
     chat                the request as one of chat completions
     make_answer         a whole answer in the requested form
     begin_events, piece_events, end_events    the events of a stream; ``end_events`` once all is stored
+    error_events        those of a stream that broke off
 
-Pure: uses no memory and no model. Raises UsageError for what is not served: tools that a server runs itself, images and
-files, several prompts in one stream.
+Both forms have these; ``last`` is what a stream ends with. Pure: uses no memory and no model. Raises UsageError for
+what is not served: tools that a server runs itself, images and files, several prompts in one stream.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from domain.errors import UsageError
 
@@ -28,40 +29,6 @@ _SAME_COMPLETION = (
 _UNSERVED = ("background", "conversation", "prompt")
 _UNSERVED_COMPLETION = ("echo", "suffix")
 _TEXTS = ("input_text", "output_text", "text", "refusal")
-
-
-class Form(Protocol):
-    """How a client asks and wants to be answered. The events of a stream are those of one answer.
-
-    ``last`` is what its stream ends with.
-    """
-
-    last: bytes
-
-    @property
-    def chat(self) -> Body:
-        """The request as one for a chat."""
-        ...
-
-    def make_answer(self, answer: Body) -> Event:
-        """The whole answer."""
-        ...
-
-    def begin_events(self) -> Iterator[Event]:
-        """The events before the first word."""
-        ...
-
-    def piece_events(self, event: Body) -> Iterator[Event]:
-        """The events for a piece of the chat's stream."""
-        ...
-
-    def end_events(self) -> Iterator[Event]:
-        """The events after the last word."""
-        ...
-
-    def error_events(self, message: str, code: str) -> Iterator[Event]:
-        """The events of a stream that broke off."""
-        ...
 
 
 # -- completions -------------------------------------------------------------------------------------------------
@@ -85,8 +52,7 @@ class CompletionForm:
 
     def make_answer(self, answer: Body) -> Event:
         """A completion."""
-        choices = [self._completion_choice(one, one.get("message")) for one in _as_objects(answer.get("choices"))]
-        return {**self._completion_head(answer), "choices": choices, "usage": answer.get("usage")}
+        return {**self._completion(answer, "message"), "usage": answer.get("usage")}
 
     def begin_events(self) -> Iterator[Event]:
         """Nothing comes before the first words."""
@@ -94,9 +60,7 @@ class CompletionForm:
 
     def piece_events(self, event: Body) -> Iterator[Event]:
         """The same piece as a piece of a completion."""
-        choices = [self._completion_choice(one, one.get("delta")) for one in _as_objects(event.get("choices"))]
-        usage = {"usage": event["usage"]} if event.get("usage") else {}
-        yield {**self._completion_head(event), "choices": choices, **usage}
+        yield {**self._completion(event, "delta"), **({"usage": event["usage"]} if event.get("usage") else {})}
 
     def end_events(self) -> Iterator[Event]:
         """Nothing comes after the last words."""
@@ -106,17 +70,19 @@ class CompletionForm:
         """What went wrong."""
         yield {"error": {"message": message, "type": "server_error", "param": None, "code": code}}
 
-    def _completion_head(self, answer: Body) -> Event:
+    def _completion(self, answer: Body, said: str) -> Event:
+        choices = [
+            {
+                "index": choice.get("index") or 0,
+                "text": _message_content(choice.get(said)),
+                "logprobs": None,
+                "finish_reason": choice.get("finish_reason"),
+            }
+            for choice in _as_objects(answer.get("choices"))
+        ]
         model = answer.get("model") or self.body.get("model")
-        return {"id": self.id, "object": "text_completion", "created": self.created, "model": model}
-
-    def _completion_choice(self, choice: Body, said: object) -> Event:
-        return {
-            "index": choice.get("index") or 0,
-            "text": _message_content(said),
-            "logprobs": None,
-            "finish_reason": choice.get("finish_reason"),
-        }
+        head = {"id": self.id, "object": "text_completion", "created": self.created, "model": model}
+        return {**head, "choices": choices}
 
 
 def completion_forms(body: Any, id: str, created: int) -> list[CompletionForm]:
@@ -195,9 +161,8 @@ class ResponsesForm:
         asked = self._asked
         body = {name: asked[name] for name in _SAME if asked.get(name) is not None}
         instructions = asked.get("instructions")
-        leading = (
-            [{"role": "system", "content": instructions}] if isinstance(instructions, str) and instructions else []
-        )
+        has_instructions = isinstance(instructions, str) and instructions
+        leading = [{"role": "system", "content": instructions}] if has_instructions else []
         body["messages"] = [*leading, *self.messages]
         if asked.get("max_output_tokens") is not None:
             body["max_tokens"] = asked["max_output_tokens"]
@@ -209,7 +174,7 @@ class ResponsesForm:
             body["tools"] = tools
             choice = asked.get("tool_choice")
             if isinstance(choice, Mapping):
-                choice = {"type": "function", "function": {"name": _tool_name(choice, "function")}}
+                choice = {"type": "function", "function": {"name": _function_name(choice)}}
             body |= {} if choice is None else {"tool_choice": choice}
         if asked.get("stream"):
             body["stream_options"] = {"include_usage": True}
@@ -299,10 +264,7 @@ class ResponsesForm:
     def _text_events(self, text: str) -> Iterator[Event]:
         if self._text is None:
             self._text = item = _Item(len(self._items), "msg_" + self.id.removeprefix("resp_"))
-            self._items.append(item)
-            yield self._make_event(
-                "response.output_item.added", output_index=item.place, item=item.output_object("in_progress")
-            )
+            yield self._add_item(item)
             yield self._content_event(item, "response.content_part.added", part=_output_part(""))
         self._text.parts.append(text)
         yield self._content_event(self._text, "response.output_text.delta", delta=text, logprobs=[])
@@ -314,15 +276,17 @@ class ResponsesForm:
             named = {"call_id": call.get("id") or f"call_{place}", "name": function.get("name")}
             item = _Item(place, f"fc_{place}_{self.id.removeprefix('resp_')}", named)
             self._calls[at] = item
-            self._items.append(item)
-            yield self._make_event(
-                "response.output_item.added", output_index=place, item=item.output_object("in_progress")
-            )
+            yield self._add_item(item)
         if arguments := function.get("arguments"):
             item = self._calls[at]
             item.parts.append(str(arguments))
             kind = "response.function_call_arguments.delta"
             yield self._make_event(kind, item_id=item.id, output_index=item.place, delta=arguments)
+
+    def _add_item(self, item: _Item) -> Event:
+        self._items.append(item)
+        started = item.output_object("in_progress")
+        return self._make_event("response.output_item.added", output_index=item.place, item=started)
 
     def _item_done_events(self, item: _Item) -> Iterator[Event]:
         text = "".join(item.parts)
@@ -392,13 +356,12 @@ def _content_text(content: object) -> str:
 
 
 def _chat_tool(tool: Body) -> Event:
-    name = _tool_name(tool, "function")
     fields = {one: tool[one] for one in ("description", "parameters", "strict") if tool.get(one) is not None}
-    return {"type": "function", "function": {"name": name, **fields}}
+    return {"type": "function", "function": {"name": _function_name(tool), **fields}}
 
 
-def _tool_name(tool: Body, kind: str) -> object:
-    if tool.get("type") != kind:
+def _function_name(tool: Body) -> object:
+    if tool.get("type") != "function":
         raise UsageError("chat.not_served", given=f"tools: {tool.get('type')}")
     return tool.get("name")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -80,15 +80,11 @@ class ServiceSessions:
         """When a session ends without another message."""
         return min(found.last_active + self._timeout, found.started_at + self._longest)
 
-    def has_work(self) -> bool:
-        """Whether ended sessions are to be consolidated, or something is to be rebuilt."""
-        return bool(ended_sessions(self._memory, SERVICE_CLIENT) or self._memory.rebuilds.due_requests())
-
     def end_if_over(self) -> bool:
         """End the session whose time is over. Returns whether there was one."""
         with self._memory.in_one_commit():
-            found, now = self._find_active(), self._clock()
-            return found is not None and self._end_by_clock(found, now)
+            found = self._find_active()
+            return found is not None and self._end_by_clock(found, self._clock())
 
     def end(self) -> tuple[OpenSession, datetime] | None:
         """End the session that goes on. Returns it and when it ended."""
@@ -125,21 +121,15 @@ class ServiceSessions:
             session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             text_id = self._new_id() if request_id is None else _id_of(request_id)
             turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
-            self._hide_if_asked(turn, found.events if found else ())
+            if forget_request := detect_forget_request(turn.words):
+                meant = found.events[-1:] if found and forget_request.alone else ()
+                self._memory.rounds.hide([one.text_id for one in (*meant, turn)])
             return StoredEvent(turn, new=True)
-
-    def _hide_if_asked(self, said: Message, before: Sequence[Message]) -> None:
-        """Hide what a forget request refers to."""
-        if forget_request := detect_forget_request(said.words):
-            meant = [*before[-1:], said] if forget_request.alone else [said]
-            self._memory.rounds.hide([turn.text_id for turn in meant])
 
     def _find_active(self) -> OpenSession | None:
         found = self._memory.sessions.active(SERVICE_CLIENT)
-        going_on = [session for session in found if session.end_timestamp is None]
-        if not going_on:
-            return None
-        return OpenSession(going_on[-1], tuple(self._memory.messages.of_session(going_on[-1].session_id)))
+        session = next((one for one in reversed(found) if one.end_timestamp is None), None)
+        return OpenSession(session, tuple(self._memory.messages.of_session(session.session_id))) if session else None
 
     def _end_by_clock(self, found: OpenSession, now: datetime) -> bool:
         """End a session whose time is over; it ended when that was."""
@@ -210,7 +200,7 @@ class SessionWatch:
         """When to check again; never where nothing is open and there is nothing to do."""
         going_on = sessions.find_open()
         checks = [sessions.end_time(going_on)] if going_on else []
-        if sessions.has_work():
+        if ended_sessions(companion.memory, SERVICE_CLIENT) or companion.memory.rebuilds.due_requests():
             companion.maintenance.queue.request("consolidate", SERVICE_CLIENT, at_once=retry)
             job = companion.memory.jobs.find("consolidate", SERVICE_CLIENT)
             delay = _FIRST_RETRY * 2 ** min(job.attempts if job else 0, 10)

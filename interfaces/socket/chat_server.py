@@ -66,18 +66,14 @@ class ChatMemoryServer:
             if self._served is None and self._closed:
                 raise ServerGone("the chat has ended")
             if self._served is None:
-                registry = Registry(registry_in(self._companion.settings.data_dir), self._companion.clock)
-                people = self._people_of(registry)
+                own = self._companion
+                registry = Registry(registry_in(own.settings.data_dir), own.clock)
+                people = People(
+                    own.settings, own.llm, registry, own.log,
+                    clock=own.clock, new_id=own.new_id, most_open=own.settings.open_memories,
+                )  # fmt: skip
+                people.add_open(own)
                 self._served = people, MemoryService(people)
                 if self._server:
                     self._server.start_sweeping()
             return self._served
-
-    def _people_of(self, registry: Registry) -> People:
-        own = self._companion
-        people = People(
-            own.settings, own.llm, registry, own.log,
-            clock=own.clock, new_id=own.new_id, most_open=own.settings.open_memories,
-        )  # fmt: skip
-        people.add_open(own)
-        return people

@@ -87,12 +87,16 @@ class MemoryClient:
 
     def _try_call(self, name: str, arguments: dict[str, object]) -> BaseModel:
         """Call it here where the memory is open here, else in the other program. Raises ServerGone if that failed."""
-        if self._enter_call():
+        with self._changed:  # what is open here stays so until the call has ended
+            local = self._local
+            self._under_way += local is not None
+        if local:
             try:
-                assert self._local
-                return self._local.call(name, **arguments)
+                return local.call(name, **arguments)
             finally:
-                self._leave_call()
+                with self._changed:
+                    self._under_way -= 1
+                    self._changed.notify_all()
         try:
             *_, answer = protocol.send_request(self._folder, name, arguments)
             result: BaseModel = OPERATIONS[name].result.model_validate_json(json.dumps(answer["answer"]))
@@ -100,18 +104,6 @@ class MemoryClient:
         except ServerGone:
             self._open_here()
             raise
-
-    def _enter_call(self) -> bool:
-        """Whether the memory is open here, and stays so until ``_leave``."""
-        with self._changed:
-            is_open = self._local is not None
-            self._under_way += is_open
-            return is_open
-
-    def _leave_call(self) -> None:
-        with self._changed:
-            self._under_way -= 1
-            self._changed.notify_all()
 
     def _open_here(self) -> None:
         """Open the memory here if no other program has."""

@@ -13,20 +13,25 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conversation import Conversation, Replied
 from domain import errors
+from domain.events import MemoryAnswer
+from domain.text import one_line
 from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.operations import LocalMemories
+from interfaces.recollections import count_recalled, recalled_values
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket import protocol
 from interfaces.socket.protocol import ServerGone
-from interfaces.socket.remote_turns import answer_message, answer_question
-from people import ME, People
+from jobs.asking import Asking
+from people import ME, Companion, People
 
 #: Seconds for a request, once a client is connected.
 _PATIENCE = 10.0
@@ -40,6 +45,9 @@ _TEMPORARY = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECO
 _AGAIN = 0.5
 #: Seconds between two checks of whether the memory is free, for a client to release it, and for requests to finish.
 _CHECK, _RELEASING, _FINISHING = 5.0, 10.0, 5.0
+_Line = dict[str, object]
+#: Characters of a message in the summary of its session.
+_SUMMARY = 300
 
 
 class MemoryServer:
@@ -65,8 +73,12 @@ class MemoryServer:
         self._changed = threading.Condition()
         self._open: set[socket.socket] = set()
         self._places = threading.Semaphore(_AT_ONCE)
-        self._socket = _try_listening(folder, log)
-        if self._socket:
+        self._socket: socket.socket | None = None
+        try:
+            self._socket = protocol.listen_in(folder)
+        except OSError as fault:
+            log.error("no socket for other programs in %s: %s", folder, fault)
+        else:
             threading.Thread(target=self._accept_clients, args=(self._socket,), name="socket", daemon=True).start()
 
     def start_sweeping(self) -> None:
@@ -146,7 +158,10 @@ class MemoryServer:
         given = arguments if isinstance(arguments, dict) else {}
         try:
             if call == "release":
-                self._release_to_client(client)
+                if self._release_memory:
+                    self.close(but=client)
+                    self._release_memory()
+                protocol.send_object(client, {"answer": self._release_memory is not None})
             elif call in ("say", "ask"):
                 self._run_turn(client, call, str(given.get("text", "")), bool(given.get("incognito")))
             else:
@@ -155,32 +170,24 @@ class MemoryServer:
         except ServerGone:
             raise
         except Exception as fault:
-            if not self._closing.is_set:
-                protocol.send_object(client, {"error": self._report_error(fault)})
+            if self._closing.is_set:
+                return
+            if not isinstance(fault, errors.OldFriendError):
+                self._log.error("unexpected", exc_info=fault)
+                fault = errors.OldFriendError("served.unexpected")
+            protocol.send_object(client, {"error": fault})
 
     def _run_turn(self, client: socket.socket, call: str, text: str, incognito: bool) -> None:
         stop = CancelToken()
         people, _ = self._served()
         threading.Thread(target=_watch_client, args=(client, stop), name="asked-watch", daemon=True).start()
         events = (
-            answer_question(people, text, stop)
+            _answer_question(people, text, stop)
             if call == "ask"
-            else answer_message(people, self._words, text, incognito, stop)
+            else _answer_message(people, self._words, text, incognito, stop)
         )
         for event in events:
             protocol.send_object(client, event)
-
-    def _release_to_client(self, client: socket.socket) -> None:
-        if self._release_memory:
-            self.close(but=client)
-            self._release_memory()
-        protocol.send_object(client, {"answer": self._release_memory is not None})
-
-    def _report_error(self, fault: Exception) -> errors.OldFriendError:
-        if isinstance(fault, errors.OldFriendError):
-            return fault
-        self._log.error("unexpected", exc_info=fault)
-        return errors.OldFriendError("served.unexpected")
 
     def _sweep_sessions(self) -> None:
         due = 0.0
@@ -192,6 +199,69 @@ class MemoryServer:
                 self._served()[1].sweep()
             except Exception as fault:  # tried again in a minute
                 self._log.error("sessions could not be checked", exc_info=fault)
+
+
+# -- messages and questions from another program (``-p``, ``--ask``)
+
+
+def _answer_message(people: People, words: Words, text: str, incognito: bool, stop: CancelToken) -> Iterator[_Line]:
+    """The events of a turn, the reply last.
+
+    The message gets its own session, archived when it is answered and removed when nothing was stored; the chat here
+    only finds it in memory. Raises ModelError, Interrupted, UsageError, StorageError.
+    """
+    with people.companion(ME) as companion, companion.turns:
+        with _separate_session(companion, words, incognito) as conversation:
+            reply: _Line = {}
+            for event in conversation.turn(text, stop):
+                if isinstance(event, Replied):
+                    reply = {
+                        "reply": asdict(event.reply),
+                        "session": event.round.user.session_id,
+                        "recalled": recalled_values(event.recollection),
+                        "counts": count_recalled(event.recollection),
+                    }
+                else:
+                    yield from protocol.event_line(event)
+            for notice in conversation.compact_now():
+                yield from protocol.event_line(notice)
+        yield {"answer": reply}
+
+
+def _answer_question(people: People, question: str, stop: CancelToken) -> Iterator[_Line]:
+    """The events of an answer from memory alone, without a session, the answer last."""
+    with people.companion(ME) as one:
+        asking = Asking(one.settings, one.memory, one.llm, one.log, one.clock)
+        for event in asking.answer_question(question, "", stop):
+            if isinstance(event, MemoryAnswer):
+                reply = asdict(event.reply) if event.reply else None
+                counts = count_recalled(event.recollection)
+                yield {"answer": {"reply": reply, "known": event.known, "counts": counts}}
+            else:
+                yield from protocol.event_line(event)
+
+
+@contextmanager
+def _separate_session(companion: Companion, words: Words, incognito: bool) -> Iterator[Conversation]:
+    """A conversation in a session before the present one, which the next start resumes."""
+    memory = companion.memory
+    present, _ = memory.sessions.resume_or_start()
+    own = memory.sessions.start(before=present.session_id)
+    conversation = Conversation(
+        companion.turn_steps(), own, new_id=companion.new_id, incognito=incognito, maintenance=companion.maintenance
+    )
+    try:
+        yield conversation
+    finally:
+        with memory.in_one_commit():
+            memory.sessions.drop_in_flight(own.session_id)
+            if rounds := memory.messages.rounds(own.session_id):
+                said = one_line(rounds[0].user.words, _SUMMARY)
+                summary = words.say("batch.summary", said=said)
+                memory.rounds.save(own.session_id, summary, {}, open_next=False)
+            else:
+                present, _ = memory.sessions.resume_or_start()
+                memory.rounds.resume(present.session_id, own.session_id)
 
 
 class BackgroundMemoryServer:
@@ -250,15 +320,6 @@ class BackgroundMemoryServer:
             opened, self._opened = self._opened, None
         if opened:
             opened.close()
-
-
-def _try_listening(folder: Path, log: logging.Logger) -> socket.socket | None:
-    """The socket; None, with a line in the log, where there can be none."""
-    try:
-        return protocol.listen_in(folder)
-    except OSError as fault:
-        log.error("no socket for other programs in %s: %s", folder, fault)
-        return None
 
 
 def _watch_client(client: socket.socket, stop: CancelToken) -> None:

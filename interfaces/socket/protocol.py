@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 from domain import errors
+from domain.events import AskEvent, Notice, ReasoningDelta, Recalled, Retrying, TextDelta, TurnEvent
 from domain.workers import CancelToken
+from interfaces.recollections import count_recalled
 
 SOCKET_NAME = ".socket"
 #: Bytes that the name of a socket may have on every system.
@@ -224,3 +226,35 @@ def _as_error(found: dict[str, Any]) -> object:
     if issubclass(kind, errors.SettingsError):
         return errors.OldFriendError(found["key"], **found["details"])
     return kind(found["key"], **found["details"])
+
+
+# -- events of a turn
+
+
+def event_line(event: TurnEvent | AskEvent) -> Iterator[dict[str, object]]:
+    """An event as it is sent; nothing for one that the other program does not show."""
+    match event:
+        case TextDelta(text):
+            yield {"event": "text", "text": text}
+        case ReasoningDelta(text):
+            yield {"event": "reasoning", "text": text}
+        case Notice(key, details):
+            yield {"event": "notice", "key": key, "details": dict(details)}
+        case Retrying(failed, attempt, of, seconds):
+            yield {"event": "retrying", "failed": failed, "attempt": attempt, "of": of, "seconds": seconds}
+        case Recalled(recollection):
+            yield {"event": "recalled", "counts": count_recalled(recollection)}
+
+
+def read_event(line: Mapping[str, object]) -> TurnEvent | None:
+    """A line that was received, as an event of a turn; None where it is nothing to show."""
+    match line:
+        case {"event": "text", "text": str(text)}:
+            return TextDelta(text)
+        case {"event": "reasoning", "text": str(text)}:
+            return ReasoningDelta(text)
+        case {"event": "notice", "key": str(key), "details": dict(details)}:
+            return Notice(key, details)
+        case {"event": "retrying", "failed": failed, "attempt": attempt, "of": of, "seconds": seconds}:
+            return Retrying(failed, attempt, of, seconds)  # type: ignore[arg-type]
+    return None

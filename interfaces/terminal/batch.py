@@ -21,6 +21,7 @@ from domain.recollection import Recollection
 from domain.settings import Settings
 from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
+from interfaces.recollections import recalled_values
 from interfaces.socket import protocol
 from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.terminal.arguments import Options
@@ -36,7 +37,7 @@ from interfaces.terminal.parsing import (
     with_files,
 )
 from interfaces.terminal.repl import Repl
-from interfaces.terminal.reply import ReplyView, counted_line, recalled_values
+from interfaces.terminal.reply import ReplyView, counted_line
 from interfaces.terminal.wiring import Program, Streams, open_conversation
 from jobs.rebuild import rebuild_some
 
@@ -323,8 +324,6 @@ def _say_through_server(program: Program) -> Exit:
 
 def _stream_events(program: Program, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
     """The events that the server sends; the final answer goes into ``answer``."""
-    from interfaces.socket.remote_turns import read_event
-
     options = program.options
     text = _read_request(options, program.streams, program.wishes)
     if options.ask is None and _is_by_hand(text, options):
@@ -335,5 +334,5 @@ def _stream_events(program: Program, answer: dict[str, Any]) -> Iterator[TurnEve
             answer.update(one["answer"])
             answer["reply"] = Reply(**answer["reply"]) if answer["reply"] else None
             yield MemoryAnswer(text, Recollection(), answer["reply"], known=answer.get("known", True))
-        elif event := read_event(one):
+        elif event := protocol.read_event(one):
             yield event

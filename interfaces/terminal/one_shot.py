@@ -139,7 +139,7 @@ def _serve_mcp(program: Program) -> Exit:
     from interfaces.socket.memory_client import MemoryClient, open_people
 
     check_installed("mcp")
-    from interfaces.mcp.stdio import run_stdio
+    from interfaces.mcp.server import run_stdio
 
     opened = partial(
         open_people, program.settings, program.debug.log,

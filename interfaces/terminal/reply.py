@@ -14,17 +14,9 @@ from dataclasses import dataclass
 from conversation import Recalled, Replied, TurnEvent
 from domain.events import AskEvent, MemoryAnswer, Notice, ReasoningDelta, Reply, Retrying, TextDelta
 from domain.quotations import QUOTATION_TAG, source_of, tells_enough
-from domain.recollection import (
-    RecalledExternal,
-    RecalledMessage,
-    RecalledSummary,
-    Recollection,
-    SearchOutcome,
-    SearchPlan,
-    SearchReview,
-    SearchStep,
-)
+from domain.recollection import Recollection, SearchOutcome, SearchPlan, SearchReview, SearchStep
 from interfaces.messages import Words
+from interfaces.recollections import count_recalled
 from interfaces.terminal.markdown import Stream, stream_for
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.work_runner import Tick
@@ -238,7 +230,7 @@ class ReplyView:
         elif reply.finish != "stop":
             self._aside.line(self._words.say(f"turn.{reply.finish}"), "quiet")
         if self._recollection:
-            self._aside.line(counted_line(self._words, counts_of(self._recollection)), "quiet")
+            self._aside.line(counted_line(self._words, count_recalled(self._recollection)), "quiet")
 
     def _show_event(self, event: TurnEvent | AskEvent | Tick) -> None:
         match event:
@@ -339,15 +331,6 @@ class ReplyView:
         self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
 
 
-def counts_of(recollection: Recollection) -> dict[str, int]:
-    """How much was remembered, of each kind."""
-    hits = sum(turn.hit for turn in recollection.turns)
-    chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
-    said = {"summary": len(recollection.summaries), "turn": hits}
-    others = {"other": len(recollection.external)}
-    return {**chapters, "fact": len(recollection.facts), **said, **others}
-
-
 def counted_line(words: Words, counts: Mapping[str, int]) -> str:
     """So much, on one line."""
     some = [words.count(thing, count) for thing, count in counts.items() if count]
@@ -369,22 +352,3 @@ def step_line(words: Words, step: SearchStep) -> str:
             return words.say("step.nowhere", missing=" · ".join(missing) or "…")
         case SearchReview(_, missing, queries):
             return words.say("step.missing", missing=" · ".join(missing or queries), queries=" · ".join(queries))
-
-
-def recalled_values(recollection: Recollection) -> list[dict[str, object]]:
-    """What was recalled, as plain values."""
-    entries: list[dict[str, object]] = []
-    for kind, found in (
-        ("chapter", recollection.chapters), ("summary", recollection.summaries), ("conversation", recollection.turns),
-        ("other", recollection.external), ("fact", recollection.facts),
-    ):  # fmt: skip
-        for one in found:
-            session = one.session_id if isinstance(one, RecalledMessage | RecalledSummary) else None
-            entry: dict[str, object] = {"id": one.text_id, "type": kind, "session": session}
-            entry |= {"score": one.why.score, "text": one.text}
-            if isinstance(one, RecalledMessage):
-                entry["speaker"] = one.speaker or None
-            elif isinstance(one, RecalledExternal):
-                entry |= {"source": one.source, "place": one.place}
-            entries.append(entry)
-    return entries

@@ -53,17 +53,16 @@ def router() -> APIRouter:
         headers = {**_HEADERS, "Vary": "Accept-Language"}
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
+    def add_file(path: str, kind: str) -> None:
+        content = (folder / path.removeprefix("/page/")).read_bytes()
+
+        @routes.get(path)
+        def serve_file() -> Response:
+            return Response(content, media_type=f"{kind}; charset=utf-8", headers=_HEADERS)
+
     for path, kind in _FILES.items():
-        _add_file(routes, path, folder / path.removeprefix("/page/"), kind)
+        add_file(path, kind)
     return routes
-
-
-def _add_file(routes: APIRouter, path: str, file: Path, kind: str) -> None:
-    content = file.read_bytes()
-
-    @routes.get(path)
-    def serve_file() -> Response:
-        return Response(content, media_type=f"{kind}; charset=utf-8", headers=_HEADERS)
 
 
 def preferred_language(accepted: str) -> Language:
@@ -72,10 +71,17 @@ def preferred_language(accepted: str) -> Language:
     >>> preferred_language("fr, zh-CN;q=0.8, en;q=0.5")
     'zh'
     """
-    weighed = [_weight_of(part) for part in accepted.split(",")]
-    ours = [(weight, name) for weight, name in weighed if name in ("en", "zh") and weight > 0]
-    best = max(ours, key=lambda one: one[0], default=(0.0, "en"))
-    return "zh" if best[1] == "zh" else "en"
+    best, chosen = 0.0, "en"
+    for part in accepted.split(","):
+        tag, _, rest = part.partition(";")
+        name, given = tag.strip().lower().partition("-")[0], rest.partition("q=")[2]
+        try:
+            weight = float(given) if given.strip() else 1.0
+        except ValueError:
+            continue
+        if name in ("en", "zh") and weight > best:
+            best, chosen = weight, name
+    return "zh" if chosen == "zh" else "en"
 
 
 def _choose_words(accept_language: Annotated[str, Header()] = "") -> Words:
@@ -84,13 +90,3 @@ def _choose_words(accept_language: Annotated[str, Header()] = "") -> Words:
 
 #: The parameter of a path operation that answers with sentences.
 InLanguage = Annotated[Words, Depends(_choose_words)]
-
-
-def _weight_of(part: str) -> tuple[float, str]:
-    tag, _, rest = part.partition(";")
-    _, _, weight = rest.partition("q=")
-    name = tag.strip().lower().partition("-")[0]
-    try:
-        return (float(weight) if weight.strip() else 1.0), name
-    except ValueError:
-        return 0.0, name

@@ -14,9 +14,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from threading import Thread
-from typing import Any
 
 from fastapi import HTTPException
 from fastapi.responses import StreamingResponse
@@ -27,98 +25,70 @@ from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta,
 from domain.records import Session
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problems
-from interfaces.http.page.views import PageMessage, PageRecalled
+from interfaces.http.page.views import View, message_view, recalled_view
 from interfaces.messages import Words
 from jobs.maintenance import session_to_open
 from people import Companion, People
 
-Line = dict[str, Any]
 #: What is done for a companion, as the lines that say so.
-Work = Callable[[Companion, CancelToken], Iterator[Line]]
+Work = Callable[[Companion, CancelToken], Iterator[View]]
 #: What the thread returns; None at its end.
-_Result = Line | Exception | None
+_Result = View | Exception | None
 
 
-class PageLines(StreamingResponse):
+class _PageLines(StreamingResponse):
     """The lines of some work as a response. Whoever hangs up stops it, also before the first line was read."""
 
-    def __init__(self, work: PageWork) -> None:
+    def __init__(self, lines: AsyncIterator[bytes], stop: CancelToken) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(work.lines(), media_type="application/x-ndjson", headers=headers)
-        self._hang_up = work.hang_up
+        super().__init__(lines, media_type="application/x-ndjson", headers=headers)
+        self._stop = stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the turn line by line; end it when the browser has left."""
+        """Send the lines; end the work when the browser has left."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._hang_up()
+            self._stop.set()
 
 
-class PageWork:
-    """Some work for one person, under way."""
+async def start_work(people: People, words: Words, person: str, work: Work, server: CancelToken) -> StreamingResponse:
+    """The response to a request for some work, once that has begun. Raises its error otherwise.
 
-    def __init__(self, people: People, words: Words, person: str, work: Work) -> None:
-        self._people = people
-        self._words = words
-        self._person = person
-        self._work = work
-        self._stop = CancelToken()
-        self._loop = asyncio.get_running_loop()
-        self._results: asyncio.Queue[_Result] = asyncio.Queue()
-        self._first: Line | None = None
+    ``server`` ends it as well.
+    """
+    stop, loop = CancelToken(), asyncio.get_running_loop()
+    results: asyncio.Queue[_Result] = asyncio.Queue()
 
-    async def begin(self, server: CancelToken) -> None:
-        """Start the work and wait for its first line, or raise its error. ``server`` ends it as well."""
-        Thread(target=self._run_thread, args=(server,), name="page-chat", daemon=True).start()
-        begun = await self._results.get()
-        if isinstance(begun, Exception):
-            raise begun
-        self._first = begun
+    def send_result(came: _Result) -> None:
+        with suppress(RuntimeError):  # the server has ended; the work does not depend on it
+            loop.call_soon_threadsafe(results.put_nowait, came)
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """The lines, as they come."""
-        came: _Result = self._first
-        while came is not None:
-            line = self._failure_line(came) if isinstance(came, Exception) else came
-            yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-            came = await self._results.get()
-
-    def hang_up(self) -> None:
-        """The client is gone: stop the work."""
-        self._stop.set()
-
-    def _run_thread(self, server: CancelToken) -> None:
+    def run() -> None:
         try:
-            with server.calling(self._stop.set):
-                self._run_work()
+            with server.calling(stop.set), people.companion(person, wait=stop) as companion:
+                for line in work(companion, stop):
+                    send_result(line)
         except Exception as fault:  # sent as a line, or raised if no line was sent yet
-            self._send_result(fault)
-        self._send_result(None)
+            send_result(fault)
+        send_result(None)
 
-    def _run_work(self) -> None:
-        with self._people.companion(self._person, wait=self._stop) as companion:
-            for line in self._work(companion, self._stop):
-                self._send_result(line)
+    async def lines() -> AsyncIterator[bytes]:
+        came = first
+        while came is not None:
+            if isinstance(came, errors.Interrupted):
+                came = {"is": "stopped"}
+            elif isinstance(came, Exception):
+                problem = Problems(words, people.log).from_error(came)
+                came = {"is": "failed", "text": problem.message, "code": problem.code}
+            yield json.dumps(came, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+            came = await results.get()
 
-    def _send_result(self, came: _Result) -> None:
-        """Ignored once the server has ended; the work does not depend on it."""
-        put: Callable[[_Result], None] = self._results.put_nowait
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(put, came)
-
-    def _failure_line(self, fault: Exception) -> Line:
-        """An error in words; nothing more for work that was stopped."""
-        if isinstance(fault, errors.Interrupted):
-            return {"is": "stopped"}
-        problem = Problems(self._words, self._people.log).from_error(fault)
-        return {"is": "failed", "text": problem.message, "code": problem.code}
-
-
-async def start_work(work: PageWork, server: CancelToken) -> PageLines:
-    """The response to a request for some work, once that has begun. Raises its error otherwise."""
-    await work.begin(server)
-    return PageLines(work)
+    Thread(target=run, name="page-chat", daemon=True).start()
+    first = await results.get()
+    if isinstance(first, Exception):
+        raise first
+    return _PageLines(lines(), stop)
 
 
 # -- the work
@@ -130,7 +100,7 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
     ``again``: the reply takes the place of the last one. ``count`` gets the reply before anybody sees its end.
     """
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         with companion.turns:
             conversation = companion.open_conversation(_session_to_talk_in(companion, wanted))
             yield {"is": "begun", "session": conversation.session.session_id}
@@ -147,7 +117,7 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
 def save_work(words: Words, session_id: str) -> Work:
     """Save and archive a session. 404 where there is none, 409 where it is not one that is talked in here."""
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         from jobs.saving import NothingToSave, Saved, Stage
 
         with companion.turns:
@@ -168,18 +138,18 @@ def save_work(words: Words, session_id: str) -> Work:
     return work
 
 
-def _event_line(words: Words, event: TurnEvent) -> Line | None:
+def _event_line(words: Words, event: TurnEvent) -> View | None:
     match event:
         case TextDelta(text):
             return {"is": "text", "text": text}
         case Recalled(found):
-            return {"is": "recalled", **asdict(PageRecalled.from_recollection(words, found))}
+            return {"is": "recalled", **recalled_view(words, found)}
         case Notice():
             return {"is": "notice", "text": words.describe_notice(event)}
         case Retrying(_, attempt, of, seconds):
             return {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
-            user, assistant = (asdict(PageMessage.from_message(turn)) for turn in spoken.turns)
+            user, assistant = map(message_view, spoken.turns)
             return {"is": "replied", "user": user, "assistant": assistant}
     return None
 

@@ -19,16 +19,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Annotated, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, HTTPException, Query, Request, Response
 from fastapi import Path as InPath
-from pydantic import BaseModel, Field
 
-from conversation import Conversation
 from domain import errors
 from domain.events import Reply
 from domain.facts import Fact
@@ -38,11 +36,12 @@ from domain.records import PERSONAS, PREFIX, ErasureScope, Persona, Session
 from domain.text import check_input
 from domain.workers import CancelToken
 from facts.by_hand import corrected_fact
-from interfaces.http.guards import Caller, CurrentCaller, ServerToken
+from interfaces.http.guards import CurrentCaller, ServerToken
 from interfaces.http.limits import Affordable, Text, count_tokens
 from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
-from interfaces.http.page.page_chat import Line, PageWork, Work, reply_work, save_work, start_work
+from interfaces.http.page.page_chat import Work, reply_work, save_work, start_work
+from interfaces.http.page.views import View
 from interfaces.messages import Words
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
@@ -63,126 +62,12 @@ Named = Annotated[Persona, InPath()]
 Kind = TypeVar("Kind")
 
 
-class PageSaid(BaseModel):
-    """A message: to the session that is named, to a new one for "", to the present one where none is named.
-
-    ``again``: the reply replaces the last one.
-    """
-
-    text: Text
-    session: Annotated[str, Field(max_length=_LONGEST_NAME)] | None = None
-    again: bool = False
-
-
-class PageDecision(BaseModel):
-    """What a person decides about a fact: it is wrong, keep it, no longer keep it, or undo the last decision.
-
-    With ``correct``, ``text`` is true instead.
-    """
-
-    decision: Literal["wrong", "keep", "let_go", "undo", "correct"]
-    text: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
-
-
-class PageWish(BaseModel):
-    """What is to be forgotten: a message, the messages of a fact, a session, or everything with certain words."""
-
-    what: Literal["turn", "fact", "session", "words"]
-    named: Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
-
-
-class PageAgreed(PageWish):
-    """The same, and the ``mark`` of what was shown of it."""
-
-    mark: str
-
-
-class PagePart(BaseModel):
-    """A part of a file, in base64, that begins at a byte of it. One at 0 begins an upload, in the place of another."""
-
-    name: Annotated[str, Field(min_length=1, max_length=_FILE_NAME)]
-    at: Annotated[int, Field(ge=0, le=_LARGEST)]
-    content: str
-
-
-class PageImport(BaseModel):
-    """Import what was uploaded. ``me`` is the person's name in a chat between people."""
-
-    me: Annotated[str, Field(max_length=_FILE_NAME)] = ""
-
-
-class PageEdit(BaseModel):
-    """A persona in a person's own words, in the place of the version ``base`` that they saw."""
-
-    text: Text
-    base: int
-
-
-class PageRestore(BaseModel):
-    """An older version that is to be the newest, in the place of the version ``base``."""
-
-    version: int
-    base: int
-
-
-@dataclass(frozen=True)
-class PageNow:
-    """Whose memory it is, the end of the present session, and a message that was not answered."""
-
-    person: str
-    companion: str
-    user: str
-    demo: bool
-    session: str
-    turns: tuple[views.PageMessage, ...]
-    unanswered: str
-
-
-@dataclass(frozen=True)
-class PageRead:
-    """A session to read; of a long one the last messages, and how many are left out."""
-
-    session: views.PageSession
-    summary: str
-    turns: tuple[views.PageMessage, ...]
-    left: int
-    unanswered: str
-
-
-@dataclass(frozen=True)
-class PageFacts:
-    """Facts, the last learned first; ``left`` is how many are left out."""
-
-    facts: tuple[views.PageFact, ...]
-    left: int
-
-
-@dataclass(frozen=True)
-class PageDay:
-    """A day: the sessions that began, and the facts that are true since."""
-
-    day: str
-    sessions: tuple[views.PageSession, ...]
-    facts: tuple[views.PageFact, ...]
-
-
-@dataclass(frozen=True)
-class PageUpload:
-    """How much of a file is there."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class PageSource:
-    """A file that was imported."""
-
-    number: int
-    name: str
-    source: str
-    messages: int
-    when: str
-    done: bool
+#: What is to be forgotten: a message, the messages of a fact, a session, or everything with certain words.
+What = Annotated[Literal["turn", "fact", "session", "words"], Body()]
+Wished = Annotated[str, Body(min_length=1, max_length=_LONGEST_NAME)]
+Written = Annotated[Text, Body()]
+#: A version of a persona; as ``base`` the one that the person saw.
+Version = Annotated[int, Body()]
 
 
 def _forbid_caching(response: Response) -> None:
@@ -206,49 +91,65 @@ def router(people: People) -> APIRouter:
 
 def _add_chat(api: APIRouter, people: People) -> None:
     @api.get("/now")
-    def now(caller: CurrentCaller) -> PageNow:
-        with _open_companion(people, caller) as companion:
-            return _current_state(companion, _present_if_any(companion))
+    def now(caller: CurrentCaller) -> View:
+        """Whose memory it is, the end of the present session, and a message that was not answered."""
+        with people.companion(caller.person()) as companion:
+            present = _present_if_any(companion)
+            shown = _messages_view(companion, present.session_id) if present else {"turns": [], "unanswered": ""}
+            return {
+                "person": companion.person,
+                "companion": companion.settings.companion_name,
+                "user": companion.settings.user_name,
+                "demo": companion.llm.describe().demo,
+                "session": present.session_id if present else "",
+                "turns": shown["turns"],
+                "unanswered": shown["unanswered"],
+            }
 
     @api.post("/chat", dependencies=[Affordable])
     async def chat(
-        said: PageSaid, caller: CurrentCaller, words: InLanguage, server: ServerToken, asked: Request
+        caller: CurrentCaller,
+        words: InLanguage,
+        server: ServerToken,
+        asked: Request,
+        text: Written,
+        session: Annotated[str | None, Body(max_length=_LONGEST_NAME)] = None,
+        again: Annotated[bool, Body()] = False,
     ) -> Response:
-        """The turn has a thread of its own."""
+        """A message: to the session that is named, to a new one for "", to the present one where none is named.
+
+        ``again``: the reply replaces the last one.
+        """
 
         def count(reply: Reply) -> None:
-            count_tokens(asked, reply.prompt_tokens, reply.completion_tokens, [said.text, reply.text])
+            count_tokens(asked, reply.prompt_tokens, reply.completion_tokens, [text, reply.text])
 
-        work = reply_work(words, check_input(said.text), said.session, count, again=said.again)
-        return await start_work(PageWork(people, words, caller.person(), work), server)
+        work = reply_work(words, check_input(text), session, count, again=again)
+        return await start_work(people, words, caller.person(), work, server)
 
     @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
     async def save(session_id: str, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
-        return await start_work(PageWork(people, words, caller.person(), save_work(words, session_id)), server)
+        return await start_work(people, words, caller.person(), save_work(words, session_id), server)
 
     @api.get("/recalled")
-    def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> views.PageRecalled:
+    def recalled(caller: CurrentCaller, words: InLanguage, session: str = "") -> View:
         """What was recalled for the last reply of a session, the present one where none is named."""
-        with _open_companion(people, caller) as companion, companion.turns:
+        with people.companion(caller.person()) as companion, companion.turns:
             chosen = companion.memory.sessions.find(session) if session else _present_if_any(companion)
             last = companion.last_turn(chosen) if chosen else None
             found = _without_erased(companion, last.recollection) if last else Recollection()
-        return views.PageRecalled.from_recollection(words, found)
+        return views.recalled_view(words, found)
 
 
-def _current_state(companion: Companion, session: Session | None) -> PageNow:
-    memory, settings = companion.memory, companion.settings
-    waiting = memory.sessions.in_flight(session.session_id) if session else None
-    turns = memory.messages.of_session(session.session_id)[-_MESSAGES:] if session else []
-    return PageNow(
-        companion.person,
-        settings.companion_name,
-        settings.user_name,
-        companion.llm.describe().demo,
-        session.session_id if session else "",
-        tuple(views.PageMessage.from_message(turn) for turn in turns),
-        waiting.text if waiting else "",
-    )
+def _messages_view(companion: Companion, session_id: str) -> View:
+    """The last messages of a session, how many are ``left`` out, and one that was not answered."""
+    turns = companion.memory.messages.of_session(session_id)
+    waiting = companion.memory.sessions.in_flight(session_id)
+    return {
+        "turns": [views.message_view(turn) for turn in turns[-_MESSAGES:]],
+        "left": max(0, len(turns) - _MESSAGES),
+        "unanswered": waiting.text if waiting else "",
+    }
 
 
 def _without_erased(companion: Companion, found: Recollection) -> Recollection:
@@ -275,53 +176,52 @@ def _add_sessions(api: APIRouter, people: People) -> None:
         caller: CurrentCaller,
         skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
         words: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
-    ) -> list[views.PageSession]:
+    ) -> list[View]:
         """Newest first; with ``words`` those in which they were said."""
-        with _open_companion(people, caller) as companion:
+        with people.companion(caller.person()) as companion:
             if words.strip():
                 return _sessions_with(companion, words)
             return [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS, skip)]
 
     @api.get("/sessions/{session_id}")
-    def session(session_id: str, caller: CurrentCaller) -> PageRead:
-        with _open_companion(people, caller) as companion:
-            memory = companion.memory
-            found = _found_or_404(memory.sessions.find(session_id))
-            summary, turns = memory.summaries.of(session_id), memory.messages.of_session(session_id)
-            shown = tuple(views.PageMessage.from_message(turn) for turn in turns[-_MESSAGES:])
-            waiting = memory.sessions.in_flight(session_id)
-            return PageRead(
-                _session_view(companion, found), summary.summary if summary else "", shown, len(turns) - len(shown),
-                waiting.text if waiting else "",
-            )  # fmt: skip
+    def session(session_id: str, caller: CurrentCaller) -> View:
+        """A session to read."""
+        with people.companion(caller.person()) as companion:
+            found = _found_or_404(companion.memory.sessions.find(session_id))
+            summary = companion.memory.summaries.of(session_id)
+            return {
+                "session": _session_view(companion, found),
+                "summary": summary.summary if summary else "",
+                **_messages_view(companion, session_id),
+            }
 
     @api.get("/timeline")
-    def timeline(caller: CurrentCaller, words: InLanguage) -> list[PageDay]:
-        with _open_companion(people, caller) as companion:
-            began = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
-            return _group_by_day(began, _facts_view(companion, words, companion.memory.facts.all()).facts)
+    def timeline(caller: CurrentCaller, words: InLanguage) -> list[View]:
+        """Days as they are written, the latest first, what has no day last.
+
+        Of each the sessions that began, and the facts that are true since.
+        """
+        with people.companion(caller.person()) as companion:
+            sessions = [_session_view(companion, one) for one in companion.memory.sessions.recent(_SESSIONS)]
+            facts = _facts_view(companion, words, companion.memory.facts.all())["facts"]
+        days = sorted({*(one["began"][:10] for one in sessions), *(one["since"][:10] for one in facts)}, reverse=True)
+        return [
+            {
+                "day": day,
+                "sessions": [one for one in sessions if one["began"][:10] == day],
+                "facts": [one for one in facts if one["since"][:10] == day],
+            }
+            for day in days
+        ]
 
 
-def _group_by_day(sessions: Sequence[views.PageSession], facts: Sequence[views.PageFact]) -> list[PageDay]:
-    """By the day as it is written, the latest first; what has no day comes last."""
-    days = sorted({*(one.began[:10] for one in sessions), *(one.since[:10] for one in facts)}, reverse=True)
-    return [
-        PageDay(
-            day,
-            tuple(one for one in sessions if one.began[:10] == day),
-            tuple(one for one in facts if one.since[:10] == day),
-        )
-        for day in days
-    ]
-
-
-def _session_view(companion: Companion, session: Session, found: str = "") -> views.PageSession:
+def _session_view(companion: Companion, session: Session, found: str = "") -> View:
     memory = companion.memory
     summary, turns = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
-    return views.PageSession.from_session(session, turns, summary.summary if summary else "", found)
+    return views.session_view(session, turns, summary.summary if summary else "", found)
 
 
-def _sessions_with(companion: Companion, words: str) -> list[views.PageSession]:
+def _sessions_with(companion: Companion, words: str) -> list[View]:
     """The sessions in which words were said, or are in the summary, newest first."""
     limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, turns=_MESSAGES)
     hits = companion.memory.search(words, limits)
@@ -345,32 +245,41 @@ def _add_facts(api: APIRouter, people: People) -> None:
         words: InLanguage,
         holding: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
         past: bool = False,
-    ) -> PageFacts:
-        with _open_companion(people, caller) as companion:
+    ) -> View:
+        with people.companion(caller.person()) as companion:
             memory = companion.memory
             known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
             return _facts_view(companion, words, [one for one in known if past or one.current])
 
     @api.get("/facts/{number}")
-    def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
-        with _open_companion(people, caller) as companion:
+    def fact(number: Number, caller: CurrentCaller, words: InLanguage) -> View:
+        with people.companion(caller.person()) as companion:
             return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
 
     @api.post("/facts/{number}")
-    def decide(number: Number, asked: PageDecision, caller: CurrentCaller, words: InLanguage) -> views.PageEvidence:
-        """The fact afterwards; of one that was corrected, the one in its place."""
-        with _open_companion(people, caller) as companion, companion.turns:
+    def decide(
+        number: Number,
+        caller: CurrentCaller,
+        words: InLanguage,
+        decision: Annotated[Literal["wrong", "keep", "let_go", "undo", "correct"], Body()],
+        text: Annotated[str, Body(max_length=_LONGEST_NAME)] = "",
+    ) -> View:
+        """A fact is wrong, kept, kept no more, or the last decision undone; with ``correct`` the text is true instead.
+
+        Returns the fact afterwards; of one that was corrected, the one in its place.
+        """
+        with people.companion(caller.person()) as companion, companion.turns:
             fact = _found_or_404(companion.memory.facts.find(number))
-            if asked.decision == "correct":
-                return _evidence_view(companion, words, _correct_fact(companion, fact, asked.text))
-            _apply_decision(companion, fact, asked.decision)
+            if decision == "correct":
+                return _evidence_view(companion, words, _correct_fact(companion, fact, text))
+            _apply_decision(companion, fact, decision)
             return _evidence_view(companion, words, _found_or_404(companion.memory.facts.find(number)))
 
     @api.get("/relations")
-    def relations(caller: CurrentCaller, words: InLanguage) -> list[views.PageRelation]:
-        with _open_companion(people, caller) as companion:
+    def relations(caller: CurrentCaller, words: InLanguage) -> list[View]:
+        with people.companion(caller.person()) as companion:
             found = companion.memory.relations.all()[-_RELATIONS:]
-        return [views.PageRelation.from_relation(words, one) for one in found]
+        return [views.relation_view(words, one) for one in found]
 
 
 def _apply_decision(companion: Companion, fact: Fact, decision: str) -> None:
@@ -398,11 +307,11 @@ def _correct_fact(companion: Companion, fact: Fact, said: str) -> Fact:
     return memory.facts.with_ids([new.text_id])[0]
 
 
-def _facts_view(companion: Companion, words: Words, known: Sequence[Fact]) -> PageFacts:
+def _facts_view(companion: Companion, words: Words, known: Sequence[Fact]) -> View:
+    """Facts, the last learned first; ``left`` is how many are left out."""
     shown = list(known)[::-1][:_FACTS]
     numbers = _replacement_numbers(companion, shown)
-    facts = tuple(views.PageFact.from_fact(words, one, numbers) for one in shown)
-    return PageFacts(facts, len(known) - len(shown))
+    return {"facts": [views.fact_view(words, one, numbers) for one in shown], "left": len(known) - len(shown)}
 
 
 def _replacement_numbers(companion: Companion, facts: Sequence[Fact]) -> dict[str, int]:
@@ -411,16 +320,18 @@ def _replacement_numbers(companion: Companion, facts: Sequence[Fact]) -> dict[st
     return {one.text_id: one.number for one in companion.memory.facts.with_ids(instead)}
 
 
-def _evidence_view(companion: Companion, words: Words, fact: Fact) -> views.PageEvidence:
-    memory = companion.memory
-    events = [
-        views.PageEvent.from_event(words, event, memory.facts.with_ids([event.by]) if event.by else [])
-        for event in memory.facts.events_of(fact.text_id)
-    ]
-    turns = tuple(views.PageMessage.from_message(turn) for turn in memory.messages.with_ids(fact.turns))
-    return views.PageEvidence(
-        views.PageFact.from_fact(words, fact, _replacement_numbers(companion, [fact])), turns, tuple(events)
-    )
+def _evidence_view(companion: Companion, words: Words, fact: Fact) -> View:
+    """A fact with the messages that it rests on, and its history; an event names the facts that caused it."""
+    memory, history = companion.memory, list[View]()
+    for event in memory.facts.events_of(fact.text_id):
+        by = memory.facts.with_ids([event.by]) if event.by else []
+        causes = "".join(f" · {one.number}: {one.restatement}" for one in by)
+        history.append({"when": event.when, "text": words.say(f"facts.event.{event.kind}") + causes})
+    return {
+        "fact": views.fact_view(words, fact, _replacement_numbers(companion, [fact])),
+        "turns": [views.message_view(turn) for turn in memory.messages.with_ids(fact.turns)],
+        "history": history,
+    }
 
 
 # -- erasure
@@ -428,32 +339,39 @@ def _evidence_view(companion: Companion, words: Words, fact: Fact) -> views.Page
 
 def _add_erasure(api: APIRouter, people: People) -> None:
     @api.post("/forget/scope")
-    def scope(wish: PageWish, caller: CurrentCaller, words: InLanguage) -> views.PageScope:
+    def scope(what: What, named: Wished, caller: CurrentCaller, words: InLanguage) -> View:
         """What would be erased; nothing is erased yet."""
-        with _open_companion(people, caller) as companion:
-            return views.PageScope.from_scope(words, _erasure_scope(companion, wish))
+        with people.companion(caller.person()) as companion:
+            return views.scope_view(words, _erasure_scope(companion, what, named))
 
     @api.post("/forget")
-    def forget(agreed: PageAgreed, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> views.PageProof:
-        """Erase what was shown; 409 where by now something else would be erased."""
-        with _open_companion(people, caller) as companion, companion.turns:
-            chosen = _erasure_scope(companion, agreed)
-            if not chosen or views.digest_of(chosen) != agreed.mark:
+    def forget(
+        what: What,
+        named: Wished,
+        mark: Annotated[str, Body()],
+        caller: CurrentCaller,
+        words: InLanguage,
+        server: ServerToken,
+    ) -> View:
+        """Erase what was shown with this ``mark``; 409 where by now something else would be erased."""
+        with people.companion(caller.person()) as companion, companion.turns:
+            memory, chosen = companion.memory, _erasure_scope(companion, what, named)
+            if not chosen or views.digest_of(chosen) != mark:
                 raise HTTPException(409, "Conflict")
-            talk: Conversation = companion.open_conversation(_present_session(companion))
-            *_, erased = talk.erase(chosen, server)
+            present, _ = session_to_open(memory, companion.settings, companion.clock())
+            *_, erased = companion.open_conversation(present).erase(chosen, server)
         assert isinstance(erased, Erased)
-        return views.PageProof.from_erasure(words, erased)
+        return views.proof_view(words, erased)
 
 
-def _erasure_scope(companion: Companion, wish: PageWish) -> ErasureScope:
+def _erasure_scope(companion: Companion, what: str, named: str) -> ErasureScope:
     memory = companion.memory
-    match wish.what:
+    match what:
         case "session":
-            return memory.erasure.scope_of_session(wish.named) if memory.sessions.find(wish.named) else ErasureScope()
+            return memory.erasure.scope_of_session(named) if memory.sessions.find(named) else ErasureScope()
         case "words":
-            return memory.erasure.scope_of_words(wish.named) if wish.named.strip() else ErasureScope()
-    return memory.erasure.scope_of_memory(wish.named)
+            return memory.erasure.scope_of_words(named) if named.strip() else ErasureScope()
+    return memory.erasure.scope_of_memory(named)
 
 
 # -- personas
@@ -461,22 +379,22 @@ def _erasure_scope(companion: Companion, wish: PageWish) -> ErasureScope:
 
 def _add_personas(api: APIRouter, people: People) -> None:
     @api.get("/personas")
-    def personas(caller: CurrentCaller, words: InLanguage) -> list[views.PagePersona]:
+    def personas(caller: CurrentCaller, words: InLanguage) -> list[View]:
         with people.companion(caller.person()) as companion:
             return [_persona_view(companion, words, persona) for persona in PERSONAS]
 
     @api.post("/personas/{persona}")
-    def write(persona: Named, edit: PageEdit, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
-        with _at_version(people, caller.person(), persona, edit.base) as companion:
-            companion.memory.personas.write(persona, edit.text, "hand")
+    def write(persona: Named, text: Written, base: Version, caller: CurrentCaller, words: InLanguage) -> View:
+        with _at_version(people, caller.person(), persona, base) as companion:
+            companion.memory.personas.write(persona, text, "hand")
             return _persona_view(companion, words, persona)
 
     @api.post("/personas/{persona}/restore")
-    def restore(persona: Named, wish: PageRestore, caller: CurrentCaller, words: InLanguage) -> views.PagePersona:
-        with _at_version(people, caller.person(), persona, wish.base) as companion:
-            if wish.version not in {one.version for one in companion.memory.personas.history(persona)}:
+    def restore(persona: Named, version: Version, base: Version, caller: CurrentCaller, words: InLanguage) -> View:
+        with _at_version(people, caller.person(), persona, base) as companion:
+            if version not in {one.version for one in companion.memory.personas.history(persona)}:
                 raise HTTPException(404, "Not Found")
-            companion.memory.personas.restore(wish.version)
+            companion.memory.personas.restore(version)
             return _persona_view(companion, words, persona)
 
 
@@ -494,13 +412,27 @@ def _newest_version(companion: Companion, persona: Persona) -> int:
     return newest.version if newest else 0
 
 
-def _persona_view(companion: Companion, words: Words, persona: Persona) -> views.PagePersona:
-    base = _newest_version(companion, persona)
+def _persona_view(companion: Companion, words: Words, persona: Persona) -> View:
+    """A persona, and its versions, the newest first. ``base`` is the version in force, 0 for none.
+
+    ``number`` counts the versions of this persona from 1, ``version`` names one.
+    """
     versions = [
-        views.PageVersion(one.version, number, one.timestamp, words.say(f"origin.{one.origin}"), one.text)
+        {
+            "version": one.version,
+            "number": number,
+            "when": one.timestamp,
+            "origin": words.say(f"origin.{one.origin}"),
+            "text": one.text,
+        }
         for number, one in enumerate(companion.memory.personas.history(persona), 1)
     ]
-    return views.PagePersona(persona, companion.memory.personas.read(persona), base, tuple(versions[::-1][:_VERSIONS]))
+    return {
+        "persona": persona,
+        "text": companion.memory.personas.read(persona),
+        "base": _newest_version(companion, persona),
+        "versions": versions[::-1][:_VERSIONS],
+    }
 
 
 # -- imports
@@ -514,13 +446,16 @@ class _Uploads:
         self._folder: Path | None = None
         self._files: dict[str, Path] = {}
 
-    def add_part(self, person: str, part: PagePart) -> int:
+    def add_part(self, person: str, name: str, at: int, encoded: str) -> int:
         """Store a part. Returns the size so far; 409 where it does not follow, 413 where it is too much."""
-        content = _decode_part(part.content)
+        try:
+            content = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            raise HTTPException(422, "Unprocessable Content") from None
         with self._lock:
-            path = self._new_file(person, part.name) if part.at == 0 else self._files.get(person)
+            path = self._new_file(person, name) if at == 0 else self._files.get(person)
             size = path.stat().st_size if path and path.exists() else 0
-            if path is None or size != part.at:
+            if path is None or size != at:
                 raise HTTPException(409, "Conflict")
             if size + len(content) > _LARGEST:
                 raise HTTPException(413, "Content Too Large")
@@ -552,51 +487,62 @@ class _Uploads:
         return self._files[person]
 
 
-def _decode_part(content: str) -> bytes:
-    try:
-        return base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError):
-        raise HTTPException(422, "Unprocessable Content") from None
-
-
 def _add_imports(api: APIRouter, people: People) -> None:
     uploads = _Uploads()
 
     @api.get("/import")
-    def imports(caller: CurrentCaller, words: InLanguage) -> list[PageSource]:
+    def imports(caller: CurrentCaller, words: InLanguage) -> list[View]:
         """What was imported, the newest first."""
         with people.companion(caller.person()) as companion:
-            found = reversed(companion.memory.imports.all())
             return [
-                PageSource(
-                    one.number, one.name, _format_name(words, one.kind), one.messages, one.stored_at,
-                    one.state == "done",
-                )
-                for one in found
-            ]  # fmt: skip
+                {
+                    "number": one.number,
+                    "name": one.name,
+                    "source": _format_name(words, one.kind),
+                    "messages": one.messages,
+                    "when": one.stored_at,
+                    "done": one.state == "done",
+                }
+                for one in reversed(companion.memory.imports.all())
+            ]
 
     @api.post("/import/parts")
-    def add_part(part: PagePart, caller: CurrentCaller) -> PageUpload:
-        return PageUpload(uploads.add_part(caller.person(), part))
+    def add_part(
+        name: Annotated[str, Body(min_length=1, max_length=_FILE_NAME)],
+        at: Annotated[int, Body(ge=0, le=_LARGEST)],
+        content: Annotated[str, Body()],
+        caller: CurrentCaller,
+    ) -> View:
+        """A part of a file, in base64, that begins at a byte of it; one at 0 begins an upload, in the place of another.
+
+        Returns how much of the file is there.
+        """
+        return {"size": uploads.add_part(caller.person(), name, at, content)}
 
     @api.post("/import")
-    async def run(wish: PageImport, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
-        work = _import_work(words, uploads, caller.person(), wish.me.strip())
-        return await start_work(PageWork(people, words, caller.person(), work), server)
+    async def run(
+        caller: CurrentCaller,
+        words: InLanguage,
+        server: ServerToken,
+        me: Annotated[str, Body(max_length=_FILE_NAME, embed=True)] = "",
+    ) -> Response:
+        """Import what was uploaded. ``me`` is the person's name in a chat between people."""
+        work = _import_work(words, uploads, caller.person(), me.strip())
+        return await start_work(people, words, caller.person(), work, server)
 
     @api.post("/import/{number}/undo")
-    def undo(number: int, caller: CurrentCaller) -> PageUpload:
+    def undo(number: int, caller: CurrentCaller) -> View:
         """Undo a whole import, with everything learned from it; how many messages were removed."""
         with people.companion(caller.person()) as companion, companion.turns, companion.maintenance.paused():
             if number not in {one.number for one in companion.memory.imports.all()}:
                 raise HTTPException(404, "Not Found")
-            return PageUpload(max(companion.memory.imports.take_back(number), default=0))
+            return {"size": max(companion.memory.imports.take_back(number), default=0)}
 
 
 def _import_work(words: Words, uploads: _Uploads, person: str, me: str) -> Work:
     """Read an upload into the memory; where it is not clear who the person is, ``names`` and the upload stays."""
 
-    def work(companion: Companion, stop: CancelToken) -> Iterator[Line]:
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
         from importers import MachineZone, ReadingOptions, recognise_export
 
         path = uploads.find_path(person)
@@ -631,7 +577,7 @@ def _unclear_names(companion: Companion, files: list[HistoryFile], path: Path, s
 
 def _import_file(
     companion: Companion, words: Words, file: HistoryFile, path: Path, digest: str, me: str, stop: CancelToken
-) -> Iterator[Line]:
+) -> Iterator[View]:
     who = make_context([me] if me else (), path, companion.clock())
     for event in Importing(companion.memory).run(file, path.name, digest, who, stop):
         if isinstance(event, FileProgress):
@@ -651,15 +597,6 @@ def _format_name(words: Words, kind: str) -> str:
     return words.say(key) if words.has_message(key) else kind
 
 
-# -- whose memory
-
-
-@contextmanager
-def _open_companion(people: People, caller: Caller) -> Iterator[Companion]:
-    with people.companion(caller.person()) as companion:
-        yield companion
-
-
 def _present_if_any(companion: Companion) -> Session | None:
     """The present session, where there is one; none is opened."""
     memory = companion.memory
@@ -669,12 +606,6 @@ def _present_if_any(companion: Companion) -> Session | None:
         return None
     limit = companion.settings.idle_limit(found)
     return None if memory.is_idle(found.session_id, companion.clock(), limit) else found
-
-
-def _present_session(companion: Companion) -> Session:
-    """The present session, the one that the terminal would resume as well; a new one where there is none."""
-    session, _ = session_to_open(companion.memory, companion.settings, companion.clock())
-    return session
 
 
 def _found_or_404(one: Kind | None) -> Kind:

@@ -1,4 +1,4 @@
-"""What the page shows of a memory: frozen values made of records, with sentences in the reader's language.
+"""What the page shows of a memory: values for JSON made of records, with sentences in the reader's language.
 
 Times are sent as they are stored, and the browser shows them in its own zone; words are sent as they were said, and are
 only ever shown as text.
@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from domain.facts import About, Fact, FactEvent, Relation
+from domain.facts import Fact, Relation
 from domain.quotations import quotation_spans, without_tags
-from domain.recollection import (
-    Annotation,
-    RecalledChapter,
-    RecalledExternal,
-    RecalledFact,
-    RecalledMessage,
-    RecalledSummary,
-    Recollection,
-)
-from domain.records import PREFIX, ErasureScope, Finish, Message, Persona, Role, Session
+from domain.recollection import RecalledFact, Recollection
+from domain.records import PREFIX, ErasureScope, Message, Session
 from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.messages.reasons import explain_recall
+from interfaces.recollections import RecalledItem, recalled_items
 from jobs.rebuild import Erased
+
+#: An object of the page's JSON.
+View = dict[str, Any]
 
 _TITLE, _SNIPPET = 120, 240
 #: Characters shown before the word that was searched for.
@@ -34,265 +30,160 @@ _BEFORE = 24
 _MARKUP = "#*->_ \t"
 #: Messages, and statements, that are shown of what would be erased.
 _MOST_SHOWN = 20
+#: What an erasure removes, and the name of one.
+_ERASED_THINGS = {
+    "turns": "turn",
+    "summaries": "summary",
+    "chapters": "chapter",
+    "notes": "note",
+    "facts": "fact",
+    "versions": "version",
+}
 
 
-@dataclass(frozen=True)
-class PageMessage:
+def message_view(turn: Message) -> View:
     """One message; ``speaker`` is who said it where that was neither the person nor the companion.
 
     ``quoted`` has the day of the memory that each outermost quotation repeats, "" for one that is in no memory.
     """
-
-    id: str
-    session: str
-    when: str
-    role: Role
-    text: str
-    finish: Finish
-    hidden: bool
-    demo: bool
-    speaker: str
-    quoted: tuple[str, ...] = ()
-
-    @classmethod
-    def from_message(cls, turn: Message) -> PageMessage:
-        """A message as it is stored."""
-        days = {one.number: one.timestamp[:10] for one in turn.quoted}
-        return cls(
-            turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.words, turn.finish, turn.hidden,
-            turn.demo, turn.speaker, tuple(days.get(at, "") for at in range(len(quotation_spans(turn.words)))),
-        )  # fmt: skip
+    days = {one.number: one.timestamp[:10] for one in turn.quoted}
+    return {
+        "id": turn.text_id,
+        "session": turn.session_id,
+        "when": turn.timestamp,
+        "role": turn.role,
+        "text": turn.words,
+        "finish": turn.finish,
+        "hidden": turn.hidden,
+        "demo": turn.demo,
+        "speaker": turn.speaker,
+        "quoted": [days.get(at, "") for at in range(len(quotation_spans(turn.words)))],
+    }
 
 
-@dataclass(frozen=True)
-class PageSession:
-    """A session in a list. ``title``: how it begins, or how its summary does. ``client``: who stored it.
+def session_view(session: Session, turns: Sequence[Message], summary: str, found: str = "") -> View:
+    """A session in a list. ``title``: how it begins, hidden messages aside, or how its summary does.
 
     ``found`` is the text around the words that were searched for.
     """
-
-    id: str
-    began: str
-    active: bool
-    messages: int
-    client: str
-    title: str
-    found: str = ""
-
-    @classmethod
-    def from_session(cls, session: Session, turns: Sequence[Message], summary: str, found: str = "") -> PageSession:
-        """A session with its messages; a hidden one is no title."""
-        said = next((turn.words for turn in turns if turn.role == "user" and not turn.hidden), "")
-        lines = (line.strip(_MARKUP) for line in (summary or without_tags(said)).splitlines())
-        title = next((line for line in lines if line), "")
-        return cls(
-            session.session_id, session.start_timestamp, session.status == "active", len(turns), session.client,
-            one_line(title, _TITLE), found,
-        )  # fmt: skip
+    said = next((turn.words for turn in turns if turn.role == "user" and not turn.hidden), "")
+    lines = (line.strip(_MARKUP) for line in (summary or without_tags(said)).splitlines())
+    return {
+        "id": session.session_id,
+        "began": session.start_timestamp,
+        "active": session.status == "active",
+        "messages": len(turns),
+        "client": session.client,
+        "title": one_line(next((line for line in lines if line), ""), _TITLE),
+        "found": found,
+    }
 
 
-@dataclass(frozen=True)
-class PageFact:
-    """A fact in a list. ``matter`` is its topic; ``marks`` say how certain it is."""
+def fact_view(words: Words, fact: Fact, numbers: Mapping[str, int]) -> View:
+    """A fact in a list. ``matter`` is its topic; ``marks`` say how certain it is.
 
-    number: int
-    id: str
-    text: str
-    about: About
-    matter: str
-    since: str
-    until: str
-    current: bool
-    kept: bool
-    by_hand: bool
-    marks: tuple[str, ...]
-    replaced_by: int | None = None
-
-    @classmethod
-    def from_fact(cls, words: Words, fact: Fact, numbers: Mapping[str, int]) -> PageFact:
-        """A fact; ``numbers`` are those of the facts that replaced others."""
-        matter = fact.subject if fact.about == "other" else fact.topic or fact.attribute
-        wrong = [words.say("facts.mark.wrong")] if fact.corrected else []
-        kept = [words.say("facts.mark.kept")] if fact.kept else []
-        return cls(
-            fact.number, fact.text_id, fact.restatement, fact.about, matter, fact.since, fact.until, fact.current,
-            fact.kept, fact.decided == "hand", (*_doubt_texts(words, fact), *wrong, *kept),
-            numbers.get(fact.replaced_by),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class PageEvent:
-    """One event in the history of a fact."""
-
-    when: str
-    text: str
-
-    @classmethod
-    def from_event(cls, words: Words, event: FactEvent, by: Sequence[Fact]) -> PageEvent:
-        """An event, and the facts that caused it."""
-        text = words.say(f"facts.event.{event.kind}")
-        return cls(event.when, text + "".join(f" · {one.number}: {one.restatement}" for one in by))
-
-
-@dataclass(frozen=True)
-class PageEvidence:
-    """A fact with the messages that it rests on, and its history."""
-
-    fact: PageFact
-    turns: tuple[PageMessage, ...]
-    history: tuple[PageEvent, ...]
-
-
-@dataclass(frozen=True)
-class PageRelation:
-    """A relation between two things, and the number of its fact."""
-
-    source: str
-    relation: str
-    target: str
-    fact: int
-
-    @classmethod
-    def from_relation(cls, words: Words, relation: Relation) -> PageRelation:
-        """A relation, and how certain its fact is."""
-        marks = "".join(f" [{mark}]" for mark in _doubt_texts(words, relation.fact))
-        return cls(relation.source, relation.relation + marks, relation.target, relation.fact.number)
-
-
-@dataclass(frozen=True)
-class PageMemory:
-    """A recalled memory, and the ``reasons`` in words. ``number`` is that of a fact.
-
-    ``speaker`` is as in a ``PageMessage``, or the name of the external memory that it is from.
+    ``numbers`` are those of the facts that replaced others.
     """
+    marks = _doubt_texts(words, fact)
+    marks += [words.say("facts.mark.wrong")] if fact.corrected else []
+    marks += [words.say("facts.mark.kept")] if fact.kept else []
+    return {
+        "number": fact.number,
+        "id": fact.text_id,
+        "text": fact.restatement,
+        "about": fact.about,
+        "matter": fact.subject if fact.about == "other" else fact.topic or fact.attribute,
+        "since": fact.since,
+        "until": fact.until,
+        "current": fact.current,
+        "kept": fact.kept,
+        "by_hand": fact.decided == "hand",
+        "marks": marks,
+        "replaced_by": numbers.get(fact.replaced_by),
+    }
 
-    kind: str
-    id: str
-    session: str
-    when: str
-    role: str
-    text: str
-    reasons: tuple[str, ...]
-    marks: tuple[str, ...]
-    number: int | None = None
-    speaker: str = ""
+
+def relation_view(words: Words, relation: Relation) -> View:
+    """A relation between two things, with how certain its fact is, and the number of that."""
+    marks = "".join(f" [{mark}]" for mark in _doubt_texts(words, relation.fact))
+    return {
+        "source": relation.source,
+        "relation": relation.relation + marks,
+        "target": relation.target,
+        "fact": relation.fact.number,
+    }
 
 
-@dataclass(frozen=True)
-class PageRecalled:
+def recalled_view(words: Words, found: Recollection) -> View:
     """What was recalled for a reply; ``queries`` is what it was recalled for, ``lacking`` what did not work."""
-
-    memories: tuple[PageMemory, ...]
-    queries: tuple[str, ...]
-    lacking: str
-
-    @classmethod
-    def from_recollection(cls, words: Words, found: Recollection) -> PageRecalled:
-        """Everything that was recalled, facts first, then what was said."""
-        memories = [_memory_of_fact(words, fact) for fact in found.facts]
-        memories += [_memory_view(words, "chapter", one.start, one.text, one) for one in found.chapters]
-        memories += [
-            _memory_view(
-                words,
-                "summary",
-                one.timestamp,
-                one.text,
-                one,
-                session=one.session_id,
-                marks=_annotation_texts(words, one.annotations),
-            )
-            for one in found.summaries
-        ]
-        memories += [
-            _memory_view(
-                words, "turn", one.timestamp, one.text.removeprefix(PREFIX[one.role]), one, session=one.session_id,
-                role=one.role, marks=_annotation_texts(words, one.annotations), speaker=one.speaker,
-            )
-            for one in found.turns
-        ]  # fmt: skip
-        memories += [
-            _memory_view(
-                words, "other", one.timestamp, one.text, one,
-                marks=(one.place,) if one.place else (), speaker=one.source,
-            )
-            for one in found.external
-        ]  # fmt: skip
-        lacking = words.say("why.degraded", parts=found.degraded) if found.degraded else ""
-        return cls(tuple(memories), found.resolved or found.queries, lacking)
+    return {
+        "memories": [_memory_view(words, item) for item in recalled_items(found)],
+        "queries": found.resolved or found.queries,
+        "lacking": words.say("why.degraded", parts=found.degraded) if found.degraded else "",
+    }
 
 
-@dataclass(frozen=True)
-class PageScope:
-    """What an erasure would remove. A person who agrees sends ``mark``, so that only what was shown is erased."""
-
-    mark: str
-    nothing: bool
-    turns: tuple[PageMessage, ...]
-    known: tuple[str, ...]
-    more: int
-    counts: str
-
-    @classmethod
-    def from_scope(cls, words: Words, scope: ErasureScope) -> PageScope:
-        """The scope, of a long list the beginning."""
-        facts = (one.restatement for one in scope.facts)
-        known = list(dict.fromkeys([*facts, *(one.text for one in scope.notes), *scope.file_names]))
-        return cls(
-            digest_of(scope),
-            not scope,
-            tuple(map(PageMessage.from_message, scope.turns[:_MOST_SHOWN])),
-            tuple(one_line(text, _SNIPPET) for text in known[:_MOST_SHOWN]),
-            max(0, len(scope.turns) - _MOST_SHOWN) + max(0, len(known) - _MOST_SHOWN),
-            words.say("forget.counts", **_count_things(words, scope)),
-        )
+def _memory_view(words: Words, item: RecalledItem) -> View:
+    """A recalled memory, and the ``reasons`` in words. ``number`` is that of a fact."""
+    memory = item.memory
+    return {
+        "kind": item.kind,
+        "id": memory.text_id,
+        "session": item.session,
+        "when": item.when,
+        "role": item.role or "",
+        "text": memory.text.removeprefix(PREFIX[item.role]) if item.role else memory.text,
+        "reasons": explain_recall(words, memory),
+        "marks": _memory_marks(words, item),
+        "number": item.number,
+        "speaker": item.speaker,
+    }
 
 
-@dataclass(frozen=True)
-class PageProof:
-    """What was erased, and what the search of every file found of it."""
-
-    done: str
-    rebuilt: str
-    proof: str
-    files: int
-    searched: int
-    traces: int
-
-    @classmethod
-    def from_erasure(cls, words: Words, erased: Erased) -> PageProof:
-        """The proof of an erasure, in numbers and in words."""
-        found = erased.proof
-        rebuilt = [words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
-        rebuilt += [words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
-        files = words.count("file", found.files)
-        return cls(
-            words.say("forget.done", **_count_things(words, erased.selection)),
-            words.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "",
-            words.say("forget.proof", files=files, searched=found.searched, found=len(found.traces)),
-            found.files, found.searched, len(found.traces),
-        )  # fmt: skip
+def _memory_marks(words: Words, item: RecalledItem) -> list[str]:
+    """How certain a fact is, what became of what a text says, where an external memory has it."""
+    marks = [item.place] if item.place else []
+    if isinstance(item.memory, RecalledFact):
+        marks += _doubt_texts(words, item.memory)
+        if item.memory.planned_for:
+            marks.append(words.say("why.became.was_planned_for", day=item.memory.planned_for[:10]))
+    for one in item.annotations:
+        what = words.say(f"why.became.{one.became}", day=one.when[:10])
+        marks.append(f"{what} · {one.text}" if one.text else what)
+    return marks
 
 
-@dataclass(frozen=True)
-class PageVersion:
-    """One version of a persona. ``number`` counts those of this persona from 1, ``version`` names it."""
+def scope_view(words: Words, scope: ErasureScope) -> View:
+    """What an erasure would remove, of a long list the beginning.
 
-    version: int
-    number: int
-    when: str
-    origin: str
-    text: str
+    A person who agrees sends ``mark``, so that only what was shown is erased.
+    """
+    facts = (one.restatement for one in scope.facts)
+    known = list(dict.fromkeys([*facts, *(one.text for one in scope.notes), *scope.file_names]))
+    return {
+        "mark": digest_of(scope),
+        "nothing": not scope,
+        "turns": [message_view(turn) for turn in scope.turns[:_MOST_SHOWN]],
+        "known": [one_line(text, _SNIPPET) for text in known[:_MOST_SHOWN]],
+        "more": max(0, len(scope.turns) - _MOST_SHOWN) + max(0, len(known) - _MOST_SHOWN),
+        "counts": words.say("forget.counts", **_count_things(words, scope)),
+    }
 
 
-@dataclass(frozen=True)
-class PagePersona:
-    """A persona, and its versions, the newest first. ``base`` is the version in force, 0 for none."""
-
-    persona: Persona
-    text: str
-    base: int
-    versions: tuple[PageVersion, ...]
+def proof_view(words: Words, erased: Erased) -> View:
+    """What was erased, and what the search of every file found of it, in numbers and in words."""
+    found = erased.proof
+    rebuilt = [words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
+    rebuilt += [words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
+    files = words.count("file", found.files)
+    return {
+        "done": words.say("forget.done", **_count_things(words, erased.selection)),
+        "rebuilt": words.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "",
+        "proof": words.say("forget.proof", files=files, searched=found.searched, found=len(found.traces)),
+        "files": found.files,
+        "searched": found.searched,
+        "traces": len(found.traces),
+    }
 
 
 def excerpt_around(text: str, words: Sequence[str]) -> str:
@@ -305,11 +196,10 @@ def excerpt_around(text: str, words: Sequence[str]) -> str:
 
 def digest_of(scope: ErasureScope) -> str:
     """Equal for two scopes only where they remove the same."""
-    ids = [one.text_id for one in scope.turns] + [one.text_id for one in scope.summaries]
-    ids += [one.text_id for one in scope.notes] + [one.text_id for one in scope.facts]
-    ids += [one.session_id for one in scope.sessions] + [*scope.in_flight, *scope.lines, *scope.pins]
+    texts: list[Any] = [*scope.turns, *scope.summaries, *scope.notes, *scope.facts, *scope.chapters]
+    ids = [one.text_id for one in texts] + [one.session_id for one in scope.sessions]
     ids += [f"{one.persona} {one.version}" for one in scope.versions]
-    ids += [*(one.text_id for one in scope.chapters), *scope.file_names]
+    ids += [*scope.in_flight, *scope.lines, *scope.pins, *scope.file_names]
     return hashlib.sha256("\n".join(sorted(ids)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -320,42 +210,5 @@ def _doubt_texts(words: Words, fact: Fact | RecalledFact) -> list[str]:
     return marks + ([words.say("facts.mark.doubtful", day=doubtful)] if doubtful else [])
 
 
-def _memory_view(
-    words: Words,
-    kind: str,
-    when: str,
-    text: str,
-    one: RecalledFact | RecalledChapter | RecalledSummary | RecalledMessage | RecalledExternal,
-    *,
-    session: str = "",
-    role: str = "",
-    marks: tuple[str, ...] = (),
-    number: int | None = None,
-    speaker: str = "",
-) -> PageMemory:
-    why = tuple(explain_recall(words, one))
-    return PageMemory(kind, one.text_id, session, when, role, text, why, marks, number, speaker)
-
-
-def _memory_of_fact(words: Words, fact: RecalledFact) -> PageMemory:
-    marks = _doubt_texts(words, fact)
-    if fact.planned_for:
-        marks.append(words.say("why.became.was_planned_for", day=fact.planned_for[:10]))
-    return _memory_view(words, "fact", fact.said, fact.text, fact, marks=tuple(marks), number=fact.number)
-
-
-def _annotation_texts(words: Words, marks: Sequence[Annotation]) -> tuple[str, ...]:
-    became = [(words.say(f"why.became.{mark.became}", day=mark.when[:10]), mark.text) for mark in marks]
-    return tuple(f"{what} · {text}" if text else what for what, text in became)
-
-
 def _count_things(words: Words, scope: ErasureScope) -> dict[str, object]:
-    things = {
-        "turns": ("turn", scope.turns),
-        "summaries": ("summary", scope.summaries),
-        "chapters": ("chapter", scope.chapters),
-        "notes": ("note", scope.notes),
-        "facts": ("fact", scope.facts),
-        "versions": ("version", scope.versions),
-    }
-    return {name: words.count(thing, len(of)) for name, (thing, of) in things.items()}
+    return {name: words.count(thing, len(getattr(scope, name))) for name, thing in _ERASED_THINGS.items()}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.http.accounts import TABLES, Address, account_of, can_be_known, listed_account
+from interfaces.http.guards import TABLES, Address, account_of, can_be_known, listed_account
 from tests.support.program import run
 from tests.support.served import PATIENCE, ended, here, program, started
 
@@ -129,7 +129,7 @@ def blind(folder: Path) -> Path:
     """The program on a system that lists no connections."""
     script = folder / "blind.py"
     script.write_text(
-        "import main\nfrom interfaces.http import accounts\naccounts.TABLES = ()\nmain._end_process(main.main())\n",
+        "import main\nfrom interfaces.http import guards\nguards.TABLES = ()\nmain._end_process(main.main())\n",
         encoding="utf-8",
     )
     return script

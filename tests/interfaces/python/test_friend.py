@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from domain import errors
+from interfaces.operations import OPERATIONS
 from interfaces.python import Friend
 from tests.support.server import ScriptedServer, say, status
 
@@ -67,6 +68,16 @@ def test_the_memory_service_is_that_of_the_other_interfaces(tmp_path: Path, sett
         ended = friend.end_session().session_info
         assert ended is not None
         assert ended.event_count == 1
+
+
+def test_every_tool_of_a_memory_is_a_method(tmp_path: Path, settings: dict[str, str]) -> None:
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        tools = [one.tool.name for one in OPERATIONS.values() if one.tool]
+        assert all(callable(getattr(friend, name)) for name in tools)
+        stored = friend.remember("The spare key lies under the flower pot.")
+        assert friend.forget(stored.id).turns == 1
+        with pytest.raises(AttributeError):
+            friend.forget_everything()
 
 
 def test_dialogues_are_remembered_with_their_time_and_asked_about(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domain.errors import UsageError
-from interfaces.service.chat_requests import add_memory, read_request
+from interfaces.service.client_chats import add_memory, read_request
 
 
 def of(*messages: Any, **more: Any) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from domain.errors import UsageError
+from interfaces.recollections import LONGEST_TEXT, safe_text
 from interfaces.service.memory_schemas import Remembered
-from interfaces.service.memory_texts import LONGEST_TEXT, safe_text, within_budget
+from interfaces.service.memory_service import within_budget
 from interfaces.service.schemas import ProcessResponse
 from jobs.maintenance import session_to_open
 from people import folder_of

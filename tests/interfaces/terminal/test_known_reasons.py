@@ -10,7 +10,8 @@ import pytest
 from domain.facts import Slot
 from domain.recollection import Annotation, RecalledFact, RecalledMessage, Recollection, Why
 from interfaces.messages import Words, load_table
-from interfaces.terminal.reply import counted_line, counts_of, recalled_values
+from interfaces.recollections import count_recalled, recalled_values
+from interfaces.terminal.reply import counted_line
 from language.scripts import Language
 from tests.contract.test_knowing import new_fact
 from tests.interfaces.terminal.conftest import Chat
@@ -35,7 +36,7 @@ TURN = RecalledMessage(
 )
 def test_facts_are_counted_among_what_was_remembered(language: Language, shown: list[str]) -> None:
     all_of = (Recollection(turns=(TURN,)), Recollection(facts=(FACT,)), Recollection(turns=(TURN,), facts=(FACT,)))
-    assert [counted_line(Words(language), counts_of(each)) for each in all_of] == shown
+    assert [counted_line(Words(language), count_recalled(each)) for each in all_of] == shown
 
 
 def test_a_program_that_asks_is_told_of_facts_too() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from domain.facts import Relation
 from domain.recollection import RecalledChapter, RecalledExternal, RecalledFact, RecalledMessage, Recollection, Why
 from domain.records import Message
-from interfaces.http.page.views import PageMessage, PageRecalled, PageRelation
+from interfaces.http.page.views import message_view, recalled_view, relation_view
 from interfaces.messages import Words
-from interfaces.service.memory_texts import distinct_relations, fact_text, recalled_memories
+from interfaces.service.memory_service import distinct_relations, fact_text, recalled_memories
 from tests.interfaces.service.opened import opened_service
 from tests.support.known import fact as stored_fact
 
@@ -26,12 +26,10 @@ def test_a_chapter_that_was_recalled_is_told_to_programs_with_its_days() -> None
 
 
 def test_the_page_is_told_who_said_what_neither_of_the_two_said_and_which_chapters_were_recalled() -> None:
-    shown = PageRecalled.from_recollection(Words("en"), Recollection((), (TURN,), (), chapters=(CHAPTER,)))
-    assert [(one.kind, one.speaker) for one in shown.memories] == [("chapter", ""), ("turn", "Ann")]
-    assert (
-        PageMessage.from_message(Message(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")).speaker
-        == "Ann"
-    )
+    shown = recalled_view(Words("en"), Recollection((), (TURN,), (), chapters=(CHAPTER,)))
+    assert [(one["kind"], one["speaker"]) for one in shown["memories"]] == [("chapter", ""), ("turn", "Ann")]
+    said = Message(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")
+    assert message_view(said)["speaker"] == "Ann"
 
 
 KNOWN = stored_fact("Ann marries a pirate.", stance="joked")
@@ -49,7 +47,7 @@ def test_what_was_never_stated_or_may_be_over_says_so_wherever_programs_are_told
     stands = [Relation("Ann", "with", "Bo", one) for one in (KNOWN, DOUBTED)]
     to_programs = ["with [only joked]", "with [doubtful since 2025-06-01]"]
     assert [one.relation for one in distinct_relations(stands, 9)] == to_programs
-    shown = [PageRelation.from_relation(Words("en"), one).relation for one in stands]
+    shown = [relation_view(Words("en"), one)["relation"] for one in stands]
     assert shown == ["with [joked]", "with [doubtful since 2025-06-01]"]
 
 
@@ -65,8 +63,9 @@ def test_what_a_memory_of_others_holds_is_told_to_programs_with_the_name_of_its_
 
 
 def test_the_page_is_told_which_memory_of_others_something_is_from() -> None:
-    shown = PageRecalled.from_recollection(Words("en"), Recollection((), (), (), external=(NOTE,)))
-    assert [(one.kind, one.speaker, one.marks) for one in shown.memories] == [("other", "notes", ("garden.md",))]
+    shown = recalled_view(Words("en"), Recollection((), (), (), external=(NOTE,)))
+    (one,) = shown["memories"]
+    assert (one["kind"], one["speaker"], one["marks"]) == ("other", "notes", ["garden.md"])
 
 
 def test_only_me_is_told_what_memories_of_others_hold(tmp_path: Path, server, clock, new_id) -> None:

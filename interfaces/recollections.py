@@ -1,0 +1,158 @@
+"""What was recalled, in one form for every interface: the page, programs, and the JSON of ``-p``.
+
+Promises for the texts of programs: none contains control or hidden characters; the companion's words are never shown as
+the person's; a text of an external memory begins with the name of its source; facts that are no longer true say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from domain.facts import Fact
+from domain.recollection import (
+    Annotation,
+    RecalledChapter,
+    RecalledExternal,
+    RecalledFact,
+    RecalledMessage,
+    Recollection,
+)
+from domain.records import PREFIX, Role
+from domain.text import make_inert
+from interfaces.messages.reasons import Recalled
+
+#: Most characters of one text for programs.
+LONGEST_TEXT = 1_200
+#: The score of a fact found by its slot, which has no rank.
+_SLOT_SCORE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledItem:
+    """A recalled memory; "" for what its kind does not have.
+
+    ``speaker`` is who said it where that was neither the person nor the companion, or the external memory it is from.
+    """
+
+    kind: Literal["fact", "chapter", "summary", "turn", "other"]
+    memory: Recalled
+    when: str
+    session: str = ""
+    role: Role | None = None
+    speaker: str = ""
+    place: str = ""
+    number: int | None = None
+    annotations: tuple[Annotation, ...] = ()
+
+
+def recalled_items(found: Recollection) -> list[RecalledItem]:
+    """Everything that was recalled: facts, chapters, summaries, messages, then texts of external memories."""
+    items = [RecalledItem("fact", one, one.said, number=one.number) for one in found.facts]
+    items += [RecalledItem("chapter", one, one.start) for one in found.chapters]
+    items += [
+        RecalledItem("summary", one, one.timestamp, one.session_id, annotations=one.annotations)
+        for one in found.summaries
+    ]
+    items += [
+        RecalledItem("turn", one, one.timestamp, one.session_id, one.role, one.speaker, annotations=one.annotations)
+        for one in found.turns
+    ]
+    return items + [
+        RecalledItem("other", one, one.timestamp, speaker=one.source, place=one.place) for one in found.external
+    ]
+
+
+def recalled_values(found: Recollection) -> list[dict[str, object]]:
+    """What was recalled, as plain values: what was said, then facts."""
+    return [_plain_values(item) for item in sorted(recalled_items(found), key=lambda one: one.kind == "fact")]
+
+
+def _plain_values(item: RecalledItem) -> dict[str, object]:
+    values: dict[str, object] = {
+        "id": item.memory.text_id,
+        "type": "conversation" if item.kind == "turn" else item.kind,
+        "session": item.session or None,
+        "score": item.memory.why.score,
+        "text": item.memory.text,
+    }
+    if item.kind == "turn":
+        values["speaker"] = item.speaker or None
+    elif item.kind == "other":
+        values |= {"source": item.speaker, "place": item.place}
+    return values
+
+
+def count_recalled(recollection: Recollection) -> dict[str, int]:
+    """How much was remembered, of each kind."""
+    hits = sum(turn.hit for turn in recollection.turns)
+    chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
+    said = {"summary": len(recollection.summaries), "turn": hits}
+    others = {"other": len(recollection.external)}
+    return {**chapters, "fact": len(recollection.facts), **said, **others}
+
+
+# -- texts and scores for programs
+
+
+def program_text(memory: Recalled, turns: Sequence[RecalledMessage]) -> str:
+    """A memory as a text; one of the recalled ``turns`` with its question or its answer."""
+    match memory:
+        case RecalledFact():
+            past = f" [was planned for {memory.planned_for[:10]}]" if memory.planned_for else ""
+            return safe_text(memory.text) + certainty_note(memory) + past
+        case RecalledMessage():
+            at = turns.index(memory)
+            beside = [one for one in turns[max(0, at - 1) : at + 2] if one is memory or _answers(one, memory)]
+            text = "\n".join(map(_spoken_words, beside))
+        case RecalledChapter():  # to a program a chapter is a summary that begins with its days
+            text = f"[{memory.start[:10]} – {memory.end[:10]}] {memory.text}"
+        case RecalledExternal():
+            said = {"user": "its person", "assistant": "its companion"}
+            head = [f"@{memory.source}", memory.place, memory.timestamp[:10], memory.role and said[memory.role]]
+            text = f"[{' · '.join(filter(None, head))}] {memory.text}"
+        case _:
+            text = memory.text + "".join(map(_annotation_text, memory.annotations))
+    return safe_text(text)
+
+
+def program_score(memory: Recalled) -> float:
+    """How far a memory ranks above the rest, as a share; a half where nothing is known."""
+    if isinstance(memory, RecalledFact) and not memory.why.query:
+        return _SLOT_SCORE
+    above = max(0.0, memory.why.score)
+    share = min(1.0, above) if isinstance(memory, RecalledFact) else above / (1.0 + above)
+    return round(0.5 + 0.5 * share, 4)
+
+
+def safe_text(text: str) -> str:
+    """A text without hidden characters, cut where it is too long."""
+    safe = make_inert(text)
+    return safe if len(safe) <= LONGEST_TEXT else safe[: LONGEST_TEXT - 1] + "…"
+
+
+def certainty_note(fact: Fact | RecalledFact) -> str:
+    """That a fact was never stated, or may no longer be true."""
+    only = f" [only {fact.stance}]" if fact.stance != "stated" else ""
+    return only + (f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else "")
+
+
+def _answers(other: RecalledMessage, turn: RecalledMessage) -> bool:
+    """Whether a neighbour of a message is its question or its answer."""
+    return not other.hit and other.session_id == turn.session_id and other.role != turn.role
+
+
+def _spoken_words(turn: RecalledMessage) -> str:
+    """The person's words as they are; anyone else's with their name."""
+    words = turn.text.removeprefix(PREFIX["user"]) if turn.role == "user" else turn.text
+    if turn.speaker:
+        words = f"{turn.speaker}: {turn.text.removeprefix(PREFIX['assistant'])}"
+    faint = " [a faint memory]" if turn.archived else ""
+    return words + "".join(map(_annotation_text, turn.annotations)) + faint
+
+
+def _annotation_text(mark: Annotation) -> str:
+    when = f" {mark.when[:10]}" if mark.when else ""
+    text = f": {mark.text}" if mark.text else ""
+    return f" [{mark.became.replace('_', ' ')}{when}{text}]"

@@ -1,0 +1,242 @@
+"""The chat API with memory: answers a chat, lists and erases what was extracted from it, and stores instructions.
+
+Promises: a failed call and an interrupted reply store nothing; extraction is queued in the reply's commit and done
+once; each (person, system instruction) has its own memories. Raises UsageError, ModelError, StorageError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import isqrt
+from typing import Literal
+
+from pydantic import BaseModel
+
+from client_history import ClientMessage
+from conversation import ClientChat, PreparedTurn, result_of
+from domain.errors import Interrupted
+from domain.events import Reply
+from domain.text import check_input
+from domain.workers import CancelToken
+from jobs.client_memories import ROUND, find_due_extractions, months_before
+from jobs.rebuild import Erased, erase
+from language.calendar import in_zone
+from people import Instruction, People
+
+#: Of a longer history only so many last messages are sent on.
+_LONGEST_SENT, _SENT = ROUND, 10
+
+
+class MemoryItem(BaseModel):
+    """One memory. ``key_points`` is a list in JSON; ``created_at`` is local time without an offset."""
+
+    id: int
+    summary: str
+    key_points: str
+    memory_type: Literal["active", "passive"]
+    importance_score: int
+    created_at: str
+
+
+class PurgeProof(BaseModel):
+    """What the search of every file found after an erasure."""
+
+    files: int
+    searched: int
+    skipped: int
+    traces: int
+
+
+class MemoryDeleted(BaseModel):
+    """A memory is listed and recalled no more; with a ``proof`` it is in no file either."""
+
+    message: str = "记忆已删除"
+    id: int
+    proof: PurgeProof | None = None
+
+
+class MemoriesCleared(BaseModel):
+    """So many memories are listed and recalled no more."""
+
+    message: str
+    count: int
+
+
+class InstructionItem(BaseModel):
+    """A system instruction: the whole system prompt of a companion that has a memory of its own."""
+
+    id: int
+    title: str
+    text: str
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True)
+class ChatAnswer:
+    """The reply, how many memories were shown for it, and how many windows of fifty messages are full."""
+
+    reply: Reply
+    memories_used: int
+    round: int
+
+
+def public_number(instruction: int | None, number: int) -> int:
+    """One number out of that of a companion and that of a memory in it: small for small ones, and its own.
+
+    >>> [public_number(None, 1), public_number(None, 2), public_number(1, 1)]
+    [1, 3, 4]
+    """
+    companion = instruction or 0
+    return (companion + number) * (companion + number + 1) // 2 + companion
+
+
+def private_number(public: int) -> tuple[int | None, int]:
+    """The other way round.
+
+    >>> private_number(4)
+    (1, 1)
+    """
+    diagonal = (isqrt(8 * public + 1) - 1) // 2
+    companion = public - diagonal * (diagonal + 1) // 2
+    return companion or None, diagonal - companion
+
+
+class ChatMemory:
+    """The chat API over the memories of many people. One for each ``People``; ``stop`` ends what is under way."""
+
+    def __init__(self, people: People, stop: CancelToken) -> None:
+        self._people = people
+        self._stop = stop
+
+    def answer_chat(
+        self,
+        person: str,
+        messages: Sequence[ClientMessage],
+        instruction: int | None,
+        name: str | None,
+        options: Mapping[str, float],
+    ) -> ChatAnswer:
+        """Answer the last message, and store it. ``name`` is the client's; ``options`` go to the model."""
+        text = None
+        if instruction is not None:
+            known = self._people.registry.instruction(person, instruction)
+            text = known.text if known else ""
+        chat = ClientChat("chat", messages, name, text, _LONGEST_SENT, _SENT)
+        with self._people.companion(person, instruction, wait=self._stop) as companion:
+            memory, steps = companion.memory, companion.turn_steps()
+            request = steps.client_request(chat, ranking="client_notes")
+            request = replace(request, text=check_input(request.text), options=options)
+            answered = result_of(steps.answer(result_of(steps.prepare(request, self._stop)), self._stop))
+            if answered.reply.finish == "interrupted":
+                raise Interrupted
+            with companion.turns, memory.in_one_commit():
+                turn = PreparedTurn(request, answered.layers)
+                place = steps.store(turn, answered.reply.text, answered.reply.finish).place
+                memory.clients.name_owner(person, instruction)
+                due = find_due_extractions(place.rounds, place.messages, place.key) if place else []
+                # The registry lists the memory before the extraction is stored.
+                if sum(memory.clients.owe_extraction(one) for one in due):
+                    self._people.registry.mark_due(person, instruction)
+            companion.maintenance.queue.request("client_history", at_once=True)
+        return ChatAnswer(
+            answered.reply, len(answered.layers.recalled.notes), (place.messages if place else 0) // ROUND
+        )
+
+    # -- memories ------------------------------------------------------------------------------------------------
+
+    def memory_list(
+        self, user_id: str, system_instruction_id: int | None = None, limit: int | None = None, offset: int = 0
+    ) -> list[MemoryItem]:
+        """The memories of a person, the newest first: with one system instruction, or all."""
+        found = []
+        for instruction in self._instructions_with_memory(user_id, system_instruction_id):
+            with self._people.companion(user_id, instruction) as companion:
+                found += [(public_number(instruction, one.number), one) for one in companion.memory.clients.memories()]
+        found.sort(key=lambda one: (one[1].created_at, one[0]), reverse=True)
+        zone = self._people.clock().tzinfo
+        return [
+            MemoryItem(
+                id=number,
+                summary=one.summary,
+                key_points=one.key_points,
+                memory_type=one.memory_type,
+                importance_score=one.importance,
+                created_at=in_zone(datetime.fromisoformat(one.created_at), zone).isoformat(timespec="seconds")[:19],
+            )
+            for number, one in found[offset:][:limit]
+        ]
+
+    def delete_memory(self, user_id: str, memory_id: int, purge: bool = False) -> MemoryDeleted | None:
+        """Hide a memory from lists and recall; its messages stay. None where there is none.
+
+        With ``purge`` it is erased, with its messages and everything derived from them.
+        """
+        instruction, number = private_number(memory_id)
+        if instruction not in self._instructions_with_memory(user_id, instruction):
+            return None
+        with self._people.companion(user_id, instruction) as companion, companion.turns:
+            memory = companion.memory
+            if not purge:
+                return MemoryDeleted(id=memory_id) if memory.clients.hide(number) else None
+            with companion.maintenance.paused():
+                chosen = memory.erasure.scope_of_messages(memory.clients.turns_of(number))
+                if not chosen:
+                    return None
+                events = erase(memory, companion.llm, chosen, self._stop)
+                found = next(event for event in events if isinstance(event, Erased)).proof
+        proof = PurgeProof(
+            files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces)
+        )  # fmt: skip
+        return MemoryDeleted(id=memory_id, proof=proof)
+
+    def clear_old(self, user_id: str, months: int = 3, system_instruction_id: int | None = None) -> MemoriesCleared:
+        """Hide the memories that are older than so many months."""
+        before, count = months_before(self._people.clock(), months), 0
+        for instruction in self._instructions_with_memory(user_id, system_instruction_id):
+            with self._people.companion(user_id, instruction) as companion:
+                count += companion.memory.clients.hide_before(before)
+        return MemoriesCleared(message=f"已清理 {count} 条旧记忆", count=count)
+
+    def _instructions_with_memory(self, person: str, instruction: int | None) -> list[int | None]:
+        """The companions of a person that have a memory: the one that is named, or all."""
+        there = [number for number, _ in self._people.memory_folders(person)]
+        return there if instruction is None else [one for one in there if one == instruction]
+
+    # -- system instructions -------------------------------------------------------------------------------------
+
+    def add_instruction(self, user_id: str, text: str, title: str = "") -> InstructionItem:
+        """Make a companion of its own, with a memory of its own."""
+        return _instruction_item(self._people.registry.add_instruction(user_id, title, text))
+
+    def instructions(self, user_id: str) -> list[InstructionItem]:
+        """All that there are, the oldest first."""
+        return [_instruction_item(one) for one in self._people.registry.instructions(user_id)]
+
+    def instruction(self, user_id: str, number: int) -> InstructionItem | None:
+        """One of them."""
+        found = self._people.registry.instruction(user_id, number)
+        return _instruction_item(found) if found else None
+
+    def replace_instruction(self, user_id: str, number: int, text: str, title: str = "") -> InstructionItem | None:
+        """Replace the title and the text; the memory stays."""
+        found = self._people.registry.change_instruction(user_id, number, title, text)
+        return _instruction_item(found) if found else None
+
+    def change_instruction(
+        self, user_id: str, number: int, title: str | None = None, text: str | None = None
+    ) -> InstructionItem | None:
+        """Change the title or the text; the memory stays."""
+        found = self._people.registry.instruction(user_id, number)
+        if found is None:
+            return None
+        new_title, new_text = found.title if title is None else title, found.text if text is None else text
+        return self.replace_instruction(user_id, number, new_text, new_title)
+
+
+def _instruction_item(one: Instruction) -> InstructionItem:
+    return InstructionItem(
+        id=one.number, title=one.title, text=one.text, created_at=one.created_at, updated_at=one.updated_at
+    )
