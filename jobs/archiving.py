@@ -39,7 +39,7 @@ class Archiving:
             removed += count
         if self._limit.mode == "delete":
             self._memory.erasure.finish()
-        return [Notice(f"fading.{self._limit.mode}", {"memories": removed})] if removed else []
+        return [Notice(f"archive.{self._limit.mode}", {"memories": removed})] if removed else []
 
     def _remove_leaves(self, leaves: list[Leaf]) -> int:
         """Returns how many were archived or erased."""

@@ -211,7 +211,7 @@ class Maintenance:
 
     def _report_failure(self, job: Job, fault: Exception, shown: errors.OldFriendError) -> tuple[Outcome, str]:
         self.log.error("%s failed", job.kind, exc_info=fault)
-        failed = "compaction.failed" if job.kind == "compact" else "opening.keeping_failed"
+        failed = "compaction.failed" if job.kind == "compact" else "opening.autosave_failed"
         self._report(job, [Notice(failed, {"error": shown})])
         return "left", shown.key
 
@@ -255,11 +255,11 @@ class Maintenance:
 
     def _count_saved(self) -> None:
         """Report the sessions that were saved together."""
-        if self.notices and self.notices[-1].key == "opening.kept":
+        if self.notices and self.notices[-1].key == "opening.autosaved":
             before = self.notices.pop()
             self.notices.append(replace(before, details={"sessions": before.details["sessions"] + 1}))  # type: ignore[operator]
         else:
-            self.notices.append(Notice("opening.kept", {"sessions": 1}))
+            self.notices.append(Notice("opening.autosaved", {"sessions": 1}))
 
     def _run_extraction(self, job: Job, cancel: CancelToken) -> Outcome:
         all_of_it = any(session_id == job.key for session_id, _ in self._idle_unread())
@@ -296,7 +296,7 @@ class Maintenance:
                 self.memory.jobs.request("chapters")
                 return "again" if event.whole else "done"
             self._report(job, [event])
-            if event.key == "import.reading_left":
+            if event.key == "import.backlog_failed":
                 return "left"
         return "done"
 

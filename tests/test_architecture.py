@@ -162,18 +162,11 @@ def test_a_file_has_a_name_of_its_own() -> None:
     places: dict[str, set[str]] = defaultdict(set)
     for name, path in MODULES.items():
         room, _, file = name.rpartition(".")
-        if path.name != "__init__.py" and not room.startswith("interfaces.messages"):
+        if path.name != "__init__.py":
             places[file].add("a layer" if room in LAYERS else room)
     stored = {name.rpartition(".")[2] for name in MODULES if name.startswith("storage.")}
     most = {file: 2 if file in stored else 1 for file in places}
     assert {file: rooms for file, rooms in places.items() if len(rooms) > most[file]} == {}
-
-
-def test_both_languages_have_the_same_files_of_messages() -> None:
-    english, chinese = (
-        {path.name for path in (ROOT / "interfaces" / "messages" / language).iterdir()} for language in ("en", "zh")
-    )
-    assert english - {"__pycache__"} == chinese - {"__pycache__"}
 
 
 @pytest.mark.parametrize(

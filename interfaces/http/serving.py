@@ -205,7 +205,7 @@ def _serve_memory(people: People, app: FastAPI, words: Words) -> BackgroundMemor
 def _describe_access(setup: ServerSetup, names: list[str], registry: Registry) -> str:
     if names:
         return setup.words.say("serve.to_tokens", names=", ".join(names))
-    return setup.words.say("serve.to_nobody" if registry.tokens() else "serve.alone", person=ME)
+    return setup.words.say("serve.to_no_one" if registry.tokens() else "serve.alone", person=ME)
 
 
 @contextmanager
@@ -333,7 +333,7 @@ def _run_until_stopped(setup: ServerSetup, running: ServerThread, closed: Callab
         if again.is_set:  # the parent process may pass on the signal that we received ourselves
             again = _next_wish(setup.wishes)
     if running.wait_for_end(0) and closed() and not running.gave_up:
-        setup.say("serve.left")
+        setup.say("serve.closed")
         return Exit.OK
     setup.say("serve.cut_off", seconds=round(grace))
     return Exit.FAILED

@@ -57,7 +57,8 @@ class Words:
         >>> Words("en").count("round", 1), Words("en").count("round", 2)
         ('1 round', '2 rounds')
         """
-        return self.say(f"count.{thing}" if count == 1 else f"count.{thing}s", count=count)
+        one, _, many = self.say(f"count.{thing}", count=count).partition("|")
+        return many if many and count != 1 else one
 
     def describe_setting(self, setting: Setting) -> str:
         """What a person gets from a setting."""

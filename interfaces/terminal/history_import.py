@@ -153,7 +153,7 @@ class HistoryImport:
             self._tell_message("import.undated", messages=count("message", seen.undated))
         self._tell_message("import.whose", words=self._list_speakers(seen.words_of))
         if seen.known:
-            self._tell_message("import.known", messages=count("message", seen.known))
+            self._tell_message("import.duplicates", messages=count("message", seen.known))
         self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
         self._show_cost(seen)
 
@@ -189,7 +189,7 @@ class HistoryImport:
             "conversations": count("conversation", brought.conversations),
         })  # fmt: skip
         if brought.known:
-            self._tell_message("import.known", messages=count("message", brought.known))
+            self._tell_message("import.duplicates", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
     def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
@@ -378,8 +378,8 @@ def reading_left(context: CommandContext) -> str:
         return ""
     left, say = context.memory.imports.remaining_backlog(), context.words.say
     if not left.sessions:
-        return say("import.all_read")
-    key = "import.left_resting" if left.resting else "import.left"
+        return say("import.backlog_empty")
+    key = "import.backlog_resting" if left.resting else "import.backlog"
     return say(
         key,
         sessions=context.words.count("session", left.sessions),

@@ -313,4 +313,4 @@ def _token_rows(registry: Registry, words: Words) -> list[str]:
 
 
 def _person_name(person: str, words: Words) -> str:
-    return words.say("token.everybody") if person == EVERYBODY else person
+    return words.say("token.everyone") if person == EVERYBODY else person

@@ -50,7 +50,7 @@ def run_setup(context: CommandContext, argument: str) -> Next:
     try:
         answers = _Wizard(context).run_questions()
     except (_BrokenOffError, errors.Interrupted):
-        context.tell("setup.left")
+        context.tell("setup.unchanged")
         return None
     path = context.settings.env_file
     try:
@@ -97,8 +97,8 @@ class _Wizard:
         values |= self._ask_embedding(server, embedding_of(provider, names))
         values["COMPANION_NAME"] = self._ask_line("setup.companion", default=self._ask_names())
         person, persona = self._context.settings.user_name, self._context.memory.personas.read("self")
-        values["USER_NAME"] = self._ask_line("setup.person_kept" if person else "setup.person", default=person)
-        return Answers(values, self._ask_line("setup.persona_kept" if persona else "setup.persona"))
+        values["USER_NAME"] = self._ask_line("setup.person_again" if person else "setup.person", default=person)
+        return Answers(values, self._ask_line("setup.persona_again" if persona else "setup.persona"))
 
     def _ask_line(self, key: str, *, default: str = "", **details: object) -> str:
         question = self._context.words.say(key, default=default, **details)
@@ -153,7 +153,7 @@ class _Wizard:
 
     def _key_or(self, kept: str) -> str:
         """A key; Enter alone stays with the one that is kept."""
-        question = self._context.words.say("setup.key_kept" if kept else "setup.key", key=mask_key(kept))
+        question = self._context.words.say("setup.key_again" if kept else "setup.key", key=mask_key(kept))
         while True:
             key = self._context.reader.ask_question(question + " ", hidden=True)
             if key is None:

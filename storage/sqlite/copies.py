@@ -62,7 +62,7 @@ def write_rows(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for table, row in rows:
             if table not in known or not row or not row.keys() <= known[table]:
-                raise errors.Damaged("storage.misshapen", path=str(path), what=table)
+                raise errors.Damaged("storage.wrong_schema", path=str(path), what=table)
             _write_row(connection, path, table, row)
         connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, '1')", (UNINDEXED,))
         connection.execute("COMMIT")

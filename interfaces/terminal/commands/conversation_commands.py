@@ -195,7 +195,7 @@ def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
         context.tell("undo.save_personas", personas=say("why.comma").join(personas))
     if undone.notes or undone.facts:
         notes, facts = count("note", undone.notes), count("fact", undone.facts)
-        context.tell("undo.save_known", notes=notes, facts=facts)
+        context.tell("undo.save_facts", notes=notes, facts=facts)
     context.tell("undo.save_again", "quiet")
 
 

@@ -103,7 +103,7 @@ def _show_current(context: CommandContext, *, whole: bool) -> None:
 _HEADS: dict[About, Callable[[CommandContext], str]] = {
     "person": lambda context: speaker_name(context, "user"),
     "companion": lambda context: speaker_name(context, "assistant"),
-    "other": lambda context: context.words.say("facts.others"),
+    "other": lambda context: context.words.say("facts.other_people"),
 }
 
 
@@ -241,10 +241,10 @@ def _fact_marks(context: CommandContext, fact: Fact) -> list[str]:
     say = context.words.say
     marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     if fact.corrected:
-        marks.append(say("facts.mark.wrong"))
+        marks.append(say("facts.label.wrong"))
     if fact.doubtful_since:
-        marks.append(say("facts.mark.doubtful", day=day_here(fact.doubtful_since)))
-    return marks + ([say("facts.mark.kept")] if fact.kept else [])
+        marks.append(say("facts.label.doubtful", day=day_here(fact.doubtful_since)))
+    return marks + ([say("facts.label.kept")] if fact.kept else [])
 
 
 def _choose_look(fact: Fact) -> Meaning:
@@ -299,10 +299,10 @@ def _fact_details(context: CommandContext, fact: Fact) -> list[str]:
     parts = [*dict.fromkeys(part for part in matter if part), say(f"facts.stance.{fact.stance}")]
     parts += [say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     parts += [say("facts.until", day=day_here(fact.until))] if fact.until else []
-    parts += [say("facts.mark.wrong")] if fact.corrected else []
-    parts += [say("facts.mark.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []
+    parts += [say("facts.label.wrong")] if fact.corrected else []
+    parts += [say("facts.label.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []
     parts += [say("facts.by_hand")] if fact.decided == "hand" else []
-    return parts + ([say("facts.mark.kept")] if fact.kept else [])
+    return parts + ([say("facts.label.kept")] if fact.kept else [])
 
 
 def _show_turn(context: CommandContext, fact: Fact, turn: Message) -> None:

@@ -27,12 +27,12 @@ def run_forget(context: CommandContext, argument: str) -> Next:
     chosen = _choose_scope(context, argument.strip())
     if not chosen:
         asked = argument.strip().lower() == "asked"
-        context.tell("forget.nothing_asked" if asked else "forget.nothing", query=argument)
+        context.tell("forget.no_requests" if asked else "forget.nothing", query=argument)
         return None
     _show_scope(context, chosen)
     context.aside.empty_line()
     turns = context.words.count("turn", len(chosen.turns))
-    if not context.confirm("forget.ask" if chosen.turns else "forget.ask_made", turns=turns):
+    if not context.confirm("forget.ask" if chosen.turns else "forget.ask_derived", turns=turns):
         context.tell("kept")
         return None
     _run_erasure(context, chosen)
@@ -157,4 +157,4 @@ def _show_erased(context: CommandContext, erased: Erased) -> None:
         found=len(proof.traces),
     )
     for trace in proof.traces:
-        context.tell("forget.left", "trouble", path=trace.path)
+        context.tell("forget.remains", "trouble", path=trace.path)

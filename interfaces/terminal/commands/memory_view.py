@@ -98,7 +98,7 @@ def _show_known(context: CommandContext) -> None:
     known, count = context.memory.facts.count_all(), context.words.count
     if known.facts or known.notes:
         context.tell(
-            "memory.known",
+            "memory.facts",
             current=count("fact", known.current),
             past=known.past,
             notes=count("note", known.notes),
@@ -310,7 +310,7 @@ def _show_chapter(context: CommandContext, opened: _Numbered, chapters: Sequence
     for line in chapter.text.strip().splitlines()[1:]:
         context.aside.line(line)
     context.aside.line()
-    context.tell("life.drawn", "quiet", day=day_here(chapter.stored_at))
+    context.tell("life.written", "quiet", day=day_here(chapter.stored_at))
     below = [one for one in chapters if one.chapter.parent == chapter.text_id]
     for one in below:
         context.aside.one_row(f"{one.number:>3} {_describe_chapter(context, one.chapter)}", "quiet")
@@ -359,22 +359,22 @@ def show_fading(context: CommandContext) -> None:
     searched, faded = fading.count_searched(), len(fading.all())
     count = context.words.count
     if limit.most:
-        context.tell("fading.limit", searched=count("memory", searched), most=limit.most)
+        context.tell("archive.limit", searched=count("memory", searched), most=limit.most)
     else:
-        context.tell("fading.no_limit", searched=count("memory", searched))
+        context.tell("archive.no_limit", searched=count("memory", searched))
     if faded:
-        context.tell("fading.faded", faded=count("memory", faded))
+        context.tell("archive.archived", faded=count("memory", faded))
     going = fading.next_batch(limit)
     leaves = going or fading.oldest_visited(_SHOWN)
     if not leaves:
-        context.tell("fading.none", "quiet")
+        context.tell("archive.none", "quiet")
         return
-    context.tell("fading.next" if going else "fading.first", "title", memories=count("memory", len(going)))
+    context.tell("archive.next" if going else "archive.first", "title", memories=count("memory", len(going)))
     for leaf in leaves[:_SHOWN]:
         _show_entry(context, leaf)
     if len(leaves) > _SHOWN:
-        context.tell("fading.more", "quiet", memories=count("memory", len(leaves) - _SHOWN))
-    context.tell("fading.keep", "quiet")
+        context.tell("archive.more", "quiet", memories=count("memory", len(leaves) - _SHOWN))
+    context.tell("archive.how", "quiet")
 
 
 def _show_entry(context: CommandContext, leaf: Leaf) -> None:
@@ -396,11 +396,11 @@ def keep_memory(context: CommandContext, argument: str) -> None:
     wanted, _, switch = argument.partition(" ")
     names = [one.name for one in context.memory.chapters.nodes() if one.name.startswith(wanted)] if wanted else []
     if len(names) != 1:
-        context.tell("fading.which", "warning", id=one_line(wanted, 40), count=len(names))
+        context.tell("archive.which", "warning", id=one_line(wanted, 40), count=len(names))
         return
     kept = switch.strip().lower() != "off"
     context.memory.chapters.set_never_delete(names, kept)
-    context.tell("fading.kept" if kept else "fading.let_go", id=names[0])
+    context.tell("archive.keep_on" if kept else "archive.keep_off", id=names[0])
 
 
 # -- recall and the index

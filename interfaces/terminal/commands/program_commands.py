@@ -184,7 +184,7 @@ def _known_row(context: CommandContext) -> str:
     """How much is known."""
     known, count = context.memory.facts.count_all(), context.words.count
     return context.words.say(
-        "status.known_value",
+        "status.facts_value",
         current=count("fact", known.current),
         past=known.past,
         notes=count("note", known.notes),

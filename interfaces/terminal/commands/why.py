@@ -100,7 +100,7 @@ def _show_reasons(context: CommandContext, memory: Recalled) -> None:
 def _show_marks(context: CommandContext, memory: RecalledMessage | RecalledSummary) -> None:
     """That it is faint, and what became of that which a recalled turn or summary says, a row each."""
     if isinstance(memory, RecalledMessage) and memory.archived:
-        context.aside.one_row(f"    {context.words.say('why.faint')}", "quiet")
+        context.aside.one_row(f"    {context.words.say('why.archived')}", "quiet")
     for mark in memory.annotations:
         became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
         row = f"{became} · {mark.text}" if mark.text else became
@@ -122,7 +122,7 @@ def _show_fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> No
     say = context.words.say
     marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     if fact.doubtful_since:
-        marks.append(say("facts.mark.doubtful", day=day_here(fact.doubtful_since)))
+        marks.append(say("facts.label.doubtful", day=day_here(fact.doubtful_since)))
     if fact.planned_for:
         marks.append(say("why.became.was_planned_for", day=day_here(fact.planned_for)))
     row = "".join(f"[{mark}] " for mark in marks) + fact.text
@@ -180,7 +180,7 @@ def _largest_parts(context: CommandContext, why: Why) -> str:
     """The parts of the score that count most."""
     counted = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
     largest = sorted(counted, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    shown = [f"{context.words.say(f'weighed.{name}')} {value:.2f}" for name, value in largest]
+    shown = [f"{context.words.say(f'score.{name}')} {value:.2f}" for name, value in largest]
     return context.words.say("why.comma").join(shown) or "–"
 
 
