@@ -108,7 +108,7 @@ class Example:
 
 
 _ROWS = (
-    ("/save", "ends the evening: it is kept, and both personas learn from it", "一晚结束：保存下来，两份形象从中学习"),
+    ("/save", "ends the evening: it is kept, and both personas learn from it", "一晚结束：保存下来，两份画像从中学习"),
     ("/reset", "this session is empty again; /undo brings it back", "本次会话重新清空；/undo 可以恢复"),
     ("/exit", "leaves; nothing is lost", "离开；什么都不会丢"),
     ("/help forget", "one command, with examples", "一个命令，附例子"),
@@ -116,7 +116,7 @@ _ROWS = (
     ("/retry", "the last reply is replaced by a new one", "用新的回复替换上一条"),
     ("/edit", "your last message is back at the prompt", "上一句重新放到输入处"),
     ("/undo", "the last round goes; /redo brings it back", "撤回最后一轮；/redo 可以恢复"),
-    ("/undo", "right after /save: its personas, notes and facts go, too", "紧接 /save：形象、笔记和事实一并撤回"),
+    ("/undo", "right after /save: its personas, notes and facts go, too", "紧接 /save：画像、笔记和事实一并撤回"),
     ("/undo 3", "the last three rounds go", "撤回最后三轮"),
     ("/redo", "what /undo took back is there again", "/undo 撤回的内容又回来了"),
     ("/history 3", "the last three rounds of this session", "本次会话的最后三轮"),
@@ -150,9 +150,9 @@ _ROWS = (
     ("/forget PLUM77", "everything that holds this word", "所有含有这个词的内容"),
     ("/forget asked", "what you asked it to forget", "你请它忘掉的内容"),
     ("/remember", "what you asked to have forgotten may be mentioned again", "请它忘掉的内容，又可以提起了"),
-    ("/persona pin I am allergic to peanuts", "is in the user persona from now on", "从现在起就在“我眼里的你”里"),
+    ("/persona pin I am allergic to peanuts", "is in the user persona from now on", "从现在起就在“你的画像”里"),
     ("/persona pin 2", "lets the second one go", "取消第 2 行"),
-    ("/persona user edit", "change the user persona in your editor", "用编辑器修改“我眼里的你”"),
+    ("/persona user edit", "change the user persona in your editor", "用编辑器修改“你的画像”"),
     ("/persona self restore 3", "its third version is in force again", "它的第 3 版重新生效"),
     ("/sessions 5", "the last five", "最近五次"),
     ("/sessions show 1", "the one that /sessions calls 1", "/sessions 里的第 1 次"),
