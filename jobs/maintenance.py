@@ -71,8 +71,8 @@ class Maintenance:
         self.client_history_done: Callable[[CancelToken], None] = CancelToken.check
         #: What is prepared before the first job.
         self._prepare: Callable[[], None] | None = None
-        #: The jobs whose failure was reported.
-        self._reported: set[tuple[str, str]] = set()
+        #: Why each job failed last; a failure is reported once.
+        self._failures: dict[tuple[str, str], str] = {}
         self._opened = False
         self.queue = JobQueue(
             memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), clock, log
@@ -201,7 +201,8 @@ class Maintenance:
     def _run_job(self, job: Job, cancel: CancelToken) -> tuple[Outcome, str]:
         """Do a job; what became of it, and why it failed. Raises Interrupted."""
         try:
-            return _HANDLERS[job.kind](self, job, cancel), ""
+            outcome = _HANDLERS[job.kind](self, job, cancel)
+            return outcome, self._failures.get((job.kind, job.key), "")
         except errors.Interrupted:
             raise
         except errors.OldFriendError as fault:
@@ -220,10 +221,12 @@ class Maintenance:
         for event in events:
             if not isinstance(event, Notice):
                 continue
-            if "error" in event.details and job.kind != "compact":
-                if (job.kind, job.key) in self._reported:
+            error = event.details.get("error")
+            if isinstance(error, errors.OldFriendError) and job.kind != "compact":
+                reported = (job.kind, job.key) in self._failures
+                self._failures[job.kind, job.key] = error.key
+                if reported:
                     continue
-                self._reported.add((job.kind, job.key))
             self.notices.append(event)
 
     def _run_compaction(self, job: Job, cancel: CancelToken) -> Outcome:

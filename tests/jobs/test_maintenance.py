@@ -115,9 +115,11 @@ def test_what_could_not_be_extracted_is_told_once_and_tried_again_at_the_next_st
         kept(after)
         kept(after)
         assert [one.key for one in after.talk.maintenance.notices] == ["extraction.failed"]
+        assert [(job.kind, job.reason) for job in after.memory.jobs.failed()] == [("extract", "model.unauthorized")]
     with opened(AUTOSAVE_AFTER="0") as again:
         kept(again)
         assert "I have a cat called Mimi" in known(again)
+        assert again.memory.jobs.failed() == []
 
 
 @pytest.mark.parametrize(("hours", "setting"), [(7, "8"), (900, "0"), (9, "10.5")])

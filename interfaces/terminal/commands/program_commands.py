@@ -24,7 +24,7 @@ _COPY_BYTES = 100_000
 #: Rows of ``/status``, and what it shows before anything else: what is wrong comes first.
 _ROWS = 10
 _FOREMOST = (
-    "trouble", "degraded", "set_aside", "model", "session", "context", "data", "known", "index",
+    "trouble", "failed_job", "degraded", "set_aside", "model", "session", "context", "data", "facts", "index",
     "embedder", "rounds", "base", "imported",
 )  # fmt: skip
 _IN_SYSTEM = ("self_image", "user_image", "summary")
@@ -108,8 +108,8 @@ def show_status(context: CommandContext, argument: str) -> Next:
     rows.append(("version", context.version))
     whole = argument.strip().lower() == "all"
     if not whole:
-        foremost = [name for name in _FOREMOST if name in dict(rows)][: _ROWS - 1]
-        rows = [row for row in rows if row[0] in foremost]
+        foremost = sorted((row for row in rows if row[0] in _FOREMOST), key=lambda row: _FOREMOST.index(row[0]))
+        rows = [row for row in rows if row in foremost[: _ROWS - 1]]
     _show_table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
     if not whole:
         context.tell("status.more", "quiet")
@@ -166,11 +166,12 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     log = settings.log_dir / "debug.log"
     rows = [
         ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir, PEOPLE))),
-        ("known", _known_row(context)),
+        ("facts", _known_row(context)),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
     ]
+    rows += _failed_job_rows(context)
     if index.trouble:
         rows.append(("trouble", context.words.describe_error(index.trouble)))
     if index.set_aside:
@@ -178,6 +179,28 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     if index.degraded:
         rows.append(("degraded", say("status.degraded_value", parts=index.degraded)))
     return rows
+
+
+def _failed_job_rows(context: CommandContext) -> list[tuple[str, str]]:
+    """A row for each background job that failed and is tried again; those of one kind and reason share it."""
+    say, described = context.words.say, context.conversation.llm.describe()
+    tries: dict[tuple[str, str], int] = {}
+    for job in context.memory.jobs.failed():
+        tries[job.kind, job.reason] = max(job.attempts, tries.get((job.kind, job.reason), 0))
+    #: The job stores which error it was; what is known of the model now fills the sentence.
+    details = {"base": described.base, "model": described.model, "key_hint": "", "nearest_hint": ""}
+    return [
+        (
+            "failed_job",
+            say(
+                "status.failed_job_value",
+                job=say(f"job.{kind}"),
+                tries=context.words.count("try", count),
+                reason=say(reason, **details),
+            ),
+        )
+        for (kind, reason), count in tries.items()
+    ]
 
 
 def _known_row(context: CommandContext) -> str:
