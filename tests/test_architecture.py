@@ -400,7 +400,6 @@ MOST_PUBLIC_NAMES, MOST_PARAMETERS = 15, 6
 MORE_PUBLIC_NAMES = {
     "domain.errors": 25,
     "interfaces.terminal.command_context": 17,
-    "interfaces.terminal.commands.memory_view": 17,
     "interfaces.terminal.session_view": 16,
     "recall.ranking": 17,
     "storage.vectors.lance": 19,

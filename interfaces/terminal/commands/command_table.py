@@ -18,7 +18,6 @@ from interfaces.terminal.commands import (
     persona,
     program_commands,
     session_list,
-    why,
 )
 from interfaces.terminal.parsing import ALIASES
 
@@ -54,7 +53,7 @@ TABLE: tuple[Command, ...] = (
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
     Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.run_facts, choices=fact_list.fact_choices),
     Command("ask", "QUESTION", memory_view.ask_memory),
-    Command("why", "[full]", why.show_why, choices=_first_words("full")),
+    Command("why", "[full]", memory_view.show_why, choices=_first_words("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",

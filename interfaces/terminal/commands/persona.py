@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 
-from domain.records import PERSONAS, Persona
+from domain.records import PERSONAS, Persona, PersonaVersion
 from interfaces.terminal import file_export
 from interfaces.terminal.command_context import Choice, CommandContext, Next, read_count
-from interfaces.terminal.commands.memory_view import numbered_versions, version_line
 from interfaces.terminal.screen import Screen
+from interfaces.terminal.session_view import format_local
 from interfaces.terminal.styled_text import Meaning
 
 _LOOKS: dict[str, Meaning] = {"+": "added", "-": "removed"}
@@ -53,6 +53,23 @@ def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str
         persona: Persona = "self" if words[0] == "self" else "user"
         return [str(number) for number, _ in numbered_versions(context, persona)]
     return []
+
+
+def numbered_versions(context: CommandContext, persona: Persona) -> list[tuple[int, PersonaVersion]]:
+    """The versions of one persona, oldest first, by the numbers that a person sees: each persona counts from 1."""
+    return list(enumerate(context.memory.personas.history(persona), 1))
+
+
+def version_line(context: CommandContext, number: int, version: PersonaVersion) -> str:
+    """One version of a persona, on one line."""
+    say = context.words.say
+    return say(
+        "memory.change",
+        when=format_local(version.timestamp),
+        persona=say(f"persona.{version.persona}"),
+        origin=say(f"origin.{version.origin}"),
+        version=number,
+    )
 
 
 def _show_persona(context: CommandContext, persona: Persona) -> None:
