@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from interfaces.messages import LANGUAGES, Words
-from interfaces.terminal.commands.command_table import TABLE
-from interfaces.terminal.commands.help import DAILY, GROUPS, examples_of
+from interfaces.terminal.commands.command_table import DAILY, EXAMPLES, GROUPS, TABLE
 from interfaces.terminal.commands.program_commands import size_of
 from interfaces.terminal.parsing import ALIASES
 from interfaces.terminal.styled_text import make_excerpt
@@ -116,10 +115,8 @@ def test_every_command_stands_in_one_group_and_has_examples_of_its_own() -> None
     grouped = [name for names in GROUPS.values() for name in names]
     assert set(DAILY) <= set(grouped)
     assert sorted(grouped) == sorted(command.name for command in TABLE)
-    for command in TABLE:
-        examples = examples_of(command.name)
-        assert examples
-        assert all(example.meaning[language] for example in examples for language in LANGUAGES)
+    assert {typed.split()[0] for typed, _, _ in EXAMPLES} == {f"/{command.name}" for command in TABLE}
+    assert all(english and chinese for _, english, chinese in EXAMPLES)
 
 
 def test_help_of_one_command_shows_examples(chat: Chat) -> None:
