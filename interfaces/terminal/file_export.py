@@ -144,9 +144,9 @@ def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
     details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     details += [words.say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     details += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
-    details += [words.say("facts.label.wrong")] if fact.corrected else []
+    details += [words.say("why.became.untrue")] if fact.corrected else []
     doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
-    details += [words.say("facts.label.doubtful", day=doubtful)] if doubtful else []
+    details += [words.say("why.became.doubtful_since", day=doubtful)] if doubtful else []
     return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
 
 

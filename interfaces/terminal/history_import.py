@@ -396,7 +396,7 @@ def _take_back(context: CommandContext, number: int) -> None:
         raise errors.UsageError("import.unknown", number=number)
     name = found[number].name or found[number].kind
     if not context.confirm("import.undo_ask", name=name):
-        context.tell("kept")
+        context.tell("unchanged")
         return
     context.begin_work()
     gone = 0

@@ -50,7 +50,7 @@ def run_setup(context: CommandContext, argument: str) -> Next:
     try:
         answers = _Wizard(context).run_questions()
     except (_BrokenOffError, errors.Interrupted):
-        context.tell("setup.unchanged")
+        context.tell("unchanged")
         return None
     path = context.settings.env_file
     try:

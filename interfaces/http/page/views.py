@@ -112,8 +112,8 @@ class PageFact:
     def from_fact(cls, words: Words, fact: Fact, numbers: Mapping[str, int]) -> PageFact:
         """A fact; ``numbers`` are those of the facts that replaced others."""
         matter = fact.subject if fact.about == "other" else fact.topic or fact.attribute
-        wrong = [words.say("facts.label.wrong")] if fact.corrected else []
-        kept = [words.say("facts.label.kept")] if fact.kept else []
+        wrong = [words.say("why.became.untrue")] if fact.corrected else []
+        kept = [words.say("facts.label_kept")] if fact.kept else []
         return cls(
             fact.number, fact.text_id, fact.restatement, fact.about, matter, fact.since, fact.until, fact.current,
             fact.kept, fact.decided == "hand", (*_doubt_texts(words, fact), *wrong, *kept),
@@ -317,7 +317,7 @@ def _doubt_texts(words: Words, fact: Fact | RecalledFact) -> list[str]:
     """That a fact was never stated, or may no longer be true."""
     marks = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     doubtful = fact.doubtful_since[:10]
-    return marks + ([words.say("facts.label.doubtful", day=doubtful)] if doubtful else [])
+    return marks + ([words.say("why.became.doubtful_since", day=doubtful)] if doubtful else [])
 
 
 def _memory_view(

@@ -116,7 +116,7 @@ def reset_session(context: CommandContext, argument: str) -> None:
     if not rounds:
         context.tell("reset.nothing")
     elif not context.confirm("reset.ask", rounds=context.words.count("round", rounds)):
-        context.tell("kept")
+        context.tell("unchanged")
     else:
         context.tell("reset.done", rounds=context.words.count("round", context.conversation.reset()))
 

@@ -6,8 +6,8 @@ Promises: in a terminal a list fits one screen and says how much more there is; 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from domain.facts import About, Fact, FactEvent
@@ -78,62 +78,53 @@ def _show_one(context: CommandContext, number: int, wish: str) -> None:
 # -- what is known now
 
 
-@dataclass(frozen=True)
-class _Matter:
-    """What is known of one matter, or of one other person."""
-
-    name: str
-    facts: list[Fact] = field(default_factory=list)
-
-
 def _show_current(context: CommandContext, *, whole: bool) -> None:
     """The current facts: the person first, then the companion, then other people."""
     known = context.memory.facts.all(current=True)
     if not known:
         context.tell("facts.none_now" if context.memory.facts.all(current=False) else "facts.none")
         return
-    groups = [(about, matters) for about in _HEADS if (matters := _group_matters(known, about))]
-    needs = [1 + sum(1 + _count_rows(context, matter.facts) for matter in matters) for _, matters in groups]
+    heads: dict[About, str] = {
+        "person": speaker_name(context, "user"),
+        "companion": speaker_name(context, "assistant"),
+        "other": context.words.say("facts.other_people"),
+    }
+    groups = [(head, matters) for about, head in heads.items() if (matters := _group_matters(known, about))]
+    needs = [1 + sum(1 + _count_rows(context, facts) for facts in matters) for _, matters in groups]
     left = 0
-    for (about, matters), room in zip(groups, _share_rows(needs, _rows_available(context, whole)), strict=True):
-        left += _show_group(context, about, matters, room - 1)
+    for (head, matters), room in zip(groups, _share_rows(needs, _rows_available(context, whole)), strict=True):
+        left += _show_group(context, head, matters, room - 1)
     context.aside.empty_line()
     context.tell("facts.more" if left else "facts.how", "quiet", count=left)
 
 
-#: The groups in their order, and their headings.
-_HEADS: dict[About, Callable[[CommandContext], str]] = {
-    "person": lambda context: speaker_name(context, "user"),
-    "companion": lambda context: speaker_name(context, "assistant"),
-    "other": lambda context: context.words.say("facts.other_people"),
-}
+def _matter_of(fact: Fact) -> str:
+    return fact.subject if fact.about == "other" else fact.topic or fact.attribute
 
 
-def _group_matters(known: Iterable[Fact], about: About) -> list[_Matter]:
+def _group_matters(known: Iterable[Fact], about: About) -> list[list[Fact]]:
     """Facts about the person or the companion by topic, about other people by person: the most important first."""
-    matters: dict[str, _Matter] = {}
+    matters: dict[str, list[Fact]] = defaultdict(list)
     for fact in known:
         if fact.about == about:
-            name = fact.subject if about == "other" else fact.topic or fact.attribute
-            matters.setdefault(name.casefold(), _Matter(name)).facts.append(fact)
+            matters[_matter_of(fact).casefold()].append(fact)
 
-    def rank(matter: _Matter) -> tuple[int, int]:
-        return max(fact.importance for fact in matter.facts), max(fact.number for fact in matter.facts)
+    def rank(facts: list[Fact]) -> tuple[int, int]:
+        return max(fact.importance for fact in facts), max(fact.number for fact in facts)
 
     return sorted(matters.values(), key=rank, reverse=True)
 
 
-def _show_group(context: CommandContext, about: About, matters: Sequence[_Matter], room: int) -> int:
+def _show_group(context: CommandContext, head: str, matters: Sequence[list[Fact]], room: int) -> int:
     """As much of a group as there is room for. Returns how many facts are left out."""
-    total = sum(len(matter.facts) for matter in matters)
-    count = context.words.count("fact", total)
-    context.aside.one_row(f"{_HEADS[about](context)} · {count}", "title")
+    total = sum(map(len, matters))
+    context.aside.one_row(f"{head} · {context.words.count('fact', total)}", "title")
     shown = 0
-    for matter in matters:
+    for facts in matters:
         if room < 2:
             break
-        context.aside.one_row(f" {matter.name}", "quiet")
-        fitting = _take_fitting(context, matter.facts, room - 1)
+        context.aside.one_row(f" {_matter_of(facts[0])}", "quiet")
+        fitting = _take_fitting(context, facts, room - 1)
         for fact in fitting:
             show_row(context, fact)
         shown += len(fitting)
@@ -233,15 +224,15 @@ def _fact_head(context: CommandContext, fact: Fact) -> str:
     if fact.until and not fact.corrected:
         since_until = f"{since_until} – {day_here(fact.until)}".lstrip()
     labels = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
-    labels += _certainty(context, fact) + ([say("facts.label.kept")] if fact.kept else [])
+    labels += _certainty(context, fact) + ([say("facts.label_kept")] if fact.kept else [])
     return f"{fact.number:>5} · {since_until} · {''.join(f'[{label}] ' for label in labels)}"
 
 
 def _certainty(context: CommandContext, fact: Fact) -> list[str]:
-    wrong = [context.words.say("facts.label.wrong")] if fact.corrected else []
+    wrong = [context.words.say("why.became.untrue")] if fact.corrected else []
     if not fact.doubtful_since:
         return wrong
-    return [*wrong, context.words.say("facts.label.doubtful", day=day_here(fact.doubtful_since))]
+    return [*wrong, context.words.say("why.became.doubtful_since", day=day_here(fact.doubtful_since))]
 
 
 # -- one fact in detail
@@ -283,7 +274,7 @@ def _list_details(context: CommandContext, fact: Fact) -> list[str]:
     parts += [say("facts.until", day=day_here(fact.until))] if fact.until else []
     parts += _certainty(context, fact)
     parts += [say("facts.by_hand")] if fact.decided == "hand" else []
-    return parts + ([say("facts.label.kept")] if fact.kept else [])
+    return parts + ([say("facts.label_kept")] if fact.kept else [])
 
 
 def _describe_event(context: CommandContext, event: FactEvent) -> str:
@@ -301,11 +292,11 @@ def _mark_wrong(context: CommandContext, fact: Fact) -> None:
     if fact.corrected:
         context.tell("facts.is_wrong", text=fact.restatement)
     elif not context.confirm("facts.wrong_ask", text=fact.restatement):
-        context.tell("kept")
+        context.tell("unchanged")
     else:
         context.conversation.undoing.correct_fact(fact.text_id, None)
         context.tell("facts.wrong_done", text=fact.restatement)
-        context.tell("facts.wrong_back", "quiet", number=fact.number, text=fact.restatement)
+        context.tell("facts.take_back", "quiet", number=fact.number, text=fact.restatement)
         _tell_personas(context, fact)
 
 
@@ -326,7 +317,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
         _tell_past(context, fact)
         return
     if text == fact.restatement and not fact.corrected:
-        context.tell("kept")
+        context.tell("unchanged")
         return
     new = corrected_fact(fact, text, context.memory.fact_log.new_id())
     context.conversation.undoing.correct_fact(fact.text_id, new)
@@ -334,7 +325,7 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
     context.aside.line(one_line(fact.restatement, _LONGEST), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")
     context.tell("facts.put_right", number=made.number)
-    context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
+    context.tell("facts.take_back", "quiet", number=made.number, text=fact.restatement)
     _tell_personas(context, fact)
 
 

@@ -40,7 +40,7 @@ def run_forget(context: CommandContext, argument: str) -> None:
     if context.confirm("forget.ask" if chosen.turns else "forget.ask_derived", turns=turns):
         _run_erasure(context, chosen)
     else:
-        context.tell("kept")
+        context.tell("unchanged")
 
 
 def unhide_messages(context: CommandContext, argument: str) -> None:
@@ -122,7 +122,7 @@ def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
         match event:
             case Step(name) if name in steps:
                 what = context.words.say(f"forget.step.{name}")
-                context.tell("forget.step", "quiet", at=steps.index(name) + 1, of=len(steps), what=what)
+                context.aside.line(f"{steps.index(name) + 1}/{len(steps)} {what}", "quiet")
             case Tick():
                 context.aside.show_status("…")
             case Notice():

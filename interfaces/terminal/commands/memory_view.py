@@ -91,10 +91,10 @@ def _show_overview(context: CommandContext) -> None:
     memory, count = context.memory, context.words.count
     for persona in PERSONAS:
         context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
-        _first_line(context, context.conversation.persona(persona), f"/persona {persona}")
+        _first_lines(context, context.conversation.persona(persona), f"/persona {persona}")
     context.tell("memory.summary", "title")
     summary = memory.summaries.of(context.session_id)
-    _first_line(context, summary.summary if summary else "", "/context summary")
+    _first_lines(context, summary.summary if summary else "", "/context summary")
     sessions, rounds = memory.sessions.counts()
     in_context = count("round", len(context.conversation.rounds_in_context()))
     context.tell(
@@ -109,10 +109,14 @@ def _show_overview(context: CommandContext) -> None:
             notes=count("note", known.notes),
             turns=count("turn", known.unread),
         )
-    _show_changes(context)
+    versions = [each for persona in PERSONAS for each in numbered_versions(context, persona)]
+    if versions:
+        context.tell("memory.changes", "title")
+    for number, version in sorted(versions, key=lambda each: -each[1].version)[:_LAST_CHANGES]:
+        context.aside.line(version_line(context, number, version), "quiet")
 
 
-def _first_line(context: CommandContext, text: str, command: str) -> None:
+def _first_lines(context: CommandContext, text: str, command: str) -> None:
     lines = text.splitlines()
     if not lines:
         context.tell("memory.empty", "quiet")
@@ -122,15 +126,6 @@ def _first_line(context: CommandContext, text: str, command: str) -> None:
         more = context.words.count("line", len(lines) - _LINES_OF_PERSONA)
         context.tell("memory.more", "quiet", lines=more, command=command)
     context.aside.line()
-
-
-def _show_changes(context: CommandContext) -> None:
-    versions = [each for persona in PERSONAS for each in numbered_versions(context, persona)]
-    if not versions:
-        return
-    context.tell("memory.changes", "title")
-    for number, version in sorted(versions, key=lambda each: -each[1].version)[:_LAST_CHANGES]:
-        context.aside.line(version_line(context, number, version), "quiet")
 
 
 def _show_search(context: CommandContext, query: str) -> None:
@@ -271,8 +266,7 @@ def _chapter_row(context: CommandContext, one: _Numbered) -> None:
 
 
 def _describe_chapter(context: CommandContext, chapter: Chapter) -> str:
-    title = _chapter_title(context, chapter)
-    return context.words.say("life.row", first=day_here(chapter.start), last=day_here(chapter.end), title=title)
+    return f"{day_here(chapter.start)} – {day_here(chapter.end)} · {_chapter_title(context, chapter)}"
 
 
 def _chapter_title(context: CommandContext, chapter: Chapter) -> str:
@@ -503,7 +497,7 @@ def _show_fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> No
     say = context.words.say
     marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     if fact.doubtful_since:
-        marks.append(say("facts.label.doubtful", day=day_here(fact.doubtful_since)))
+        marks.append(say("why.became.doubtful_since", day=day_here(fact.doubtful_since)))
     if fact.planned_for:
         marks.append(say("why.became.was_planned_for", day=day_here(fact.planned_for)))
     row = "".join(f"[{mark}] " for mark in marks) + fact.text

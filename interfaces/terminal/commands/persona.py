@@ -98,7 +98,7 @@ def _edit_persona(context: CommandContext, persona: Persona) -> None:
     before = memory.personas.read(persona)
     after = file_export.edit_text(context, before)
     if after == before:
-        context.tell("kept")
+        context.tell("unchanged")
         return
     memory.personas.write(persona, after, "hand")
     newest = len(memory.personas.history(persona))

@@ -37,7 +37,7 @@ def _change_summary(context: CommandContext, argument: str) -> None:
     if argument.strip().lower() == "edit":
         edited = file_export.edit_text(context, text)
         if edited == text:
-            context.tell("kept")
+            context.tell("unchanged")
         else:
             context.memory.rounds.set_summary(session_id, edited)
             context.tell("summary.saved")
@@ -162,7 +162,7 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
     log = settings.log_dir / "debug.log"
     rows = [
-        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir, PEOPLE))),
+        ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
         ("facts", say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
