@@ -6,7 +6,8 @@ columns in both languages; ``/help all`` every command, each in exactly one grou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from interfaces.terminal import history_import
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Choice, ChoicesOf, Command, CommandContext, Next
@@ -89,9 +90,15 @@ def _command_names(context: CommandContext, words: tuple[str, ...]) -> list[str]
     return [] if words else [*BY_NAME, "all"]
 
 
-def _first_words(*words: str) -> ChoicesOf:
-    """Choices for a command that takes one of these words."""
-    return lambda context, typed: () if typed else words
+def _offer(*first: str, then: Mapping[str, Sequence[str]] = MappingProxyType({})) -> ChoicesOf:
+    """Choices of a command that takes one of these words, and of what may follow some of them."""
+
+    def choices(context: CommandContext, typed: tuple[str, ...]) -> Sequence[str]:
+        if not typed:
+            return first
+        return then.get(typed[0], ()) if len(typed) == 1 else ()
+
+    return choices
 
 
 def _run_setup(context: CommandContext, argument: str) -> Next:
@@ -115,12 +122,12 @@ TABLE: tuple[Command, ...] = (
         "memory",
         "[search|fading|keep ID] [WORDS]|recall on|off|reindex",
         memory_view.run_memory,
-        choices=memory_view.memory_choices,
+        choices=_offer("search", "fading", "keep", "recall", "reindex", then={"recall": ("on", "off")}),
     ),
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
     Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.run_facts, choices=fact_list.fact_choices),
     Command("ask", "QUESTION", memory_view.ask_memory),
-    Command("why", "[full]", memory_view.show_why, choices=_first_words("full")),
+    Command("why", "[full]", memory_view.show_why, choices=_offer("full")),
     Command(
         "forget",
         "last|asked|session N|turn ID|WORDS",
@@ -149,12 +156,17 @@ TABLE: tuple[Command, ...] = (
         choices=history_import.import_choices,
     ),
     Command("copy", "", program_commands.copy_reply),
-    Command("context", "[summary [edit]]", program_commands.show_context, choices=program_commands.context_choices),
-    Command("status", "[all]", program_commands.show_status, choices=_first_words("all")),
+    Command(
+        "context",
+        "[summary [edit]]",
+        program_commands.show_context,
+        choices=_offer("summary", then={"summary": ("edit",)}),
+    ),
+    Command("status", "[all]", program_commands.show_status, choices=_offer("all")),
     Command("model", "[NAME|N]", program_commands.choose_model, alone=False),
-    Command("debug", "on|off", program_commands.switch_debug, choices=_first_words("on", "off")),
+    Command("debug", "on|off", program_commands.switch_debug, choices=_offer("on", "off")),
     Command("setup", "", _run_setup, alone=False),
-    Command("incognito", "on|off", conversation_commands.switch_incognito, choices=_first_words("on", "off")),
+    Command("incognito", "on|off", conversation_commands.switch_incognito, choices=_offer("on", "off")),
 )
 BY_NAME: Mapping[str, Command] = {command.name: command for command in TABLE}
 

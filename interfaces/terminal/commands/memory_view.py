@@ -64,13 +64,6 @@ def run_memory(context: CommandContext, argument: str) -> None:
             _show_search(context, argument.strip())
 
 
-def memory_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """What may follow ``/memory``."""
-    if words:
-        return ["on", "off"] if words == ("recall",) else []
-    return ["search", "fading", "keep", "recall", "reindex"]
-
-
 def ask_memory(context: CommandContext, argument: str) -> None:
     """``/ask QUESTION``."""
     if not argument.strip():

@@ -47,11 +47,6 @@ def _change_summary(context: CommandContext, argument: str) -> None:
         context.tell("summary.nothing")
 
 
-def context_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """What may follow ``/context``."""
-    return {0: ["summary"], 1: ["edit"]}.get(len(words), [])
-
-
 def show_context(context: CommandContext, argument: str) -> None:
     """``/context [summary [edit]]``."""
     first, _, rest = argument.strip().partition(" ")
