@@ -250,7 +250,10 @@ def choose_model(context: CommandContext, argument: str) -> Next:
         return None
     names = _list_models(context, wanted)
     if not wanted:
-        _show_models(context, names, described.model)
+        for at, name in enumerate(names, 1):
+            mark = f" · {context.words.say('models.now')}" if name == described.model else ""
+            context.aside.line(f"{at:>3}  {name}{mark}", "good" if mark else "words")
+        context.tell("models.how", "quiet")
         return None
     chosen = _find_model(wanted, names)
     if chosen is None:
@@ -275,13 +278,6 @@ def _list_models(context: CommandContext, wanted: str) -> list[str]:
         if not wanted or wanted.isdecimal():
             raise
         return [wanted]
-
-
-def _show_models(context: CommandContext, names: Sequence[str], present: str) -> None:
-    for at, name in enumerate(names, 1):
-        mark = f" · {context.words.say('models.now')}" if name == present else ""
-        context.aside.line(f"{at:>3}  {name}{mark}", "good" if mark else "words")
-    context.tell("models.how", "quiet")
 
 
 def _find_model(wanted: str, names: Sequence[str]) -> str | None:
