@@ -44,7 +44,7 @@ _SETTINGS = {
 _TASKS = ("Task: ", "任务：")
 _SETTLE = 60.0
 #: How a fault in the background is told.
-_FAULT = "opening.keeping_failed"
+_FAULT = "opening.autosave_failed"
 #: Always the same, so that a question takes as many tokens whenever it is asked.
 _MARK = "=== 000000000000000000000000 ==="
 Life = Mapping[str, Any]

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from domain.settings import TABLE as SETTINGS
 from interfaces.messages import Words
-from interfaces.terminal.commands.command_table import BY_NAME
-from interfaces.terminal.commands.help import DAILY, format_usage
+from interfaces.terminal.commands.command_table import BY_NAME, DAILY, format_usage
 from language.scripts import Language
 from tests.torture.__main__ import PROMISES
 

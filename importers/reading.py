@@ -42,7 +42,7 @@ class NotRead(StrEnum):
     POINTS_ELSEWHERE = "history.unread.points_elsewhere"
     NOTES = "history.unread.notes"
     DAY_OR_MONTH = "history.unread.day_or_month"
-    SOMEBODY_ELSES = "history.unread.somebody_elses"
+    SOMEBODY_ELSES = "history.unread.other_person"
     SUSPICIOUS = "history.unread.suspicious"
     DATABASE_INSIDE = "history.unread.database_inside"
     LOCKED = "history.unread.locked"

@@ -89,7 +89,7 @@ class ChapterWriter:
                 yield ChapterWritten(due.height, len(due.members))
         except errors.ModelError as fault:
             self._llm.log.warning("a chapter is left for later", exc_info=fault)
-            yield Notice("chapters.left", {"error": fault})
+            yield Notice("chapters.failed", {"error": fault})
 
     # -- what is due ---------------------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class Extraction:
                 yield extracted
         except errors.ModelError as fault:
             self._log.warning("a window is left for later", exc_info=fault)
-            yield Notice("notes.left", {"error": fault})
+            yield Notice("extraction.failed", {"error": fault})
             return False
         return True
 
@@ -166,7 +166,7 @@ class Extraction:
             outcome = self._compare_with_known(work, checked, cancel)
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
-            yield Notice("notes.refused", {"error": fault})
+            yield Notice("extraction.refused", {"error": fault})
             checked, outcome = CheckedNotes((), (), (), Counter()), Outcome((), (), {}, Counter())
         cancel.check()
         kept = {fact.text_id for fact in outcome.facts}

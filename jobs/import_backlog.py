@@ -54,7 +54,7 @@ class ImportBacklog:
             try:
                 whole = yield from self._read_session(due[0], cancel)
             except errors.ModelError as fault:
-                yield Notice("import.reading_left", {"error": fault})
+                yield Notice("import.backlog_failed", {"error": fault})
                 return
             if whole:
                 self._past.end_reading(due[0])

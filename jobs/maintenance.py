@@ -94,7 +94,7 @@ def archive_surplus(memory: Memory, limit: ForgetLimit, cancel: CancelToken) -> 
         removed += count
     if limit.mode == "delete":
         memory.erasure.finish()
-    return [Notice(f"fading.{limit.mode}", {"memories": removed})] if removed else []
+    return [Notice(f"archive.{limit.mode}", {"memories": removed})] if removed else []
 
 
 class Maintenance:
@@ -122,8 +122,8 @@ class Maintenance:
         self.client_history_done: Callable[[CancelToken], None] = CancelToken.check
         #: What is prepared before the first job.
         self._prepare: Callable[[], None] | None = None
-        #: The jobs whose failure was reported.
-        self._reported: set[tuple[str, str]] = set()
+        #: Why each job failed last; a failure is reported once.
+        self._failures: dict[tuple[str, str], str] = {}
         self._opened = False
         self.queue = JobQueue(
             memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), clock, log
@@ -244,7 +244,9 @@ class Maintenance:
                     event = next(steps)
                 except StopIteration as end:
                     outcome: Outcome = end.value
-                    return outcome, ""
+                    if outcome != "left":
+                        self._failures.pop((job.kind, job.key), None)
+                    return outcome, self._failures.get((job.kind, job.key), "")
                 cancel.check()
                 if isinstance(event, Notice):
                     self._report(job, event)
@@ -254,7 +256,7 @@ class Maintenance:
             reason = type(fault).__name__
             shown = fault if isinstance(fault, errors.OldFriendError) else errors.OldFriendError(reason=reason)
             self.log.error("%s failed", job.kind, exc_info=fault)
-            failed = "compaction.failed" if job.kind == "compact" else "opening.keeping_failed"
+            failed = "compaction.failed" if job.kind == "compact" else "opening.autosave_failed"
             self._report(job, Notice(failed, {"error": shown}))
             return "left", shown.key
 
@@ -266,10 +268,12 @@ class Maintenance:
         if job.kind in ("consolidate", "client_history"):
             self.log.warning("%s: %s %s", job.kind, notice.key, notice.details.get("error", ""))
             return
-        if "error" in notice.details and job.kind != "compact":
-            if (job.kind, job.key) in self._reported:
+        error = notice.details.get("error")
+        if isinstance(error, errors.OldFriendError) and job.kind != "compact":
+            reported = (job.kind, job.key) in self._failures
+            self._failures[job.kind, job.key] = error.key
+            if reported:
                 return
-            self._reported.add((job.kind, job.key))
         self.notices.append(notice)
 
     def _run_compaction(self, job: Job, cancel: CancelToken) -> Steps:
@@ -297,11 +301,11 @@ class Maintenance:
         return "done"
 
     def _count_saved(self) -> None:
-        if self.notices and self.notices[-1].key == "opening.kept":
+        if self.notices and self.notices[-1].key == "opening.autosaved":
             before = self.notices.pop()
             self.notices.append(replace(before, details={"sessions": before.details["sessions"] + 1}))  # type: ignore[operator]
         else:
-            self.notices.append(Notice("opening.kept", {"sessions": 1}))
+            self.notices.append(Notice("opening.autosaved", {"sessions": 1}))
 
     def _run_extraction(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.extraction import Extraction, only_notices
@@ -334,7 +338,7 @@ class Maintenance:
                 self.memory.jobs.request("chapters")
                 return "again" if event.whole else "done"
             yield event
-            if event.key == "import.reading_left":
+            if event.key == "import.backlog_failed":
                 return "left"
         return "done"
 

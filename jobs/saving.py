@@ -152,7 +152,7 @@ class Saving:
             if material:
                 draft = yield from updating.update(draft, material, cancel)
         except errors.ModelError as fault:
-            yield Notice("save.persona_left", {"persona": persona, "error": fault})
+            yield Notice("save.persona_failed", {"persona": persona, "error": fault})
             return False
         cancel.check()
         self._store_stage(session_id, persona, base, json.dumps(asdict(draft), ensure_ascii=False), of=hash_texts(text))

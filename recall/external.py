@@ -109,7 +109,7 @@ class ExternalMemories:
         """Whether the source exists and is not our own memory."""
         missing = not locate_source(source.path)[0].exists()
         if missing or is_within(source.path, own_folder):
-            self._add_notice("others.missing" if missing else "others.own", source)
+            self._add_notice("external.missing" if missing else "external.own", source)
             return False
         return True
 
@@ -172,16 +172,16 @@ class ExternalMemories:
         try:
             read = read_source(source.path)
         except errors.StorageError as fault:
-            key = fault.key if fault.key.startswith("others.") else "others.broken"
+            key = fault.key if fault.key.startswith("external.") else "external.broken"
             self._add_notice(key, source, **{"reason": str(fault), **fault.details})
             self._log.warning("%s cannot be read: %s", source.path, fault)
             return
         except Exception as fault:  # whatever a foreign file makes a library raise
-            self._add_notice("others.broken", source, reason=type(fault).__name__)
+            self._add_notice("external.broken", source, reason=type(fault).__name__)
             self._log.warning("%s cannot be read", source.path, exc_info=fault)
             return
         if read.left_out:
-            self._add_notice("others.left_out", source, taken=len(read.texts), left_out=read.left_out)
+            self._add_notice("external.left_out", source, taken=len(read.texts), left_out=read.left_out)
         texts.add(source.name, read, self._stopped.is_set)
 
     # -- finding -------------------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ class Job:
     generation: int
     attempts: int
     not_before: float
+    #: Why the last try failed: the key of a message, or nothing.
+    reason: str
 
 
 class Jobs:
@@ -64,10 +66,14 @@ class Jobs:
     def waiting(self, kinds: Collection[JobKind]) -> list[Job]:
         """All jobs of these kinds, the most urgent first."""
         query = (
-            "SELECT kind, key, payload, generation, attempts, not_before FROM job"
+            "SELECT kind, key, payload, generation, attempts, not_before, reason FROM job"
             f" WHERE kind IN {EACH} ORDER BY priority, generation"
         )
         return [Job(*row) for row in self._database.run(query, list(kinds))]
+
+    def failed(self) -> list[Job]:
+        """The jobs whose last try failed, the most urgent first."""
+        return [job for job in self.waiting(get_args(JobKind)) if job.reason]
 
     def find(self, kind: JobKind, key: str = "") -> Job | None:
         """A job that is still to be done."""

@@ -114,7 +114,7 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
                 running = ServerThread(app, bound, grace, setup.log)
                 memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
                 say = setup.words.say
-                nobody = "serve.to_nobody" if registry.tokens() else "serve.alone"
+                nobody = "serve.to_no_one" if registry.tokens() else "serve.alone"
                 who = say("serve.to_tokens", names=", ".join(names)) if names else say(nobody, person=ME)
                 setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
                 return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
@@ -312,7 +312,7 @@ def _run_until_stopped(setup: ServerSetup, running: ServerThread, closed: Callab
         if again.is_set:  # the parent process may pass on the signal that we received ourselves
             again = _next_wish(setup.wishes)
     if running.wait_for_end(0) and closed() and not running.gave_up:
-        setup.say("serve.left")
+        setup.say("serve.closed")
         return Exit.OK
     setup.say("serve.cut_off", seconds=round(grace))
     return Exit.FAILED

@@ -43,9 +43,11 @@ class Words:
 
     def say(self, key: str, /, **details: object) -> str:
         """One message, filled in. An unknown key falls back to its family, never to nothing."""
-        found = next((name for name in _fallback_keys(key) if name in self._table), "error.unknown")
+        found = key
+        while found and found not in self._table:
+            found = found.rpartition(".")[0]
         shown = {name: self._format_detail(value) for name, value in details.items()}
-        return self._table[found].format_map(_Lenient(shown, key=key))
+        return self._table[found or "error.unknown"].format_map(_Lenient({"key": key} | shown))
 
     def has_message(self, key: str) -> bool:
         """Whether there is a message of this very key."""
@@ -57,7 +59,8 @@ class Words:
         >>> Words("en").count("round", 1), Words("en").count("round", 2)
         ('1 round', '2 rounds')
         """
-        return self.say(f"count.{thing}" if count == 1 else f"count.{thing}s", count=count)
+        one, _, many = self.say(f"count.{thing}", count=count).partition("|")
+        return many if many and count != 1 else one
 
     def describe_setting(self, setting: Setting) -> str:
         """What a person gets from a setting."""
@@ -93,17 +96,8 @@ def load_table(language: Language) -> Mapping[str, str]:
     return MESSAGES
 
 
-def _fallback_keys(key: str) -> list[str]:
-    """The key, then its shorter prefixes: a.b.c, a.b, a."""
-    parts = key.split(".")
-    return [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-
-
 class _Lenient(dict[str, str]):
     """Details; one that is missing is a gap in the sentence, not a failure."""
-
-    def __init__(self, details: Mapping[str, str], key: str) -> None:
-        super().__init__({"key": key, **details})
 
     def __missing__(self, name: str) -> str:
         return "?"

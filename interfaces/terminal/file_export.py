@@ -120,7 +120,7 @@ def _known_markdown(memory: Memory, session: Session, turns: Sequence[Message], 
         return []
     when = {turn.text_id: format_local(turn.timestamp) for turn in turns}
     alone = [fact for fact in facts if fact.note not in {note.text_id for note in notes}]
-    lines = [f"## {words.say('export.known')}", ""]
+    lines = [f"## {words.say('export.facts')}", ""]
     for note in notes:
         lines.append(f"- {one_line(note.text, _WHOLE)} ({_date_range(note.turns, when)})")
         lines += [f"  {_format_bullet(fact, when, words)}" for fact in facts if fact.note == note.text_id]
@@ -132,9 +132,9 @@ def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
     details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     details += [words.say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     details += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
-    details += [words.say("facts.mark.wrong")] if fact.corrected else []
+    details += [words.say("why.became.untrue")] if fact.corrected else []
     doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
-    details += [words.say("facts.mark.doubtful", day=doubtful)] if doubtful else []
+    details += [words.say("why.became.doubtful_since", day=doubtful)] if doubtful else []
     return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
 
 

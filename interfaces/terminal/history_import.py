@@ -141,7 +141,7 @@ class HistoryImport:
         speakers = " · ".join(f"{known.get(name, name)} {seen.words_of[name]:,}" for name in first) or "–"
         self._tell_message("import.whose", words=speakers)
         if seen.known:
-            self._tell_message("import.known", messages=count("message", seen.known))
+            self._tell_message("import.duplicates", messages=count("message", seen.known))
         self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
         most, window, calls = self.settings.import_calls, self.settings.window_size, count("call", seen.calls)
         if most:
@@ -164,7 +164,7 @@ class HistoryImport:
             conversations=count("conversation", brought.conversations),
         )  # fmt: skip
         if brought.known:
-            self._tell_message("import.known", messages=count("message", brought.known))
+            self._tell_message("import.duplicates", messages=count("message", brought.known))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
     def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
@@ -284,9 +284,9 @@ def reading_left(context: CommandContext) -> str:
         return ""
     left, say = context.memory.imports.remaining_backlog(), context.words.say
     if not left.sessions:
-        return say("import.all_read")
+        return say("import.backlog_empty")
     return say(
-        "import.left_resting" if left.resting else "import.left",
+        "import.backlog_resting" if left.resting else "import.backlog",
         sessions=context.words.count("session", left.sessions), messages=context.words.count("message", left.turns),
         calls=left.calls_today, most=context.settings.import_calls,
     )  # fmt: skip
@@ -299,7 +299,7 @@ def _take_back(context: CommandContext, number: int) -> None:
         raise errors.UsageError("import.unknown", number=number)
     name = found[number].name or found[number].kind
     if not context.confirm("import.undo_ask", name=name):
-        context.tell("kept")
+        context.tell("unchanged")
         return
     context.begin_work()
     gone = 0

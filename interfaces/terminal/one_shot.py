@@ -274,7 +274,7 @@ def _change_tokens(order: TokenOrder, registry: Registry, words: Words, out: Tex
     """Add, list or revoke. Raises UsageError where there is no such token, or its name is taken."""
 
     def person_name(person: str) -> str:
-        return words.say("token.everybody") if person == EVERYBODY else person
+        return words.say("token.everyone") if person == EVERYBODY else person
 
     if order.what == "add":
         secret = registry.add_token(order.name, order.person)

@@ -49,7 +49,7 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
     for notice in (*context.settings.notices, *(others.take_notices() if others else ())):
         context.aside.line(context.words.describe_notice(notice), "warning")
     if opening.keeping:
-        context.tell("opening.keeping", "quiet", sessions=context.words.count("session", opening.keeping))
+        context.tell("opening.autosaving", "quiet", sessions=context.words.count("session", opening.keeping))
     if opening.news:
         context.aside.one_row(context.words.say("opening.news", news=news_line(context.words, opening.news)), "quiet")
     context.aside.line()
@@ -77,12 +77,12 @@ def _format_headline(context: CommandContext, opening: Opening) -> str:
 def _format_kept(context: CommandContext, opening: Opening) -> str:
     """How much is remembered: evenings, where all of it was said in the evening, else conversations."""
     if not opening.rounds_kept:
-        return context.words.say("open.kept_nothing")
+        return context.words.say("open.nothing_remembered")
     ends = [local_time(each.end_timestamp) for each in context.memory.sessions.recent(None) if each.end_timestamp]
     ends += [local_time(spoken.assistant.timestamp) for spoken in opening.rounds[-1:]]
     evenings = {end.date() for end in ends if _part_of_day(end) == "evening"}
     thing = "evening" if len(evenings) == len(ends) else "conversation"
-    return context.words.say("open.kept", what=context.words.count(thing, max(1, len(ends))))
+    return context.words.say("open.remembered", what=context.words.count(thing, max(1, len(ends))))
 
 
 def news_line(words: Words, news: SessionChanges) -> str:
@@ -189,7 +189,7 @@ def spoken_when(words: Words, then: str, now: datetime) -> str:
     if days < 2:
         return words.say(f"when.yesterday.{_part_of_day(then_here)}" if days else "when.today")
     if days < _DAYS_OF_WEEK:
-        return words.say(f"when.weekday.{then_here.weekday()}")
+        return words.say("when.weekday", day=words.say("when.weekdays").split()[then_here.weekday()])
     return words.say("when.days", days=words.count("day", days))
 
 
@@ -221,7 +221,7 @@ def session_row(context: CommandContext, session: Session) -> str:
     began = local_time(rounds[0].user.timestamp if rounds else session.start_timestamp)
     return context.words.say(
         "sessions.row",
-        day=f"{began.date()} {context.words.say(f'day.{began.weekday()}')}",
+        day=f"{began.date()} {context.words.say('weekdays').split()[began.weekday()]}",
         rounds=context.words.count("message", alone) if alone else context.words.count("round", len(rounds)),
         title=title_of(context, session),
     )

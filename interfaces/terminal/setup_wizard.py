@@ -49,7 +49,7 @@ def run_setup(context: CommandContext, argument: str) -> Next:
     try:
         answers = _Wizard(context).run_questions()
     except (_BrokenOffError, errors.Interrupted):
-        context.tell("setup.left")
+        context.tell("unchanged")
         return None
     path = context.settings.env_file
     try:
@@ -92,8 +92,8 @@ class _Wizard:
         companion = self._context.conversation.companion(self._context.words.language)
         values["COMPANION_NAME"] = self._ask_line("setup.companion", default=companion)
         person, persona = self._context.settings.user_name, self._context.memory.personas.read("self")
-        values["USER_NAME"] = self._ask_line("setup.person_kept" if person else "setup.person", default=person)
-        return _Answers(values, self._ask_line("setup.persona_kept" if persona else "setup.persona"))
+        values["USER_NAME"] = self._ask_line("setup.person_again" if person else "setup.person", default=person)
+        return _Answers(values, self._ask_line("setup.persona_again" if persona else "setup.persona"))
 
     def _ask_line(
         self,
@@ -150,7 +150,7 @@ class _Wizard:
     def _key_or(self, kept: str) -> str:
         """A key; Enter alone stays with the one that is kept."""
         while True:
-            key = self._ask_line("setup.key_kept" if kept else "setup.key", hidden=True, key=mask_key(kept))
+            key = self._ask_line("setup.key_again" if kept else "setup.key", hidden=True, key=mask_key(kept))
             if not key or _is_allowed("OPENAI_API_KEY", key):
                 return key or kept
             self._context.tell("settings.key_without_spaces", "warning", name="OPENAI_API_KEY", value="…")

@@ -54,7 +54,7 @@ def read_notes(folder: Path) -> SourceTexts:
         left_out += found is None
         texts += found or ()
     if files and not texts and left_out:
-        raise errors.StorageError("others.broken", reason="no note can be read")
+        raise errors.StorageError("external.broken", reason="no note can be read")
     return SourceTexts(texts[:MOST_TEXTS], left_out + max(0, len(texts) - MOST_TEXTS))
 
 
@@ -140,7 +140,7 @@ def texts_of_rows(rows: Iterable[Mapping[str, Any]], total: int) -> SourceTexts:
     """The texts of a table's rows. Raises StorageError ``others.no_text`` where no column holds any."""
     found = [text for number, row in enumerate(rows) if (text := _text_of(row, number))]
     if total and not found:
-        raise errors.StorageError("others.no_text", columns=", ".join(_TEXT))
+        raise errors.StorageError("external.no_text", columns=", ".join(_TEXT))
     return SourceTexts(found, max(0, total - len(found)))
 
 
@@ -184,7 +184,7 @@ def read_milvus(path: Path, collection: str) -> SourceTexts:
         client_of = import_module("pymilvus").MilvusClient
         import_module("milvus_lite")
     except ImportError as fault:
-        raise errors.StorageError("others.needs", packages="pymilvus milvus-lite") from fault
+        raise errors.StorageError("external.needs", packages="pymilvus milvus-lite") from fault
     with private_copy(path) as copy:
         try:
             client = client_of(str(copy))
@@ -195,13 +195,13 @@ def read_milvus(path: Path, collection: str) -> SourceTexts:
         except errors.StorageError:
             raise
         except Exception as fault:
-            raise errors.StorageError("others.broken", reason=f"{type(fault).__name__}: {fault}") from fault
+            raise errors.StorageError("external.broken", reason=f"{type(fault).__name__}: {fault}") from fault
 
 
 def _of_collections(client: Any, collection: str) -> SourceTexts:
     names = [name for name in client.list_collections() if not collection or name == collection]
     if not names:
-        raise errors.StorageError("others.no_table", table=collection or "*")
+        raise errors.StorageError("external.no_table", table=collection or "*")
     rows: list[Mapping[str, Any]] = []
     total = 0
     for name in names:
@@ -232,7 +232,7 @@ def read_lance(path: Path, table: str) -> SourceTexts:
     names = sorted(one.stem for one in path.glob(f"*{_ENDING}") if one.is_dir())
     wanted = [name for name in names if not table or name == table]
     if len(wanted) != 1:
-        raise errors.StorageError("others.no_table", table=table or ", ".join(names))
+        raise errors.StorageError("external.no_table", table=table or ", ".join(names))
     with lance.translate_errors("read", path):
         opened = lance.connect(path).open_table(wanted[0])
         return texts_of_rows(_read_rows(opened), opened.count_rows())
@@ -251,7 +251,7 @@ def read_source(path: Path) -> SourceTexts:
     """Everything that is taken of a source. Raises StorageError, or what the system raises of a file."""
     path, table = locate_source(path)
     if not path.exists():
-        raise errors.StorageError("others.missing")
+        raise errors.StorageError("external.missing")
     database = path / DATABASE if path.is_dir() else path
     if is_a_memory(database):
         return read_memory(database)
@@ -261,4 +261,4 @@ def read_source(path: Path) -> SourceTexts:
         return read_lance(path, table)
     if path.is_dir() and next(_find_notes(path), None):
         return read_notes(path)
-    raise errors.StorageError("others.unknown")
+    raise errors.StorageError("external.unknown")

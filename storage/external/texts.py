@@ -1,7 +1,7 @@
 """A text of somebody else's memory, as it was found there, and what all readers of such memories need.
 
 A reader returns at most ``MOST_TEXTS`` texts and says how many it left out. Whatever is wrong with a source comes out
-as a StorageError whose key says what: ``others.missing``, ``others.unknown``, ``others.broken`` and so on.
+as a StorageError whose key says what: ``external.missing``, ``external.unknown``, ``external.broken`` and so on.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def private_copy(path: Path) -> Iterator[Path]:
     """
     size = sum(one.stat().st_size for one in [path, *path.rglob("*")] if one.is_file())
     if size > LARGEST_COPY:
-        raise errors.StorageError("others.too_large", megabytes=size // 1_000_000)
+        raise errors.StorageError("external.too_large", megabytes=size // 1_000_000)
     with tempfile.TemporaryDirectory(prefix="old-friend-others-") as folder:
         copy = Path(folder) / path.name
         if path.is_dir():

@@ -65,7 +65,7 @@ def write_rows(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for table, row in rows:
             if table not in known or not row or not row.keys() <= known[table]:
-                raise errors.Damaged("storage.misshapen", path=str(path), what=table)
+                raise errors.Damaged("storage.wrong_schema", path=str(path), what=table)
             try:
                 marks = ", ".join("?" * len(row))
                 connection.execute(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({marks})', list(row.values()))

@@ -37,19 +37,19 @@ def is_a_memory(path: Path) -> bool:
 
 
 def read_memory(path: Path, sleep: Callable[[float], object] = time.sleep) -> SourceTexts:
-    """The newest turns of a memory, oldest first. Raises StorageError ``others.busy``, ``others.broken``."""
+    """The newest turns of a memory, oldest first. Raises StorageError ``external.busy``, ``external.broken``."""
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.deserialize(_read_between_writes(path, sleep))
             return _read_messages(connection)
         except sqlite3.Error as fault:
-            raise errors.StorageError("others.broken", reason=str(fault)) from fault
+            raise errors.StorageError("external.broken", reason=str(fault)) from fault
 
 
 def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytearray:
     """The bytes of a database between two writes of its owner."""
     if path.stat().st_size > LARGEST_COPY:
-        raise errors.StorageError("others.too_large", megabytes=path.stat().st_size // 1_000_000)
+        raise errors.StorageError("external.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
         before = _file_state(path)
         content = bytearray(path.stat().st_size)
@@ -59,7 +59,7 @@ def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytear
             content[_JOURNAL_KIND] = _PLAIN
             return content
         sleep(_PAUSE)
-    raise errors.StorageError("others.busy")
+    raise errors.StorageError("external.busy")
 
 
 def _file_state(path: Path) -> tuple[int, int, bytes] | None:

@@ -99,7 +99,7 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
         different = found.get((kind, name)) != script
         taken = any(other == name and of != kind for of, other in found)
         if different and (kind not in _DERIVED or taken):
-            raise errors.Damaged("storage.misshapen", path=str(path), what=name)
+            raise errors.Damaged("storage.wrong_schema", path=str(path), what=name)
     for kind, name in found:
         if kind == "trigger" and not name.startswith(digests.TRIGGER):
             raise errors.Damaged("storage.added", path=str(path), what=name)

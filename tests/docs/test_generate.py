@@ -41,6 +41,18 @@ def test_every_link_of_a_document_leads_to_a_file():
     assert links == []
 
 
+def test_every_module_that_a_document_names_is_there():
+    modules = [
+        path.relative_to(generate.ROOT).as_posix() for path in generate.ROOT.rglob("*.py") if ".venv" not in path.parts
+    ]
+    named = {
+        (page.name, name)
+        for page in (generate.ROOT / "docs").glob("*.md")
+        for name in re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8"))
+    }
+    assert {(page, name) for page, name in named if not any(f"/{one}".endswith(f"/{name}") for one in modules)} == set()
+
+
 def test_the_page_of_promises_has_a_row_for_each_that_is_tried():
     text = (generate.ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| (P\d+|clients|signals) \|.*\| [\d,–]+ \|$", text, re.M) == [one.name for one in PROMISES]

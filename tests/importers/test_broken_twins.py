@@ -76,7 +76,7 @@ SAMPLES: dict[str, tuple[str, Any, int, int]] = {
     "whatsapp": ("WhatsApp Chat with Ann.txt", "".join(f"13/4/23, 19:0{n} - Ann: hi\n" for n in range(5)), 1, 5),
 }  # fmt: skip
 SAID = {"history.unread.cut", "history.unread.broken", "history.unread.damaged", "history.unread.misshapen",
-        "history.unread.no_messages", "history.unread.somebody_elses", "history.unread.too_long"}  # fmt: skip
+        "history.unread.no_messages", "history.unread.other_person", "history.unread.too_long"}  # fmt: skip
 REFUSED = {"history.not_recognised", "history.no_conversations"}
 
 

@@ -75,7 +75,7 @@ def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(ho
     tell(home, clock, *SAID)
     before = home.rows("conversation")
     searched = home.memory.archive.count_searched()
-    assert run(home, ForgetLimit(searched // 2, 10)) == ["fading.fade"]
+    assert run(home, ForgetLimit(searched // 2, 10)) == ["archive.fade"]
     faded = set(home.memory.archive.all())
     assert home.memory.archive.count_searched() <= searched // 2
     assert home.memory.archive.count_searched() == searched - len(faded)
@@ -319,7 +319,7 @@ def test_the_save_that_makes_it_too_much_lets_it_fade_in_the_background(tmp_path
         home.settle()
         assert home.memory.archive.count_searched() <= 6
         assert home.memory.archive.all()
-        assert "fading.fade" in [notice.key for notice in home.talk.compact_now()]
+        assert "archive.fade" in [notice.key for notice in home.talk.compact_now()]
 
 
 def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: House, clock, tmp_path: Path):
@@ -327,7 +327,7 @@ def test_deleting_erases_with_all_that_was_drawn_and_keeps_what_is_kept(home: Ho
     tell(home, clock, *SAID)
     fact = next(one for one in home.memory.facts.all() if "Momo" in one.restatement)
     home.memory.fact_log.keep_fact(fact.text_id, True)
-    assert run(home, ForgetLimit(4, 50, "delete")) == ["fading.delete"]
+    assert run(home, ForgetLimit(4, 50, "delete")) == ["archive.delete"]
     assert home.memory.archive.count_searched() <= 4
     left = [row["text"] for row in home.rows("conversation")]
     assert f"User: {SAID[1]}" in left
@@ -343,7 +343,7 @@ def test_several_steps_of_deleting_are_cleaned_and_proven_together(home: House, 
     before = {row["text_id"] for row in home.rows("conversation")}
     cleaned = []
     home.memory.erasure.scrubbers = [cleaned.append]
-    assert run(home, ForgetLimit(4, 10, "delete")) == ["fading.delete"]
+    assert run(home, ForgetLimit(4, 10, "delete")) == ["archive.delete"]
     gone = before - {row["text_id"] for row in home.rows("conversation")}
     assert len(gone) > 2, "more than one step"
     (needles,) = cleaned

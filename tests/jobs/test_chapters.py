@@ -88,7 +88,7 @@ def test_a_model_that_fails_leaves_the_chapter_for_later_and_says_so_once(tmp_pa
         home.writer.failing = 500
         (told,) = home.grow()
         assert isinstance(told, Notice)
-        assert told.key == "chapters.left"
+        assert told.key == "chapters.failed"
         assert home.memory.chapters.all() == []
         home.writer.failing = 0
         assert home.grow() == [ChapterWritten(1, 2), ChapterWritten(1, 2), ChapterWritten(2, 2)]

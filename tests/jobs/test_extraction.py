@@ -162,7 +162,7 @@ def test_a_model_that_fails_leaves_notes_and_personas_for_the_next_start_and_hol
         session = home.talk.session.session_id
         events = saved(home)
         assert isinstance(events[-1], Saved)
-        assert keys(events) == ["notes.left"]
+        assert keys(events) == ["extraction.failed"]
         assert home.memory.facts.all() == []
         assert home.memory.personas.read("user") == ""
         assert [one.what for one in home.memory.rebuilds.due_requests()] == ["self", "user"]
@@ -190,7 +190,7 @@ def test_while_notes_fail_each_start_asks_once_and_tells_it_once(opened, mind):
             before = len(mind.asked("notes"))
             home.talk.start_maintenance()
             home.talk.maintenance.wait()
-            assert [one.key for one in home.talk.maintenance.notices] == ["notes.left"]
+            assert [one.key for one in home.talk.maintenance.notices] == ["extraction.failed"]
             assert len(mind.asked("notes")) - before == 1
 
 
@@ -201,7 +201,7 @@ def test_a_reply_that_came_before_a_failure_is_used_and_not_asked_for_again(open
         saved(home)
         mind.answers("compare", status(500))
         home.say(MOVE)
-        assert keys(saved(home)) == ["notes.left"]
+        assert keys(saved(home)) == ["extraction.failed"]
     asked = len(mind.asked("notes"))
     mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "same", "known": 1}]}')
     with opened() as home:
@@ -241,7 +241,7 @@ def test_what_a_filter_refuses_is_given_up_with_a_word_and_stands_in_nobodys_way
     with opened() as home:
         home.say(CAT)
         session = home.talk.session.session_id
-        assert keys(saved(home)) == ["notes.refused"]
+        assert keys(saved(home)) == ["extraction.refused"]
         assert home.memory.messages.unread(session) == []
         assert home.memory.rebuilds.due_requests() == []
 
@@ -257,7 +257,7 @@ def test_a_model_that_answers_without_json_three_times_is_not_asked_a_fourth(ope
             home.talk.start_maintenance()
             home.talk.maintenance.wait()
             told += [one.key for one in home.talk.maintenance.notices]
-    assert told == ["notes.left", "notes.left", "notes.refused"]
+    assert told == ["extraction.failed", "extraction.failed", "extraction.refused"]
     assert len(mind.asked("notes")) == 3
 
 
@@ -412,7 +412,7 @@ def test_a_window_that_fails_in_the_background_is_told_once_and_waits_for_the_sa
         for said in (CAT, MOVE, "I like rain.", "I like tea."):
             list(home.talk.turn(said, CancelToken()))
             told += [one.key for one in home.talk.compact_now()]
-        assert told == ["notes.left"]
+        assert told == ["extraction.failed"]
         assert len(mind.asked("notes")) == 1
         mind.answers("notes", notes())
         assert keys(saved(home)) == []

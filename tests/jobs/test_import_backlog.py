@@ -93,7 +93,7 @@ def test_a_model_that_fails_leaves_it_for_later_with_a_notice(opened, mind):
         bring(at.memory, MAY)
         mind.answers("fold", status(500))
         events = read_up(at)
-        assert [event.key for event in events if isinstance(event, Notice)] == ["import.reading_left"]
+        assert [event.key for event in events if isinstance(event, Notice)] == ["import.backlog_failed"]
         assert at.memory.imports.remaining_backlog().sessions == 1
         mind.answers("fold", "They talked of a cat.")
         read_up(at)

@@ -57,7 +57,7 @@ def test_a_session_that_fell_silent_is_kept_by_itself_at_the_next_start(opened, 
         assert kept(after) == [(old, "archived"), (new, "active")]
         assert "Mimi" in after.memory.summaries.of(old).summary
         assert "Mimi" in after.memory.personas.read("user")
-        assert told(after) == ["opening.kept"]
+        assert told(after) == ["opening.autosaved"]
         assert told(after) == []
         assert after.talk.open().keeping == 0
 
@@ -114,10 +114,12 @@ def test_what_could_not_be_extracted_is_told_once_and_tried_again_at_the_next_st
     with opened(AUTOSAVE_AFTER="0") as after:
         kept(after)
         kept(after)
-        assert [one.key for one in after.talk.maintenance.notices] == ["notes.left"]
+        assert [one.key for one in after.talk.maintenance.notices] == ["extraction.failed"]
+        assert [(job.kind, job.reason) for job in after.memory.jobs.failed()] == [("extract", "model.unauthorized")]
     with opened(AUTOSAVE_AFTER="0") as again:
         kept(again)
         assert "I have a cat called Mimi" in known(again)
+        assert again.memory.jobs.failed() == []
 
 
 @pytest.mark.parametrize(("hours", "setting"), [(7, "8"), (900, "0"), (9, "10.5")])
@@ -139,7 +141,7 @@ def test_what_could_not_be_kept_is_kept_at_the_next_start_and_told(opened, clock
     server.script(status(401, "no"))
     with opened() as after:
         assert dict(kept(after))[old] == "active"
-        assert "opening.keeping_failed" in [one.key for one in after.talk.maintenance.notices]
+        assert "opening.autosave_failed" in [one.key for one in after.talk.maintenance.notices]
     with opened() as again:
         assert dict(kept(again))[old] == "archived"
         assert again.memory.messages.rounds(old)[0].user.words == "I have a cat called Mimi"

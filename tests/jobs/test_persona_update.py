@@ -138,8 +138,8 @@ def test_an_operation_that_does_not_hold_changes_nothing(opened, mind, wanted):
     [
         (say("No."), "save.persona_refused", []),
         (status(400, "flagged", error_code="content_filter"), "save.persona_refused", []),
-        (status(401), "save.persona_left", ["user"]),
-        (hang, "save.persona_left", ["user"]),
+        (status(401), "save.persona_failed", ["user"]),
+        (hang, "save.persona_failed", ["user"]),
     ],
     ids=["prose", "filter", "401", "silence"],
 )

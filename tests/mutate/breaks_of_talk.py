@@ -213,8 +213,8 @@ OF_TALK: tuple[Break, ...] = (
         "a fact is shown as it is",
         "P17",
         "interfaces/terminal/commands/fact_list.py",
-        "    context.aside.excerpt(_fact_head(context, fact), lambda cells: [(_fact_text(fact), (look,))], look)\n",
-        "    context.aside.file.write(_head(context, fact) + fact.restatement)\n",
+        "    context.aside.excerpt(_fact_head(context, fact), lambda cells: spans, look)\n",
+        "    context.aside.file.write(_fact_head(context, fact) + fact.restatement)\n",
         (FACTS + "test_what_facts_say_is_shown_inert",),
     ),
     Break(

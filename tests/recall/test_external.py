@@ -198,11 +198,11 @@ def damaged(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("made", "key"),
     [
-        (lambda folder: folder / "nowhere", "others.missing"),
-        (lambda folder: folder / "empty", "others.unknown"),
-        (lambda folder: folder / "picture.png", "others.unknown"),
-        (lambda folder: folder / "own", "others.own"),
-        (lambda folder: damaged(folder / "ann"), "others.broken"),
+        (lambda folder: folder / "nowhere", "external.missing"),
+        (lambda folder: folder / "empty", "external.unknown"),
+        (lambda folder: folder / "picture.png", "external.unknown"),
+        (lambda folder: folder / "own", "external.own"),
+        (lambda folder: damaged(folder / "ann"), "external.broken"),
     ],
     ids=["missing", "empty folder", "no memory", "ourselves", "damaged"],
 )
@@ -222,7 +222,7 @@ def test_what_is_left_out_of_a_source_is_said(notes, tmp_path, log):
     (notes / "binary.md").write_bytes(b"\xff\xfe\x00")
     with closing(reading({"shed": notes}, tmp_path / "own", log)) as others:
         (notice,) = others.take_notices()
-    assert (notice.key, notice.details["left_out"]) == ("others.left_out", 2)
+    assert (notice.key, notice.details["left_out"]) == ("external.left_out", 2)
 
 
 def test_a_note_of_chinese_windows_is_read_as_it_was_written(notes, tmp_path, clock, log):

@@ -85,8 +85,8 @@ def fact_view(words: Words, fact: Fact, numbers: Mapping[str, int]) -> View:
     ``numbers`` are those of the facts that replaced others.
     """
     marks = _doubt_texts(words, fact)
-    marks += [words.say("facts.mark.wrong")] if fact.corrected else []
-    marks += [words.say("facts.mark.kept")] if fact.kept else []
+    marks += [words.say("why.became.untrue")] if fact.corrected else []
+    marks += [words.say("facts.label_kept")] if fact.kept else []
     return {
         "number": fact.number,
         "id": fact.text_id,
@@ -207,7 +207,7 @@ def _doubt_texts(words: Words, fact: Fact | RecalledFact) -> list[str]:
     """That a fact was never stated, or may no longer be true."""
     marks = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
     doubtful = fact.doubtful_since[:10]
-    return marks + ([words.say("facts.mark.doubtful", day=doubtful)] if doubtful else [])
+    return marks + ([words.say("why.became.doubtful_since", day=doubtful)] if doubtful else [])
 
 
 def _count_things(words: Words, scope: ErasureScope) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""``/save`` and ``/reset``: the two ways to end what the present session holds."""
+"""Commands of the present session: saving, clearing, taking back, asking again, showing, writing nothing of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conversation import DecisionUndone, SaveUndone
 from domain import errors
 from domain.events import Notice
-from domain.records import Persona, Round
+from domain.records import InFlight, Round
 from domain.text import one_line
 from interfaces.terminal.command_context import (
     CommandContext,
@@ -24,13 +24,16 @@ from interfaces.terminal.commands.persona import show_difference
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.session_view import news_line, show_rounds, show_session
 from interfaces.terminal.work_runner import Tick
-from jobs.saving import NothingToSave, PersonaChange, Saved, SaveEvent, Stage
+from jobs.saving import NothingToSave, Saved, SaveEvent, Stage
+
+_HISTORY = 10
+#: As many of the rounds that are taken back are listed one by one.
+_LISTED = 5
 
 
-def run_save(context: CommandContext, argument: str) -> Next:
+def run_save(context: CommandContext, argument: str) -> None:
     """``/save``."""
     save_session(context)
-    return None
 
 
 def save_session(context: CommandContext, done: str = "save.done") -> bool:
@@ -76,7 +79,7 @@ def _show_save(context: CommandContext, done: str) -> bool:
             case NothingToSave():
                 context.tell("save.nothing")
             case Saved():
-                show_saved(context, event, done)
+                _show_saved(context, event, done)
                 saved = True
     return saved
 
@@ -86,13 +89,15 @@ def _is_archiving(event: SaveEvent) -> bool:
     return isinstance(event, Stage) and event.name == "archive"
 
 
-def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
-    """What a save changed, and how to take it back."""
+def _show_saved(context: CommandContext, saved: Saved, done: str) -> None:
     for change in saved.changes:
         context.aside.line()
         context.tell(f"save.changed.{change.persona}", "title")
         show_difference(context.aside, change.before, change.after)
-        _take_back(context, change)
+        # Each persona counts its versions from 1.
+        before = len(context.memory.personas.history(change.persona)) - 1
+        if before > 0:
+            context.tell("save.take_back", "quiet", persona=change.persona, version=before)
     context.aside.line()
     if not saved.changes:
         context.tell("save.unchanged", "quiet")
@@ -103,19 +108,7 @@ def show_saved(context: CommandContext, saved: Saved, done: str) -> None:
         show_session(context)
 
 
-def _take_back(context: CommandContext, change: PersonaChange) -> None:
-    before = previous_version(context, change.persona)
-    if before is not None:
-        context.tell("save.take_back", "quiet", persona=change.persona, version=before)
-
-
-def previous_version(context: CommandContext, persona: Persona) -> int | None:
-    """The number of the version before the present one; each persona counts from 1."""
-    versions = context.memory.personas.history(persona)
-    return len(versions) - 1 if len(versions) > 1 else None
-
-
-def reset_session(context: CommandContext, argument: str) -> Next:
+def reset_session(context: CommandContext, argument: str) -> None:
     """``/reset``."""
     rounds = len(context.conversation.rounds_in_context())
     if not context.conversation.incognito:
@@ -123,16 +116,9 @@ def reset_session(context: CommandContext, argument: str) -> Next:
     if not rounds:
         context.tell("reset.nothing")
     elif not context.confirm("reset.ask", rounds=context.words.count("round", rounds)):
-        context.tell("kept")
+        context.tell("unchanged")
     else:
-        gone = context.conversation.reset()
-        context.tell("reset.done", rounds=context.words.count("round", gone))
-    return None
-
-
-_HISTORY = 10
-#: As many of the rounds that are taken back are listed one by one.
-_LISTED = 5
+        context.tell("reset.done", rounds=context.words.count("round", context.conversation.reset()))
 
 
 def leave_chat(context: CommandContext, argument: str) -> Next:
@@ -146,7 +132,7 @@ def retry_reply(context: CommandContext, argument: str) -> Next:
     if not text:
         context.tell("retry.nothing")
         return None
-    return Say(text, again=not _is_unanswered(context))
+    return Say(text, again=not _in_flight(context))
 
 
 def edit_message(context: CommandContext, argument: str) -> Next:
@@ -156,37 +142,32 @@ def edit_message(context: CommandContext, argument: str) -> Next:
         context.tell("retry.nothing")
         return None
     context.tell("edit.ready", "quiet")
-    return Offer(text, again=not _is_unanswered(context))
+    return Offer(text, again=not _in_flight(context))
 
 
-def undo_rounds(context: CommandContext, argument: str) -> Next:
+def undo_rounds(context: CommandContext, argument: str) -> None:
     """``/undo [n]``."""
     count = read_count(context, argument, 1)
     if count is None:
-        return None
+        return
     before = context.conversation.rounds_in_context()
-    gone = context.conversation.undo(count)
-    if isinstance(gone, SaveUndone):
-        _save_undone(context, gone)
-        return None
-    if isinstance(gone, DecisionUndone):
-        context.tell("undo.fact", number=gone.fact.number)
-        show_row(context, gone.fact)
-        return None
-    after = context.conversation.rounds_in_context()
-    if not gone:
+    undone = context.conversation.undo(count)
+    if isinstance(undone, SaveUndone):
+        _show_save_undone(context, undone)
+    elif isinstance(undone, DecisionUndone):
+        context.tell("undo.fact", number=undone.fact.number)
+        show_row(context, undone.fact)
+    elif not undone:
         context.tell("undo.nothing")
-    elif len(after) > len(before):
-        context.tell("undo.restored", rounds=context.words.count("round", gone))
+    elif len(after := context.conversation.rounds_in_context()) > len(before):
+        context.tell("undo.restored", rounds=context.words.count("round", undone))
     else:
-        context.tell("undo.done", rounds=context.words.count("round", gone))
+        context.tell("undo.done", rounds=context.words.count("round", undone))
         _first_words(context, before[len(after) :])
         context.tell("undo.redo", "quiet")
-    return None
 
 
-def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
-    """That the session is active again, and what went with the save."""
+def _show_save_undone(context: CommandContext, undone: SaveUndone) -> None:
     say, count = context.words.say, context.words.count
     rounds = context.memory.messages.rounds(undone.session.session_id)
     context.tell("undo.save", rounds=count("round", len(rounds)))
@@ -195,60 +176,55 @@ def _save_undone(context: CommandContext, undone: SaveUndone) -> None:
         context.tell("undo.save_personas", personas=say("why.comma").join(personas))
     if undone.notes or undone.facts:
         notes, facts = count("note", undone.notes), count("fact", undone.facts)
-        context.tell("undo.save_known", notes=notes, facts=facts)
+        context.tell("undo.save_facts", notes=notes, facts=facts)
     context.tell("undo.save_again", "quiet")
 
 
-def redo_rounds(context: CommandContext, argument: str) -> Next:
+def redo_rounds(context: CommandContext, argument: str) -> None:
     """``/redo``."""
     back = context.conversation.redo()
     if not back:
         context.tell("redo.nothing")
-        return None
+        return
     context.tell("undo.restored", rounds=context.words.count("round", len(back)))
     _first_words(context, back)
-    return None
 
 
 def _first_words(context: CommandContext, rounds: Sequence[Round]) -> None:
-    """How the messages of these rounds begin, a row each."""
     for spoken in rounds[:_LISTED]:
         context.aside.one_row("  " + PROMPT + one_line(spoken.user.words), "quiet")
     if len(rounds) > _LISTED:
         context.aside.line(f"  … {len(rounds) - _LISTED}", "quiet")
 
 
-def show_history(context: CommandContext, argument: str) -> Next:
+def show_history(context: CommandContext, argument: str) -> None:
     """``/history [n]``."""
     count = read_count(context, argument, _HISTORY)
     if count is None:
-        return None
+        return
     rounds = context.memory.messages.rounds(context.session_id, count)
     if context.conversation.incognito:
         rounds = context.conversation.rounds_in_context()[-count:]
     if not rounds:
         context.tell("history.nothing")
     show_rounds(context.aside, context.words, rounds)
-    return None
 
 
 def last_said(context: CommandContext) -> str:
     """What the person said last, answered or not."""
-    if _is_unanswered(context):
-        in_flight = context.memory.sessions.in_flight(context.session_id)
-        return in_flight.text if in_flight else ""
+    if in_flight := _in_flight(context):
+        return in_flight.text
     rounds = context.conversation.rounds_in_context()
     return rounds[-1].user.words if rounds else ""
 
 
-def _is_unanswered(context: CommandContext) -> bool:
-    return not context.conversation.incognito and context.memory.sessions.in_flight(context.session_id) is not None
+def _in_flight(context: CommandContext) -> InFlight | None:
+    return None if context.conversation.incognito else context.memory.sessions.in_flight(context.session_id)
 
 
-def switch_incognito(context: CommandContext, argument: str) -> Next:
+def switch_incognito(context: CommandContext, argument: str) -> None:
     """``/incognito on|off``."""
     wanted = read_switch(context, "/incognito", argument, context.conversation.incognito)
     if wanted is not None:
         context.conversation.set_incognito(wanted)
         context.tell("switch.incognito_on" if wanted else "switch.incognito_off")
-    return None

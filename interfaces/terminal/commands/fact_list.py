@@ -6,51 +6,54 @@ Promises: in a terminal a list fits one screen and says how much more there is; 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from domain.facts import About, Fact, FactEvent
 from domain.patterns import pattern_of
-from domain.records import PERSONAS, Message
+from domain.records import PERSONAS
 from domain.text import one_line
 from facts.by_hand import corrected_fact
-from interfaces.terminal.command_context import Choice, CommandContext, Next
-from interfaces.terminal.commands.memory_view import speaker_name
+from interfaces.terminal.command_context import Choice, CommandContext
+from interfaces.terminal.commands.memory_view import show_excerpt, speaker_name
 from interfaces.terminal.screen import Meaning, cells_of, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local
 
-_PAST, _ALL = "past", "all"
+#: What may be said behind the number of a fact; anything else is how it is put right.
+_WRONG, _KEEP = "wrong", "keep"
 _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
 #: Rows of a screen that a list leaves free.
 _ROWS_LEFT = 6
-#: What is ever so long a list without a limit has.
 _NO_LIMIT = 1_000_000
+#: Longer than any fact is.
+_LONGEST = 2_000
+_ROWS_OF_MESSAGE = 3
 #: Columns at the end of a row that a word may leave empty.
 _WIDEST_WORD = 10
 
 
-def run_facts(context: CommandContext, argument: str) -> Next:
+def run_facts(context: CommandContext, argument: str) -> None:
     """``/facts [all|past|WORDS|ID [wrong|keep|TEXT]]``."""
     words = argument.split()
     named = _NUMBER.fullmatch(words[0]) if words else None
-    if [word.lower() for word in words] in ([], [_ALL]):
-        _show_current(context, whole=bool(words))
-    elif [word.lower() for word in words] in ([_PAST], [_PAST, _ALL]):
-        _show_past(context, whole=len(words) > 1)
-    elif named:
-        _show_one(context, int(named[1]), " ".join(words[1:]))
-    else:
-        _show_holding(context, argument.strip())
-    return None
+    match [word.lower() for word in words]:
+        case [] | ["all"]:
+            _show_current(context, whole=bool(words))
+        case ["past"] | ["past", "all"]:
+            _show_past(context, whole=len(words) > 1)
+        case _ if named:
+            _show_one(context, int(named[1]), " ".join(words[1:]))
+        case _:
+            _show_with_words(context, argument.strip())
 
 
 def fact_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
     """What may follow ``/facts``: the number of a fact, with what it says, and what can be done with one."""
     if words:
-        return [WRONG, KEEP] if len(words) == 1 and _NUMBER.fullmatch(words[0]) else []
+        return [_WRONG, _KEEP] if len(words) == 1 and _NUMBER.fullmatch(words[0]) else []
     current = context.memory.facts.all(current=True)
-    return [_PAST, _ALL, *(Choice(str(fact.number), fact.restatement) for fact in reversed(current))]
+    return ["past", "all", *(Choice(str(fact.number), fact.restatement) for fact in reversed(current))]
 
 
 # -- one
@@ -58,76 +61,70 @@ def fact_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | 
 
 def _show_one(context: CommandContext, number: int, wish: str) -> None:
     """One fact, or what is to become of it; a number that is none may be a word that facts hold."""
-    if fact := context.memory.facts.find(number):
-        if wish:
-            change_fact(context, fact, wish)
-        else:
-            show_fact(context, fact)
-    elif wish or not _show_holding(context, str(number), report_nothing=False):
-        context.tell("facts.unknown", "warning", number=number)
+    fact = context.memory.facts.find(number)
+    if fact is None:
+        if wish or not _show_with_words(context, str(number), report_nothing=False):
+            context.tell("facts.unknown", "warning", number=number)
+    elif not wish:
+        _show_details(context, fact)
+    elif wish.lower() == _WRONG:
+        _mark_wrong(context, fact)
+    elif wish.lower() == _KEEP:
+        _keep_fact(context, fact)
+    else:
+        _put_right(context, fact, wish)
 
 
 # -- what is known now
-
-
-@dataclass(frozen=True)
-class _Matter:
-    """What is known of one matter, or of one other person."""
-
-    name: str
-    facts: list[Fact] = field(default_factory=list)
-
-    @property
-    def sort_rank(self) -> tuple[int, int]:
-        """The most important matter first; of equal ones the latest."""
-        return -max(fact.importance for fact in self.facts), -max(fact.number for fact in self.facts)
 
 
 def _show_current(context: CommandContext, *, whole: bool) -> None:
     """The current facts: the person first, then the companion, then other people."""
     known = context.memory.facts.all(current=True)
     if not known:
-        key = "facts.none_now" if context.memory.facts.all(current=False) else "facts.none"
-        context.tell(key)
+        context.tell("facts.none_now" if context.memory.facts.all(current=False) else "facts.none")
         return
-    groups = [(about, matters) for about in _HEADS if (matters := _group_matters(known, about))]
-    needs = [1 + sum(1 + _count_rows(context, matter.facts) for matter in matters) for _, matters in groups]
+    heads: dict[About, str] = {
+        "person": speaker_name(context, "user"),
+        "companion": speaker_name(context, "assistant"),
+        "other": context.words.say("facts.other_people"),
+    }
+    groups = [(head, matters) for about, head in heads.items() if (matters := _group_matters(known, about))]
+    needs = [1 + sum(1 + _count_rows(context, facts) for facts in matters) for _, matters in groups]
     left = 0
-    for (about, matters), room in zip(groups, _share_rows(needs, _rows_available(context, whole)), strict=True):
-        left += _show_group(context, about, matters, room - 1)
+    for (head, matters), room in zip(groups, _share_rows(needs, _rows_available(context, whole)), strict=True):
+        left += _show_group(context, head, matters, room - 1)
     context.aside.empty_line()
     context.tell("facts.more" if left else "facts.how", "quiet", count=left)
 
 
-#: The groups in their order, and their headings.
-_HEADS: dict[About, Callable[[CommandContext], str]] = {
-    "person": lambda context: speaker_name(context, "user"),
-    "companion": lambda context: speaker_name(context, "assistant"),
-    "other": lambda context: context.words.say("facts.others"),
-}
+def _matter_of(fact: Fact) -> str:
+    return fact.subject if fact.about == "other" else fact.topic or fact.attribute
 
 
-def _group_matters(known: Iterable[Fact], about: About) -> list[_Matter]:
-    """Facts about the person or the companion, by topic; about other people, by person."""
-    matters: dict[str, _Matter] = {}
+def _group_matters(known: Iterable[Fact], about: About) -> list[list[Fact]]:
+    """Facts about the person or the companion by topic, about other people by person: the most important first."""
+    matters: dict[str, list[Fact]] = defaultdict(list)
     for fact in known:
         if fact.about == about:
-            name = fact.subject if about == "other" else fact.topic or fact.attribute
-            matters.setdefault(name.casefold(), _Matter(name)).facts.append(fact)
-    return sorted(matters.values(), key=lambda matter: matter.sort_rank)
+            matters[_matter_of(fact).casefold()].append(fact)
+
+    def rank(facts: list[Fact]) -> tuple[int, int]:
+        return max(fact.importance for fact in facts), max(fact.number for fact in facts)
+
+    return sorted(matters.values(), key=rank, reverse=True)
 
 
-def _show_group(context: CommandContext, about: About, matters: Sequence[_Matter], room: int) -> int:
+def _show_group(context: CommandContext, head: str, matters: Sequence[list[Fact]], room: int) -> int:
     """As much of a group as there is room for. Returns how many facts are left out."""
-    total = sum(len(matter.facts) for matter in matters)
-    count = context.words.count("fact", total)
-    context.aside.one_row(f"{_HEADS[about](context)} · {count}", "title")
+    total = sum(map(len, matters))
+    context.aside.one_row(f"{head} · {context.words.count('fact', total)}", "title")
     shown = 0
-    for matter in matters:
+    for facts in matters:
         if room < 2:
             break
-        context.aside.one_row(f" {matter.name}", "quiet")
-        fitting = _take_fitting(context, matter.facts, room - 1)
+        context.aside.one_row(f" {_matter_of(facts[0])}", "quiet")
+        fitting = _take_fitting(context, facts, room - 1)
         for fact in fitting:
             show_row(context, fact)
         shown += len(fitting)
@@ -184,7 +181,9 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
         show_row(context, fact)
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
-            context.aside.line(_fact_text(following), "quiet", lead=f"        → {following.number}: ")
+            context.aside.line(
+                one_line(following.restatement, _LONGEST), "quiet", lead=f"        → {following.number}: "
+            )
     context.aside.empty_line()
     left = len(past) - len(shown)
     context.tell("facts.more_past" if left else "facts.how", "quiet", count=left)
@@ -193,105 +192,79 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
 # -- words
 
 
-def _show_holding(context: CommandContext, query: str, *, report_nothing: bool = True) -> bool:
-    """The facts that hold these words in any of their forms, what holds now first. Returns whether there are any."""
+def _show_with_words(context: CommandContext, query: str, *, report_nothing: bool = True) -> bool:
+    """The facts with these words in any of their forms, what holds now first. Returns whether there are any."""
     found = sorted(context.memory.facts_with(query), key=lambda one: not one[0].current)
     if not found and report_nothing:
         context.tell("facts.none_with", query=query)
     fitting = _take_fitting(context, [fact for fact, _ in found], _rows_available(context, whole=False))
     shown = found[: len(fitting)]
     for fact, words in shown:
-        _show_excerpt(context, fact, [*words, *query.split()])
+        show_row(context, fact, [*words, *query.split()])
     if len(found) > len(shown):
         context.tell("facts.more_with", "quiet", count=len(found) - len(shown))
     return bool(found)
 
 
-def _show_excerpt(context: CommandContext, fact: Fact, marked: Sequence[str]) -> None:
-    context.aside.excerpt(
-        _fact_head(context, fact),
-        lambda cells: make_excerpt(_fact_text(fact), marked, _NO_LIMIT, plain=context.aside.plain),
-        _choose_look(fact),
-    )
-
-
 # -- a row
 
 
-def show_row(context: CommandContext, fact: Fact) -> None:
+def show_row(context: CommandContext, fact: Fact, marked: Sequence[str] = ()) -> None:
     """One fact: its number, since when, how sure it is, and what it says; what is long goes on in the next row."""
-    look = _choose_look(fact)
-    context.aside.excerpt(_fact_head(context, fact), lambda cells: [(_fact_text(fact), (look,))], look)
-
-
-def _fact_text(fact: Fact) -> str:
-    return one_line(fact.restatement, LONGEST)
+    look: Meaning = "quiet" if not fact.current else "warning" if fact.doubtful_since else "words"
+    text = one_line(fact.restatement, _LONGEST)
+    spans = make_excerpt(text, marked, _NO_LIMIT, plain=context.aside.plain) if marked else [(text, (look,))]
+    context.aside.excerpt(_fact_head(context, fact), lambda cells: spans, look)
 
 
 def _fact_head(context: CommandContext, fact: Fact) -> str:
-    """The columns in front of the text of a fact."""
+    """The columns in front of the text: the number, the days, and what is to be known before a fact is believed."""
+    say = context.words.say
     since_until = day_here(fact.holds_since) if fact.holds_since else ""
     if fact.until and not fact.corrected:
         since_until = f"{since_until} – {day_here(fact.until)}".lstrip()
-    return f"{fact.number:>5} · {since_until} · {''.join(f'[{mark}] ' for mark in _fact_marks(context, fact))}"
+    labels = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    labels += _certainty(context, fact) + ([say("facts.label_kept")] if fact.kept else [])
+    return f"{fact.number:>5} · {since_until} · {''.join(f'[{label}] ' for label in labels)}"
 
 
-def _fact_marks(context: CommandContext, fact: Fact) -> list[str]:
-    """What is to be known of a fact before it is believed."""
-    say = context.words.say
-    marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
-    if fact.corrected:
-        marks.append(say("facts.mark.wrong"))
-    if fact.doubtful_since:
-        marks.append(say("facts.mark.doubtful", day=day_here(fact.doubtful_since)))
-    return marks + ([say("facts.mark.kept")] if fact.kept else [])
+def _certainty(context: CommandContext, fact: Fact) -> list[str]:
+    wrong = [context.words.say("why.became.untrue")] if fact.corrected else []
+    if not fact.doubtful_since:
+        return wrong
+    return [*wrong, context.words.say("why.became.doubtful_since", day=day_here(fact.doubtful_since))]
 
 
-def _choose_look(fact: Fact) -> Meaning:
-    if not fact.current:
-        return "quiet"
-    return "warning" if fact.doubtful_since else "words"
+# -- one fact in detail
 
 
-#: What may be said behind the number of a fact; anything else is how it is put right.
-WRONG, KEEP = "wrong", "keep"
-_ROWS_OF_TURN = 3
-#: Longer than any fact is.
-LONGEST = 2_000
-
-
-def show_fact(context: CommandContext, fact: Fact) -> None:
+def _show_details(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
-    context.aside.line(one_line(fact.restatement, LONGEST), "title", lead=f"{fact.number}: ")
-    context.aside.line(one_line(" · ".join(_fact_details(context, fact)), LONGEST), "quiet")
+    context.aside.line(one_line(fact.restatement, _LONGEST), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(" · ".join(_list_details(context, fact)), _LONGEST), "quiet")
     for note in context.memory.notes.of_session(fact.session_id):
         if note.text_id == fact.note:
             key = "facts.note" if note.topic else "facts.note_bare"
             context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
     context.tell("facts.evidence", "title")
-    for turn in context.memory.messages.with_ids(fact.turns):
-        _show_turn(context, fact, turn)
+    for message in context.memory.messages.with_ids(fact.turns):
+        who = message.speaker or speaker_name(context, message.role)
+        context.aside.line(f"  {format_local(message.timestamp)} · {who}", "quiet")
+        marked = [fact.value, *fact.entities, *fact.persons]
+        show_excerpt(context, "    ", message.words, marked, rows=_ROWS_OF_MESSAGE)
     context.tell("facts.history", "title")
     for event in context.memory.facts.events_of(fact.text_id):
-        context.aside.line(one_line(_describe_event(context, event), LONGEST), lead="  ")
-    _show_relations(context, fact)
+        context.aside.line(one_line(_describe_event(context, event), _LONGEST), lead="  ")
+    relations = [one for one in context.memory.relations.all(current=False) if one.fact.number == fact.number]
+    if relations:
+        context.tell("facts.relations", "title")
+    for one in relations:
+        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", _LONGEST), lead="  ")
     context.aside.empty_line()
     context.tell("facts.how_one", "quiet", number=fact.number)
 
 
-def change_fact(context: CommandContext, fact: Fact, wish: str) -> None:
-    """``wrong``, ``keep``, or the words that put it right."""
-    decide: dict[str, Callable[[CommandContext, Fact], None]] = {WRONG: _take_out, KEEP: _keep_fact}
-    if wish.lower() in decide:
-        decide[wish.lower()](context, fact)
-    else:
-        _put_right(context, fact, wish)
-
-
-# -- showing
-
-
-def _fact_details(context: CommandContext, fact: Fact) -> list[str]:
+def _list_details(context: CommandContext, fact: Fact) -> list[str]:
     """About whom, what matter, from when until when, and how sure it is."""
     say = context.words.say
     about = {"person": speaker_name(context, "user"), "companion": speaker_name(context, "assistant")}
@@ -299,20 +272,9 @@ def _fact_details(context: CommandContext, fact: Fact) -> list[str]:
     parts = [*dict.fromkeys(part for part in matter if part), say(f"facts.stance.{fact.stance}")]
     parts += [say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     parts += [say("facts.until", day=day_here(fact.until))] if fact.until else []
-    parts += [say("facts.mark.wrong")] if fact.corrected else []
-    parts += [say("facts.mark.doubtful", day=day_here(fact.doubtful_since))] if fact.doubtful_since else []
+    parts += _certainty(context, fact)
     parts += [say("facts.by_hand")] if fact.decided == "hand" else []
-    return parts + ([say("facts.mark.kept")] if fact.kept else [])
-
-
-def _show_turn(context: CommandContext, fact: Fact, turn: Message) -> None:
-    """When and by whom it was said, and the words, with the value in their midst."""
-    who = turn.speaker or speaker_name(context, turn.role)
-    context.aside.line(f"  {format_local(turn.timestamp)} · {who}", "quiet")
-    words = [fact.value, *fact.entities, *fact.persons]
-    context.aside.excerpt(
-        "    ", lambda cells: make_excerpt(turn.words, words, cells, plain=context.aside.plain), rows=_ROWS_OF_TURN
-    )
+    return parts + ([say("facts.label_kept")] if fact.kept else [])
 
 
 def _describe_event(context: CommandContext, event: FactEvent) -> str:
@@ -322,27 +284,19 @@ def _describe_event(context: CommandContext, event: FactEvent) -> str:
     return row + "".join(f" · {one.number}: {one.restatement}" for one in by)
 
 
-def _show_relations(context: CommandContext, fact: Fact) -> None:
-    relations = [one for one in context.memory.relations.all(current=False) if one.fact.number == fact.number]
-    if relations:
-        context.tell("facts.relations", "title")
-    for one in relations:
-        context.aside.line(one_line(f"{one.source} — {one.relation} → {one.target}", LONGEST), lead="  ")
-
-
 # -- deciding
 
 
-def _take_out(context: CommandContext, fact: Fact) -> None:
+def _mark_wrong(context: CommandContext, fact: Fact) -> None:
     """``/facts ID wrong``: it never was."""
     if fact.corrected:
         context.tell("facts.is_wrong", text=fact.restatement)
     elif not context.confirm("facts.wrong_ask", text=fact.restatement):
-        context.tell("kept")
+        context.tell("unchanged")
     else:
         context.conversation.undoing.correct_fact(fact.text_id, None)
         context.tell("facts.wrong_done", text=fact.restatement)
-        context.tell("facts.wrong_back", "quiet", number=fact.number, text=fact.restatement)
+        context.tell("facts.take_back", "quiet", number=fact.number, text=fact.restatement)
         _tell_personas(context, fact)
 
 
@@ -363,15 +317,15 @@ def _put_right(context: CommandContext, fact: Fact, text: str) -> None:
         _tell_past(context, fact)
         return
     if text == fact.restatement and not fact.corrected:
-        context.tell("kept")
+        context.tell("unchanged")
         return
     new = corrected_fact(fact, text, context.memory.fact_log.new_id())
     context.conversation.undoing.correct_fact(fact.text_id, new)
     (made,) = context.memory.facts.with_ids([new.text_id])
-    context.aside.line(one_line(fact.restatement, LONGEST), "removed", lead="- ")
+    context.aside.line(one_line(fact.restatement, _LONGEST), "removed", lead="- ")
     context.aside.line(text, "added", lead="+ ")
     context.tell("facts.put_right", number=made.number)
-    context.tell("facts.put_right_back", "quiet", number=made.number, text=fact.restatement)
+    context.tell("facts.take_back", "quiet", number=made.number, text=fact.restatement)
     _tell_personas(context, fact)
 
 

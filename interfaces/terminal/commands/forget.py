@@ -8,7 +8,7 @@ from domain import errors
 from domain.events import Notice
 from domain.records import ErasureScope, Message
 from domain.text import one_line
-from interfaces.terminal.command_context import Choice, CommandContext, Next
+from interfaces.terminal.command_context import Choice, CommandContext
 from interfaces.terminal.commands.memory_view import speaker_name
 from interfaces.terminal.commands.session_list import found_session, session_choices
 from interfaces.terminal.session_view import format_local
@@ -17,40 +17,43 @@ from jobs.rebuild import Erased, Step
 
 _SHOWN = 12
 _SNIPPET = 120
+#: The parts of an erasure, and what one of each is called.
+_PARTS = {
+    "turns": "turn", "summaries": "summary", "chapters": "chapter", "notes": "note", "facts": "fact",
+    "versions": "version",
+}  # fmt: skip
 
 
-def run_forget(context: CommandContext, argument: str) -> Next:
+def run_forget(context: CommandContext, argument: str) -> None:
     """``/forget last | asked | session N | turn ID | WORDS``."""
     if not argument.strip():
         context.tell("forget.what")
-        return None
+        return
     chosen = _choose_scope(context, argument.strip())
     if not chosen:
         asked = argument.strip().lower() == "asked"
-        context.tell("forget.nothing_asked" if asked else "forget.nothing", query=argument)
-        return None
+        context.tell("forget.no_requests" if asked else "forget.nothing", query=argument)
+        return
     _show_scope(context, chosen)
     context.aside.empty_line()
     turns = context.words.count("turn", len(chosen.turns))
-    if not context.confirm("forget.ask" if chosen.turns else "forget.ask_made", turns=turns):
-        context.tell("kept")
-        return None
-    _run_erasure(context, chosen)
-    return None
+    if context.confirm("forget.ask" if chosen.turns else "forget.ask_derived", turns=turns):
+        _run_erasure(context, chosen)
+    else:
+        context.tell("unchanged")
 
 
-def unhide_messages(context: CommandContext, argument: str) -> Next:
+def unhide_messages(context: CommandContext, argument: str) -> None:
     """``/remember``."""
     hidden = context.memory.messages.hidden()
     if not hidden:
         context.tell("remember.nothing")
-        return None
+        return
     context.memory.rounds.unhide([turn.text_id for turn in hidden])
     context.conversation.start_maintenance()
     for turn in hidden[:_SHOWN]:
         context.aside.line(_turn_line(context, turn))
     context.tell("remember.done", turns=context.words.count("turn", len(hidden)))
-    return None
 
 
 def forget_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[str | Choice]:
@@ -89,15 +92,16 @@ def _turn_named(context: CommandContext, wanted: str) -> str:
 
 
 def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
-    """What would go, the turns themselves and what was made from them."""
     context.tell("forget.would", "title")
     for turn in chosen.turns[:_SHOWN]:
         context.aside.line(_turn_line(context, turn))
     if len(chosen.turns) > _SHOWN:
         context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
-    for known in _count_known(chosen)[:_SHOWN]:
-        context.aside.line(one_line(known, _SNIPPET), lead="  ")
-    context.tell("forget.counts", "quiet", **_count_lines(context, chosen))
+    derived = [*(fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
+    derived += [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
+    for text in list(dict.fromkeys(derived))[:_SHOWN]:
+        context.aside.line(one_line(text, _SNIPPET), lead="  ")
+    context.tell("forget.counts", "quiet", **_count_parts(context, chosen))
 
 
 def _turn_line(context: CommandContext, turn: Message) -> str:
@@ -105,23 +109,8 @@ def _turn_line(context: CommandContext, turn: Message) -> str:
     return f"{format_local(turn.timestamp)} · {who} · {one_line(turn.words, _SNIPPET)}"
 
 
-def _count_known(chosen: ErasureScope) -> list[str]:
-    """What notes, facts and personas say that would go, of those that say the same one; and names of files."""
-    notes = [note.text for note in chosen.notes]
-    written = [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
-    return list(dict.fromkeys([*(fact.restatement for fact in chosen.facts), *notes, *written]))
-
-
-def _count_lines(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
-    count = context.words.count
-    return {
-        "turns": count("turn", len(chosen.turns)),
-        "summaries": count("summary", len(chosen.summaries)),
-        "chapters": count("chapter", len(chosen.chapters)),
-        "notes": count("note", len(chosen.notes)),
-        "facts": count("fact", len(chosen.facts)),
-        "versions": count("version", len(chosen.versions)),
-    }
+def _count_parts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:
+    return {name: context.words.count(thing, len(getattr(chosen, name))) for name, thing in _PARTS.items()}
 
 
 def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
@@ -133,7 +122,7 @@ def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
         match event:
             case Step(name) if name in steps:
                 what = context.words.say(f"forget.step.{name}")
-                context.tell("forget.step", "quiet", at=steps.index(name) + 1, of=len(steps), what=what)
+                context.aside.line(f"{steps.index(name) + 1}/{len(steps)} {what}", "quiet")
             case Tick():
                 context.aside.show_status("…")
             case Notice():
@@ -143,7 +132,7 @@ def _run_erasure(context: CommandContext, chosen: ErasureScope) -> None:
 
 
 def _show_erased(context: CommandContext, erased: Erased) -> None:
-    context.tell("forget.done", **_count_lines(context, erased.selection))
+    context.tell("forget.done", **_count_parts(context, erased.selection))
     if erased.summaries_rebuilt or erased.personas_rebuilt:
         made = [context.words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
         made += [context.words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
@@ -157,4 +146,4 @@ def _show_erased(context: CommandContext, erased: Erased) -> None:
         found=len(proof.traces),
     )
     for trace in proof.traces:
-        context.tell("forget.left", "trouble", path=trace.path)
+        context.tell("forget.remains", "trouble", path=trace.path)

@@ -1,5 +1,5 @@
-"""``/memory``: what is remembered, on one screen, and where certain words were said; ``/ask``: a question answered from
-it alone, with its quotations checked.
+"""What is remembered: on one screen, by words, by time; ``/ask``: a question answered from it alone; ``/why``: what was
+recalled for the last reply and why, with ``full`` whole texts and numbers.
 """
 
 from __future__ import annotations
@@ -10,14 +10,24 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from domain import errors
-from domain.quotations import contains_quotation, own_words, source_of
-from domain.recollection import RecalledExternal, RecalledMessage, RecalledSummary, RecallLimits, Recollection
-from domain.records import PERSONAS, Persona, PersonaVersion, Role, Session
+from domain.quotations import contains_quotation, find_quotations, own_words, source_of
+from domain.recollection import (
+    RecalledChapter,
+    RecalledExternal,
+    RecalledFact,
+    RecalledMessage,
+    RecalledSummary,
+    Recollection,
+    Why,
+)
+from domain.records import PERSONAS, Role, Session
 from domain.text import one_line
 from domain.tree import Chapter, Leaf
-from interfaces.terminal.command_context import Choice, CommandContext, Next, read_switch
-from interfaces.terminal.reply import ReplyView
-from interfaces.terminal.screen import make_excerpt
+from interfaces.messages.reasons import Recalled, explain_recall
+from interfaces.terminal.command_context import Choice, CommandContext, read_switch
+from interfaces.terminal.commands.persona import numbered_versions, version_line
+from interfaces.terminal.reply import ReplyView, step_line
+from interfaces.terminal.screen import Meaning, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local, local_time, session_row
 from jobs.chapters import days_named
 from language.calendar import day_of
@@ -27,40 +37,38 @@ _LAST_CHANGES = 4
 _SNIPPET = 240
 #: So many memories with the words of a quotation are looked through for the quotation itself.
 _LOOKED_THROUGH = 200
+#: So many sessions of a time are shown, the newest of them; and so many of the memories that are archived first.
+_MOST_SESSIONS, _MOST_ARCHIVED = 30, 10
+#: Parts of a score that are shown: the largest, and none that would show as 0.00.
+_PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
 
-def run_memory(context: CommandContext, argument: str) -> Next:
+def run_memory(context: CommandContext, argument: str) -> None:
     """``/memory [search|fading|keep ID] [WORDS]|recall on|off|reindex``: what is no subcommand is looked for."""
     first, _, rest = argument.strip().partition(" ")
-    if first.lower() == "recall" and rest.strip().lower() in ("", "on", "off"):
-        switch_recall(context, rest)
-    elif first.lower() == "reindex" and not rest.strip():
-        rebuild_index(context)
-    elif first.lower() == "search":
-        _show_search(context, rest.strip())
-    elif first.lower() == "fading" and not rest.strip():
-        show_fading(context)
-    elif first.lower() == "keep" and rest.strip():
-        keep_memory(context, rest.strip())
-    elif first:
-        _show_search(context, argument.strip())
-    else:
-        _show_overview(context)
-    return None
+    rest = rest.strip()
+    match first.lower(), rest.lower():
+        case "recall", "" | "on" | "off":
+            _switch_recall(context, rest)
+        case "reindex", "":
+            _rebuild_index(context)
+        case "search", _:
+            _show_search(context, rest)
+        case "fading", "":
+            _show_archiving(context)
+        case "keep", wanted if wanted:
+            _keep_memory(context, rest)
+        case "", _:
+            _show_overview(context)
+        case _:
+            _show_search(context, argument.strip())
 
 
-def memory_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """What may follow ``/memory``."""
-    if words:
-        return ["on", "off"] if words == ("recall",) else []
-    return ["search", "fading", "keep", "recall", "reindex"]
-
-
-def ask_memory(context: CommandContext, argument: str) -> Next:
+def ask_memory(context: CommandContext, argument: str) -> None:
     """``/ask QUESTION``."""
     if not argument.strip():
         context.tell("ask.what")
-        return None
+        return
     context.begin_work()
     whole = not context.interactive and not context.screen.file.isatty()
     here = said_here(context)
@@ -70,43 +78,38 @@ def ask_memory(context: CommandContext, argument: str) -> Next:
     )  # fmt: skip
     asking = context.conversation.asking
     view.show_events(context.run_work(asking.answer_question(argument, context.session_id, context.stop)))
-    return None
 
 
 def _show_overview(context: CommandContext) -> None:
-    """One screen: personas, summary, counts, last changes."""
-    memory = context.memory
+    memory, count = context.memory, context.words.count
     for persona in PERSONAS:
         context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
-        _first_line(context, context.conversation.persona(persona), f"/persona {persona}")
+        _first_lines(context, context.conversation.persona(persona), f"/persona {persona}")
     context.tell("memory.summary", "title")
     summary = memory.summaries.of(context.session_id)
-    _first_line(context, summary.summary if summary else "", "/context summary")
+    _first_lines(context, summary.summary if summary else "", "/context summary")
     sessions, rounds = memory.sessions.counts()
+    in_context = count("round", len(context.conversation.rounds_in_context()))
     context.tell(
-        "memory.counts",
-        sessions=context.words.count("session", sessions),
-        rounds=context.words.count("round", rounds),
-        context=context.words.count("round", len(context.conversation.rounds_in_context())),
+        "memory.counts", sessions=count("session", sessions), rounds=count("round", rounds), context=in_context
     )
-    _show_known(context)
-    _show_changes(context)
-
-
-def _show_known(context: CommandContext) -> None:
-    """How much is known, once there is anything that could be."""
-    known, count = context.memory.facts.count_all(), context.words.count
+    known = memory.facts.count_all()
     if known.facts or known.notes:
         context.tell(
-            "memory.known",
+            "memory.facts",
             current=count("fact", known.current),
             past=known.past,
             notes=count("note", known.notes),
             turns=count("turn", known.unread),
         )
+    versions = [each for persona in PERSONAS for each in numbered_versions(context, persona)]
+    if versions:
+        context.tell("memory.changes", "title")
+    for number, version in sorted(versions, key=lambda each: -each[1].version)[:_LAST_CHANGES]:
+        context.aside.line(version_line(context, number, version), "quiet")
 
 
-def _first_line(context: CommandContext, text: str, command: str) -> None:
+def _first_lines(context: CommandContext, text: str, command: str) -> None:
     lines = text.splitlines()
     if not lines:
         context.tell("memory.empty", "quiet")
@@ -118,34 +121,7 @@ def _first_line(context: CommandContext, text: str, command: str) -> None:
     context.aside.line()
 
 
-def _show_changes(context: CommandContext) -> None:
-    versions = [each for persona in PERSONAS for each in numbered_versions(context, persona)]
-    if not versions:
-        return
-    context.tell("memory.changes", "title")
-    for number, version in sorted(versions, key=lambda each: -each[1].version)[:_LAST_CHANGES]:
-        context.aside.line(version_line(context, number, version), "quiet")
-
-
-def numbered_versions(context: CommandContext, persona: Persona) -> list[tuple[int, PersonaVersion]]:
-    """The versions of one persona, oldest first, by the numbers that a person sees: each persona counts from 1."""
-    return list(enumerate(context.memory.personas.history(persona), 1))
-
-
-def version_line(context: CommandContext, number: int, version: PersonaVersion) -> str:
-    """One version of a persona, on one line."""
-    say = context.words.say
-    return say(
-        "memory.change",
-        when=format_local(version.timestamp),
-        persona=say(f"persona.{version.persona}"),
-        origin=say(f"origin.{version.origin}"),
-        version=number,
-    )
-
-
 def _show_search(context: CommandContext, query: str) -> None:
-    """The memories that hold the words, the newest first, with the words marked."""
     if not query:
         context.tell("memory.search_what")
         return
@@ -154,28 +130,26 @@ def _show_search(context: CommandContext, query: str) -> None:
     if not hits and not found.external:
         context.tell("memory.found_nothing", query=query)
     for memory in sorted(hits, key=lambda memory: local_time(memory.timestamp), reverse=True):
-        _show_hit(context, memory, query)
+        context.aside.line(f"{format_local(memory.timestamp)} · {_speaker_of(context, memory)}", "quiet")
+        show_excerpt(context, "  ", _words_of(memory), [*memory.why.words, *query.split()], rows=2)
     for other in found.external:
-        _show_other(context, other, query)
+        context.aside.line(" · ".join(_head_of_external(context, other)), "quiet")
+        show_excerpt(context, "  ", other.text, [*other.why.words, *query.split()], rows=2)
     # Only now is known whether an external memory can be read; nothing found may mean that none could.
     for notice in context.memory.external.take_notices() if context.memory.external else ():
         context.aside.line(context.words.describe_notice(notice), "warning")
 
 
-def _show_hit(context: CommandContext, memory: RecalledMessage | RecalledSummary, query: str) -> None:
-    words, text = [*memory.why.words, *query.split()], words_of(memory)
-    context.aside.line(f"{format_local(memory.timestamp)} · {speaker_of(context, memory)}", "quiet")
-    context.aside.excerpt("  ", lambda cells: make_excerpt(text, words, cells, plain=context.aside.plain), rows=2)
+def show_excerpt(
+    context: CommandContext, head: str, text: str, words: Sequence[str], meaning: Meaning = "quiet", *, rows: int = 1
+) -> None:
+    """A head, and behind it as much of a text as these rows hold, around the words, which are marked."""
+    context.aside.excerpt(
+        head, lambda cells: make_excerpt(text, words, cells, plain=context.aside.plain), meaning, rows=rows
+    )
 
 
-def _show_other(context: CommandContext, other: RecalledExternal, query: str) -> None:
-    words = [*other.why.words, *query.split()]
-    context.aside.line(" · ".join(head_of_other(context, other)), "quiet")
-    context.aside.excerpt("  ", lambda cells: make_excerpt(other.text, words, cells, plain=context.aside.plain), rows=2)
-
-
-def head_of_other(context: CommandContext, other: RecalledExternal) -> list[str]:
-    """The known time, the source and the place of a text of an external memory."""
+def _head_of_external(context: CommandContext, other: RecalledExternal) -> list[str]:
     when = [str(local_time(other.timestamp).date())] if other.timestamp else []
     place = [one_line(other.place, _SNIPPET)] if other.place else []
     return [*when, context.words.say("why.other", source=other.source), *place]
@@ -196,27 +170,23 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     """
     if any(contains_quotation(words, quotation) for words in here):
         return True
+    # Of many memories that hold the same words one holds them in this order.
+    limits = replace(context.settings.recall_limits, turns=_LOOKED_THROUGH, sessions=_LOOKED_THROUGH)
     try:
-        found = context.memory.search(quotation, _widen_limits(context.settings.recall_limits))
+        found = context.memory.search(quotation, limits)
     except errors.StorageError:
         return True
     older = tuple(one for one in found.turns if one.session_id != context.session_id)
     return source_of(quotation, Recollection(turns=older, external=found.external)) is not None
 
 
-def _widen_limits(limits: RecallLimits) -> RecallLimits:
-    """Limits of a search that is not shown: of many memories that hold the same words one holds them in this order."""
-    return replace(limits, turns=_LOOKED_THROUGH, sessions=_LOOKED_THROUGH)
-
-
-def speaker_of(context: CommandContext, memory: RecalledMessage | RecalledSummary) -> str:
-    """Whoever said it, or that it is a summary."""
+def _speaker_of(context: CommandContext, memory: RecalledMessage | RecalledSummary) -> str:
     if isinstance(memory, RecalledSummary):
         return context.words.say("why.summary")
     return memory.speaker or speaker_name(context, memory.role)
 
 
-def words_of(memory: RecalledMessage | RecalledSummary) -> str:
+def _words_of(memory: RecalledMessage | RecalledSummary | Leaf) -> str:
     """The words of a memory without the role in front."""
     return memory.text.removeprefix("User: ").removeprefix("Assistant: ")
 
@@ -227,8 +197,7 @@ def speaker_name(context: CommandContext, role: Role) -> str:
     return conversation.person(language) if role == "user" else conversation.companion(language)
 
 
-#: So many sessions of a time are shown, the newest of them.
-_MOST = 30
+# -- /life
 
 
 @dataclass(frozen=True)
@@ -240,25 +209,21 @@ class _Numbered:
     chapter: Chapter
 
 
-def show_life(context: CommandContext, argument: str) -> Next:
+def show_life(context: CommandContext, argument: str) -> None:
     """``/life [N|DATE]``."""
     wanted, chapters = argument.strip(), _number_chapters(context)
     if not wanted:
         _show_tree(context, chapters)
     elif wanted.isdecimal() and 0 < int(wanted[:6]) <= len(chapters):
-        _show_chapter(context, chapters[int(wanted) - 1], chapters)
+        _open_chapter(context, chapters[int(wanted) - 1], chapters)
     else:
         _show_time(context, wanted, chapters)
-    return None
 
 
 def life_choices(context: CommandContext, words: tuple[str, ...]) -> list[Choice]:
     """The chapters by number, with their titles, for completion."""
-    return (
-        []
-        if words
-        else [Choice(str(one.number), _chapter_title(context, one.chapter)) for one in _number_chapters(context)]
-    )
+    numbered = () if words else _number_chapters(context)
+    return [Choice(str(one.number), _chapter_title(context, one.chapter)) for one in numbered]
 
 
 def _number_chapters(context: CommandContext) -> list[_Numbered]:
@@ -294,23 +259,20 @@ def _chapter_row(context: CommandContext, one: _Numbered) -> None:
 
 
 def _describe_chapter(context: CommandContext, chapter: Chapter) -> str:
-    """The days and the title of a chapter."""
-    title = _chapter_title(context, chapter)
-    return context.words.say("life.row", first=day_here(chapter.start), last=day_here(chapter.end), title=title)
+    return f"{day_here(chapter.start)} – {day_here(chapter.end)} · {_chapter_title(context, chapter)}"
 
 
 def _chapter_title(context: CommandContext, chapter: Chapter) -> str:
     return chapter.title or context.words.say("life.rebuild")
 
 
-def _show_chapter(context: CommandContext, opened: _Numbered, chapters: Sequence[_Numbered]) -> None:
-    """One chapter: its days, its text, and what it was made from."""
+def _open_chapter(context: CommandContext, opened: _Numbered, chapters: Sequence[_Numbered]) -> None:
     chapter = opened.chapter
     context.aside.line(_describe_chapter(context, chapter), "title")
     for line in chapter.text.strip().splitlines()[1:]:
         context.aside.line(line)
     context.aside.line()
-    context.tell("life.drawn", "quiet", day=day_here(chapter.stored_at))
+    context.tell("life.written", "quiet", day=day_here(chapter.stored_at))
     below = [one for one in chapters if one.chapter.parent == chapter.text_id]
     for one in below:
         context.aside.one_row(f"{one.number:>3} {_describe_chapter(context, one.chapter)}", "quiet")
@@ -325,97 +287,78 @@ def _show_sessions(context: CommandContext, sessions: Sequence[Session]) -> None
 
 
 def _show_time(context: CommandContext, wanted: str, chapters: Sequence[_Numbered]) -> None:
-    """What a time holds: its chapters, and its sessions. Raises UsageError for what is no time."""
+    """The chapters and the sessions of a time. Raises UsageError for what is no time."""
     days = days_named(wanted, context.clock().date())
     if days is None:
         raise errors.UsageError("life.unknown", given=wanted)
-    then = [one for one in chapters if _overlaps_range(one.chapter, days.first, days.last)]
-    sessions = [one for one in context.memory.sessions.recent(None) if _begin_of(context, one, days.first, days.last)]
+    then = [one for one in chapters if _overlaps(one.chapter.start, one.chapter.end, days.first, days.last)]
+    sessions = [
+        one
+        for one in context.memory.sessions.recent(None)
+        if _overlaps(one.start_timestamp, one.start_timestamp, days.first, days.last)
+        and context.memory.messages.rounds(one.session_id, 1)
+    ]
     for one in then:
         _chapter_row(context, one)
-    _show_sessions(context, sessions[:_MOST][::-1])
+    _show_sessions(context, sessions[:_MOST_SESSIONS][::-1])
     if not then and not sessions:
         context.tell("life.none_then", first=days.first.isoformat(), last=days.last.isoformat())
 
 
-def _overlaps_range(chapter: Chapter, first: date, last: date) -> bool:
-    start, end = day_of(chapter.start), day_of(chapter.end)
-    return start is not None and end is not None and start <= last and end >= first
+def _overlaps(start: str, end: str, first: date, last: date) -> bool:
+    starts, ends = day_of(start), day_of(end)
+    return starts is not None and ends is not None and starts <= last and ends >= first
 
 
-def _begin_of(context: CommandContext, session: Session, first: date, last: date) -> bool:
-    """Whether a session in which anything was said began in these days."""
-    day = day_of(session.start_timestamp)
-    return day is not None and first <= day <= last and bool(context.memory.messages.rounds(session.session_id, 1))
+# -- the archive
 
 
-#: So many of those that fade first are shown.
-_SHOWN = 10
-
-
-def show_fading(context: CommandContext) -> None:
-    """How much is searched, and what goes next; where nothing has to go, what would go first."""
-    fading, limit = context.memory.archive, context.settings.forget_limit
-    searched, faded = fading.count_searched(), len(fading.all())
-    count = context.words.count
-    if limit.most:
-        context.tell("fading.limit", searched=count("memory", searched), most=limit.most)
-    else:
-        context.tell("fading.no_limit", searched=count("memory", searched))
-    if faded:
-        context.tell("fading.faded", faded=count("memory", faded))
-    going = fading.next_batch(limit)
-    leaves = going or fading.oldest_visited(_SHOWN)
+def _show_archiving(context: CommandContext) -> None:
+    """How much is searched, and what is archived next; where nothing has to be, what would be first."""
+    archive, limit, count = context.memory.archive, context.settings.forget_limit, context.words.count
+    searched = count("memory", archive.count_searched())
+    context.tell("archive.limit" if limit.most else "archive.no_limit", searched=searched, most=limit.most)
+    if archived := len(archive.all()):
+        context.tell("archive.archived", faded=count("memory", archived))
+    going = archive.next_batch(limit)
+    leaves = going or archive.oldest_visited(_MOST_ARCHIVED)
     if not leaves:
-        context.tell("fading.none", "quiet")
+        context.tell("archive.none", "quiet")
         return
-    context.tell("fading.next" if going else "fading.first", "title", memories=count("memory", len(going)))
-    for leaf in leaves[:_SHOWN]:
-        _show_entry(context, leaf)
-    if len(leaves) > _SHOWN:
-        context.tell("fading.more", "quiet", memories=count("memory", len(leaves) - _SHOWN))
-    context.tell("fading.keep", "quiet")
+    context.tell("archive.next" if going else "archive.first", "title", memories=count("memory", len(going)))
+    for leaf in leaves[:_MOST_ARCHIVED]:
+        name = leaf.name if leaf.is_session else leaf.name[:8]
+        kind = f"{context.words.say('why.summary')} · " if leaf.is_session else ""
+        head = f"{local_time(leaf.timestamp).date()} · {name} · {count('visit', leaf.visit_count)} · {kind}"
+        show_excerpt(context, head, _words_of(leaf), ())
+    if len(leaves) > _MOST_ARCHIVED:
+        context.tell("archive.more", "quiet", memories=count("memory", len(leaves) - _MOST_ARCHIVED))
+    context.tell("archive.how", "quiet")
 
 
-def _show_entry(context: CommandContext, leaf: Leaf) -> None:
-    """One of them: when, its id, how often it was of use, and how it begins."""
-    words = context.words
-    visits = words.count("visit", leaf.visit_count)
-    kind = f"{words.say('why.summary')} · " if leaf.is_session else ""
-    head = f"{local_time(leaf.timestamp).date()} · {_shorten_id(leaf)} · {visits} · {kind}"
-    text = leaf.text.removeprefix("User: ").removeprefix("Assistant: ")
-    context.aside.excerpt(head, lambda cells: make_excerpt(text, (), cells, plain=context.aside.plain), "quiet")
-
-
-def _shorten_id(leaf: Leaf) -> str:
-    return leaf.name if leaf.is_session else leaf.name[:8]
-
-
-def keep_memory(context: CommandContext, argument: str) -> None:
-    """``/memory keep ID [off]``: a turn or a session never fades, or may again."""
+def _keep_memory(context: CommandContext, argument: str) -> None:
+    """``/memory keep ID [off]``: a message or a session is never archived, or may be again."""
     wanted, _, switch = argument.partition(" ")
     names = [one.name for one in context.memory.chapters.nodes() if one.name.startswith(wanted)] if wanted else []
     if len(names) != 1:
-        context.tell("fading.which", "warning", id=one_line(wanted, 40), count=len(names))
+        context.tell("archive.which", "warning", id=one_line(wanted, 40), count=len(names))
         return
     kept = switch.strip().lower() != "off"
     context.memory.chapters.set_never_delete(names, kept)
-    context.tell("fading.kept" if kept else "fading.let_go", id=names[0])
+    context.tell("archive.keep_on" if kept else "archive.keep_off", id=names[0])
 
 
 # -- recall and the index
 
 
-def switch_recall(context: CommandContext, argument: str) -> None:
-    """``/memory recall on|off``."""
+def _switch_recall(context: CommandContext, argument: str) -> None:
     wanted = read_switch(context, "/memory recall", argument, context.conversation.recalling)
     if wanted is not None:
         context.conversation.recalling = wanted
         context.tell("switch.recall_on" if wanted else "switch.recall_off")
 
 
-def rebuild_index(context: CommandContext) -> None:
-    """``/memory reindex``."""
+def _rebuild_index(context: CommandContext) -> None:
     memory = context.memory
     context.tell("reindex.start", "quiet")
     context.begin_work()
@@ -439,3 +382,150 @@ def rebuild_index(context: CommandContext) -> None:
             context.aside.show_status(context.words.say("reindex.progress", done=progress.done, total=progress.total))
     context.aside.clear_status()
     context.tell("reindex.done", vectors=memory.index.status().vectors)
+
+
+# -- /why
+
+
+def show_why(context: CommandContext, argument: str) -> None:
+    """``/why [full]``."""
+    last, asked = context.conversation.last, context.conversation.asking.last
+    if asked is not None:
+        _explain_reply(context, asked.text, asked.recollection, argument)
+        _show_unfounded(context, asked.text, asked.recollection, said_here(context))
+    elif last is not None:
+        _explain_reply(context, last.answered.reply.text, last.recollection, argument)
+        _show_unfounded(context, last.answered.reply.text, last.recollection, said_here(context)[:-1])
+    else:
+        context.tell("why.nothing_yet")
+
+
+def _explain_reply(context: CommandContext, reply: str, recollection: Recollection, argument: str) -> None:
+    full = argument.strip().lower() == "full"
+    for step in recollection.steps:
+        context.aside.line(step_line(context.words, step), "quiet")
+    if full:
+        _show_queries(context, recollection)
+    if not recollection:
+        context.tell("why.nothing")
+    sources = [source_of(quotation, recollection) for quotation in find_quotations(reply)]
+    quoted = {source.text_id for source in sources if source}
+    recalled: list[RecalledMessage | RecalledSummary] = [*recollection.summaries, *recollection.turns]
+    for chapter in recollection.chapters:
+        _show_chapter(context, chapter, full=full)
+    for memory in recalled:
+        if full or isinstance(memory, RecalledSummary) or memory.hit or memory.text_id in quoted:
+            _show_memory(context, memory, quoted=memory.text_id in quoted, full=full)
+    for other in recollection.external:
+        _show_external(context, other, quoted=other.text_id in quoted, full=full)
+    for fact in recollection.facts:
+        _show_fact(context, fact, full=full)
+    if recollection and not full:
+        context.tell("why.more", "quiet")
+
+
+def _show_queries(context: CommandContext, recollection: Recollection) -> None:
+    for at, query in enumerate(recollection.queries):
+        resolved = recollection.resolved[at] if at < len(recollection.resolved) else query
+        context.tell("why.query", "quiet", query=one_line(query, _SNIPPET))
+        if resolved != query:
+            context.tell("why.resolved", "quiet", query=one_line(resolved, _SNIPPET))
+    if recollection.degraded:
+        context.tell("why.degraded", "warning", parts=recollection.degraded)
+
+
+def _show_memory(
+    context: CommandContext, memory: RecalledMessage | RecalledSummary, *, quoted: bool, full: bool
+) -> None:
+    """When, who, and the words around what was found, on one row, or all of them; under it why."""
+    day = str(local_time(memory.timestamp).date())
+    place = [format_local(memory.timestamp), memory.session_id, memory.text_id[:8]] if full else [day]
+    head = [*place, _speaker_of(context, memory)]
+    _show_text(context, head, _words_of(memory), memory.why.words, quoted=quoted, full=full)
+    _show_annotations(context, memory)
+    _show_reasons(context, memory)
+    if full and (isinstance(memory, RecalledSummary) or memory.hit):
+        _show_score(context, memory.why)
+
+
+def _show_text(
+    context: CommandContext, head: list[str], text: str, words: Sequence[str], *, quoted: bool, full: bool
+) -> None:
+    """What was recalled behind its head: on one row around the words, or whole below it."""
+    style: Meaning = "good" if quoted else "quiet"
+    row = " · ".join([*head, context.words.say("why.quoted")] if quoted else head)
+    if not full:
+        show_excerpt(context, f"{row} · ", text, words, style)
+        return
+    context.aside.line(row, style)
+    for line in text.splitlines():
+        context.aside.line("  " + line)
+
+
+def _show_reasons(context: CommandContext, memory: Recalled) -> None:
+    row = context.words.say("reason.semicolon").join(explain_recall(context.words, memory))
+    context.aside.line(f"    {row}", "quiet")
+
+
+def _show_annotations(context: CommandContext, memory: RecalledMessage | RecalledSummary) -> None:
+    """That it is faint, and what became of that which a recalled turn or summary says, a row each."""
+    if isinstance(memory, RecalledMessage) and memory.archived:
+        context.aside.one_row(f"    {context.words.say('why.archived')}", "quiet")
+    for mark in memory.annotations:
+        became = context.words.say(f"why.became.{mark.became}", day=day_here(mark.when))
+        row = f"{became} · {mark.text}" if mark.text else became
+        context.aside.one_row(f"    {row}", "warning")
+
+
+def _show_chapter(context: CommandContext, chapter: RecalledChapter, *, full: bool) -> None:
+    title, *text = chapter.text.strip().splitlines()
+    days = {"first": day_here(chapter.start), "last": day_here(chapter.end)}
+    context.aside.one_row(context.words.say("why.chapter", **days, title=title), "quiet")
+    for line in text if full else ():
+        context.aside.line("  " + line)
+    _show_reasons(context, chapter)
+
+
+def _show_fact(context: CommandContext, fact: RecalledFact, *, full: bool) -> None:
+    say = context.words.say
+    marks = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    if fact.doubtful_since:
+        marks.append(say("why.became.doubtful_since", day=day_here(fact.doubtful_since)))
+    if fact.planned_for:
+        marks.append(say("why.became.was_planned_for", day=day_here(fact.planned_for)))
+    row = "".join(f"[{mark}] " for mark in marks) + fact.text
+    head = say("why.fact", day=day_here(fact.said), number=fact.number)
+    context.aside.one_row(f"{head} · {row}", "warning" if fact.doubtful_since else "quiet")
+    _show_reasons(context, fact)
+    if full:
+        _show_score(context, fact.why)
+
+
+def _show_external(context: CommandContext, other: RecalledExternal, *, quoted: bool, full: bool) -> None:
+    _show_text(context, _head_of_external(context, other), other.text, other.why.words, quoted=quoted, full=full)
+    _show_reasons(context, other)
+    if full:
+        _show_score(context, other.why)
+
+
+def _show_score(context: CommandContext, why: Why) -> None:
+    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
+    say = context.words.say
+    parts = [say("why.score", score=f"{why.score:.2f}", parts=_largest_parts(context, why))] if why.score else []
+    parts += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
+    parts.append(say("why.for", query=one_line(why.query, 60)))
+    context.aside.line("    " + " · ".join(parts), "quiet")
+
+
+def _largest_parts(context: CommandContext, why: Why) -> str:
+    counted = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
+    largest = sorted(counted, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
+    shown = [f"{context.words.say(f'score.{name}')} {value:.2f}" for name, value in largest]
+    return context.words.say("why.comma").join(shown) or "–"
+
+
+def _show_unfounded(context: CommandContext, reply: str, recollection: Recollection, here: Sequence[str]) -> None:
+    """Call out what the reply quotes, and neither what was recalled holds, nor these texts, nor the store."""
+    for quotation in find_quotations(reply):
+        if source_of(quotation, recollection) is None and not said_anywhere(context, quotation, here):
+            context.tell("why.unfounded", "warning", text=one_line(quotation, _SNIPPET))

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import difflib
 
-from domain.records import PERSONAS, Persona
+from domain.records import PERSONAS, Persona, PersonaVersion
 from interfaces.terminal import file_export
-from interfaces.terminal.command_context import Choice, CommandContext, Next, read_count
-from interfaces.terminal.commands.memory_view import numbered_versions, version_line
+from interfaces.terminal.command_context import Choice, CommandContext, read_count
 from interfaces.terminal.screen import Meaning, Screen
+from interfaces.terminal.session_view import format_local
 
 _LOOKS: dict[str, Meaning] = {"+": "added", "-": "removed"}
-ACTIONS = ("show", "edit", "diff", "restore")
+_ACTIONS = ("show", "edit", "diff", "restore")
 
 
-def run_persona(context: CommandContext, argument: str) -> Next:
+def run_persona(context: CommandContext, argument: str) -> None:
     """``/persona [self|user] [show|edit|diff|restore N]|pin [self|user] [TEXT|N]``."""
     first, _, rest_of_it = argument.strip().partition(" ")
     if first.lower() == "pin":
         _change_pins(context, rest_of_it)
-        return None
+        return
     words = argument.lower().split()
     personas = [persona for persona in PERSONAS if persona in words[:1]] or list(PERSONAS)
     rest = words[1:] if words[:1] and words[0] in PERSONAS else words
     action = rest[0] if rest else "show"
-    if action not in ACTIONS or (action in ("edit", "restore") and len(personas) > 1) or rest == ["restore"]:
+    if action not in _ACTIONS or (action in ("edit", "restore") and len(personas) > 1) or rest == ["restore"]:
         context.tell("persona.choose", "warning")
-        return None
+        return
     for persona in personas:
         if action == "show":
             _show_persona(context, persona)
@@ -37,21 +37,38 @@ def run_persona(context: CommandContext, argument: str) -> Next:
             _edit_persona(context, persona)
         else:
             _restore_persona(context, persona, rest[1])
-    return None
 
 
 def persona_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
     """What may follow ``/persona``."""
     if not words:
         return [*PERSONAS, "pin"]
+    if words == ("pin",):
+        return [*PERSONAS, *(Choice(str(at), text) for at, (_, text) in enumerate(_all_pins(context), 1))]
     if words[0] == "pin":
-        return _pin_choices(context, words[1:])
+        return []
     if len(words) == 1:
-        return [*ACTIONS]
+        return [*_ACTIONS]
     if words[-1] == "restore" and words[0] in PERSONAS:
-        persona: Persona = "self" if words[0] == "self" else "user"
-        return [str(number) for number, _ in numbered_versions(context, persona)]
+        return [str(number) for number, _ in numbered_versions(context, "self" if words[0] == "self" else "user")]
     return []
+
+
+def numbered_versions(context: CommandContext, persona: Persona) -> list[tuple[int, PersonaVersion]]:
+    """The versions of one persona, oldest first, by the numbers that a person sees: each persona counts from 1."""
+    return list(enumerate(context.memory.personas.history(persona), 1))
+
+
+def version_line(context: CommandContext, number: int, version: PersonaVersion) -> str:
+    """One version of a persona, on one line."""
+    say = context.words.say
+    return say(
+        "memory.change",
+        when=format_local(version.timestamp),
+        persona=say(f"persona.{version.persona}"),
+        origin=say(f"origin.{version.origin}"),
+        version=number,
+    )
 
 
 def _show_persona(context: CommandContext, persona: Persona) -> None:
@@ -68,8 +85,7 @@ def _show_changes(context: CommandContext, persona: Persona) -> None:
     versions = numbered_versions(context, persona)
     shown = context.words.say(f"persona.{persona}")
     if len(versions) < 2:
-        key = "persona.one_version" if versions else "persona.never_changed"
-        context.tell(key, persona=shown)
+        context.tell("persona.one_version" if versions else "persona.never_changed", persona=shown)
         return
     for at, version in versions[-2:]:
         context.aside.line(version_line(context, at, version), "quiet")
@@ -81,7 +97,7 @@ def _edit_persona(context: CommandContext, persona: Persona) -> None:
     before = memory.personas.read(persona)
     after = file_export.edit_text(context, before)
     if after == before:
-        context.tell("kept")
+        context.tell("unchanged")
         return
     memory.personas.write(persona, after, "hand")
     newest = len(memory.personas.history(persona))
@@ -104,7 +120,7 @@ def _restore_persona(context: CommandContext, persona: Persona, wanted: str) -> 
 
 
 def _change_pins(context: CommandContext, argument: str) -> None:
-    """``/persona pin [self|user] [TEXT|N]``."""
+    """List what is pinned, pin a line, or remove one by its number."""
     first, _, rest = argument.strip().partition(" ")
     persona: Persona = "self" if first.lower() == "self" else "user"
     text = rest.strip() if first.lower() in PERSONAS else argument.strip()
@@ -113,33 +129,23 @@ def _change_pins(context: CommandContext, argument: str) -> None:
     elif text.isdecimal():
         _unpin_line(context, int(text[:6]))
     else:
-        _pin_line(context, persona, text)
+        if persona == "user":
+            # What a person says of themselves becomes a sentence about them.
+            text = context.conversation.as_said_of_person(text)
+        there = text in context.memory.personas.pins(persona)
+        if not there:
+            context.memory.personas.pin(persona, text)
+        key = "pin.there" if there else "pin.done"
+        context.tell(key, persona=context.words.say(f"persona.{persona}"), text=text)
 
 
-def _pin_line(context: CommandContext, persona: Persona, said: str) -> None:
-    """Pin a line; what a person says of themselves becomes a sentence about them."""
-    text = said if persona == "self" else context.conversation.as_said_of_person(said)
-    there = text in context.memory.personas.pins(persona)
-    if not there:
-        context.memory.personas.pin(persona, text)
-    key = "pin.there" if there else "pin.done"
-    context.tell(key, persona=context.words.say(f"persona.{persona}"), text=text)
-
-
-def _pin_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
-    """What may follow ``/persona pin``: a persona, or the number of a line that is pinned."""
-    if words:
-        return []
-    return [*PERSONAS, *(Choice(str(at), text) for at, (_, text) in enumerate(_run_pins(context), 1))]
-
-
-def _run_pins(context: CommandContext) -> list[tuple[Persona, str]]:
+def _all_pins(context: CommandContext) -> list[tuple[Persona, str]]:
     """All pinned lines in the order of their numbers."""
     return [(persona, text) for persona in PERSONAS for text in context.memory.personas.pins(persona)]
 
 
 def _list_pins(context: CommandContext) -> None:
-    pins = _run_pins(context)
+    pins = _all_pins(context)
     if not pins:
         context.tell("pin.nothing")
         return
@@ -149,7 +155,7 @@ def _list_pins(context: CommandContext) -> None:
 
 
 def _unpin_line(context: CommandContext, wanted: int) -> None:
-    pins = _run_pins(context)
+    pins = _all_pins(context)
     if not 0 < wanted <= len(pins):
         context.tell("pin.no_number", "warning", number=wanted)
         return

@@ -16,29 +16,28 @@ from interfaces.terminal.command_context import CommandContext, Next, Restart, c
 from interfaces.terminal.history_import import reading_left
 from interfaces.terminal.screen import cells_of
 from language.scripts import estimate
-from llm import Layers
+from llm import Layers, ModelAnswer
 from people import PEOPLE
 
 _COPY_BYTES = 100_000
-#: The layers in the system message, behind its rules.
 #: Rows of ``/status``, and what it shows before anything else: what is wrong comes first.
 _ROWS = 10
 _FOREMOST = (
-    "trouble", "degraded", "set_aside", "model", "session", "context", "data", "known", "index",
+    "trouble", "failed_job", "degraded", "set_aside", "model", "session", "context", "data", "facts", "index",
     "embedder", "rounds", "base", "imported",
 )  # fmt: skip
+#: The layers in the system message, behind its rules.
 _IN_SYSTEM = ("self_image", "user_image", "summary")
 
 
 def _change_summary(context: CommandContext, argument: str) -> None:
-    """``/context summary [edit]``."""
     session_id = context.session_id
     found = context.memory.summaries.of(session_id)
     text = found.summary if found else ""
     if argument.strip().lower() == "edit":
         edited = file_export.edit_text(context, text)
         if edited == text:
-            context.tell("kept")
+            context.tell("unchanged")
         else:
             context.memory.rounds.set_summary(session_id, edited)
             context.tell("summary.saved")
@@ -48,76 +47,68 @@ def _change_summary(context: CommandContext, argument: str) -> None:
         context.tell("summary.nothing")
 
 
-def context_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
-    """What may follow ``/context``."""
-    return {0: ["summary"], 1: ["edit"]}.get(len(words), [])
-
-
-def show_context(context: CommandContext, argument: str) -> Next:
+def show_context(context: CommandContext, argument: str) -> None:
     """``/context [summary [edit]]``."""
     first, _, rest = argument.strip().partition(" ")
     if first.lower() == "summary":
         _change_summary(context, rest)
-        return None
-    last = context.conversation.last
-    if last is None:
+    elif context.conversation.last:
+        _show_prompt(context, context.conversation.last.answered)
+    else:
         context.tell("context.nothing")
-        return None
-    parts = [(part, estimate(text)) for part, text in _message_parts(last.answered.layers) if text]
+
+
+def _show_prompt(context: CommandContext, answered: ModelAnswer) -> None:
+    """What was sent last: the tokens of each layer, every message word for word, and the tokens in all."""
+    say, count = context.words.say, context.words.count
+    parts = [(part, estimate(text)) for part, text in _layer_texts(answered.layers).items() if text]
     in_system = sum(tokens for part, tokens in parts if part in _IN_SYSTEM)
-    rules = sum(estimate(one.content) for one in last.answered.messages if one.role == "system") - in_system
+    rules = sum(estimate(one.content) for one in answered.messages if one.role == "system") - in_system
     for part, tokens in [("system", max(0, rules)), *parts]:
-        named = context.words.say(f"layer.{part}")
-        context.tell("context.part", "quiet", part=named, tokens=_count_layers(context, tokens))
-    for message in last.answered.messages:
+        context.tell("context.part", "quiet", part=say(f"layer.{part}"), tokens=count("token", tokens))
+    for message in answered.messages:
         context.aside.line()
-        weight = _count_layers(context, estimate(message.content))
-        context.tell("context.message", "title", role=message.role, tokens=weight)
+        tokens = estimate(message.content)
+        context.tell("context.message", "title", role=message.role, tokens=count("token", tokens))
         context.aside.line(message.content)
-    total = sum(estimate(message.content) for message in last.answered.messages)
-    counted = last.answered.reply.prompt_tokens
+    total = count("token", sum(estimate(message.content) for message in answered.messages))
+    counted = answered.reply.prompt_tokens
     context.aside.line()
-    key = "context.total" if counted is None else "context.total_counted"
-    context.tell(key, "quiet", tokens=_count_layers(context, total), counted=counted)
-    return None
+    context.tell(
+        "context.total" if counted is None else "context.total_counted", "quiet", tokens=total, counted=counted
+    )
 
 
-def _count_layers(context: CommandContext, tokens: int) -> str:
-    return context.words.count("token", tokens)
+def _layer_texts(layers: Layers) -> dict[str, str]:
+    recalled = [one.text for one in layers.recalled.summaries]
+    recalled += [one.text for one in layers.recalled.turns]
+    recalled += [one.text for one in layers.recalled.facts]
+    rounds = [message.words for spoken in layers.rounds for message in (spoken.user, spoken.assistant)]
+    return {
+        "self_image": layers.self_image,
+        "user_image": layers.user_image,
+        "summary": layers.summary,
+        "recalled": "\n".join(recalled),
+        "rounds": "\n".join(rounds),
+        "input": layers.text,
+    }
 
 
-def _message_parts(layers: Layers) -> list[tuple[str, str]]:
-    """The layers of the prompt in their order, as texts to be weighed."""
-    recalled = [memory.text for memory in layers.recalled.summaries]
-    recalled += [memory.text for memory in layers.recalled.turns]
-    recalled += [fact.text for fact in layers.recalled.facts]
-    rounds = [turn.words for spoken in layers.rounds for turn in (spoken.user, spoken.assistant)]
-    return [
-        ("self_image", layers.self_image),
-        ("user_image", layers.user_image),
-        ("summary", layers.summary),
-        ("recalled", "\n".join(recalled)),
-        ("rounds", "\n".join(rounds)),
-        ("input", layers.text),
-    ]
-
-
-def show_status(context: CommandContext, argument: str) -> Next:
+def show_status(context: CommandContext, argument: str) -> None:
     """``/status [all]``: what matters most, on ten rows; or everything, with all settings."""
     rows = [*_model_rows(context), *_session_rows(context), *_storage_rows(context)]
     rows.append(("version", context.version))
     whole = argument.strip().lower() == "all"
     if not whole:
-        foremost = [name for name in _FOREMOST if name in dict(rows)][: _ROWS - 1]
-        rows = [row for row in rows if row[0] in foremost]
+        foremost = sorted((row for row in rows if row[0] in _FOREMOST), key=lambda row: _FOREMOST.index(row[0]))
+        rows = [row for row in rows if row in foremost[: _ROWS - 1]]
     _show_table(context, [(context.words.say(f"status.{name}"), value) for name, value in rows])
     if not whole:
         context.tell("status.more", "quiet")
-        return None
+        return
     context.aside.line()
     context.tell("status.settings", "title")
-    _show_table(context, [(name, f"{value} · {source}") for name, value, source in _setting_rows(context)])
-    return None
+    _show_table(context, _setting_rows(context))
 
 
 def _show_table(context: CommandContext, rows: list[tuple[str, str]]) -> None:
@@ -161,16 +152,18 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
 
 def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     memory, say, settings = context.memory, context.words.say, context.settings
-    index = memory.index.status()
+    index, known = memory.index.status(), memory.facts.count_all()
     state = say(f"index.{index.doing}")
+    facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
     log = settings.log_dir / "debug.log"
     rows = [
-        ("data", say("status.size", path=settings.data_dir, size=size_of(settings.data_dir, PEOPLE))),
-        ("known", _known_row(context)),
+        ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
+        ("facts", say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
     ]
+    rows += _failed_job_rows(context)
     if index.trouble:
         rows.append(("trouble", context.words.describe_error(index.trouble)))
     if index.set_aside:
@@ -180,25 +173,29 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     return rows
 
 
-def _known_row(context: CommandContext) -> str:
-    """How much is known."""
-    known, count = context.memory.facts.count_all(), context.words.count
-    return context.words.say(
-        "status.known_value",
-        current=count("fact", known.current),
-        past=known.past,
-        notes=count("note", known.notes),
-        unread=known.unread,
-    )
+def _failed_job_rows(context: CommandContext) -> list[tuple[str, str]]:
+    """A row for each background job that failed and is tried again; those of one kind and reason share it."""
+    say, described = context.words.say, context.conversation.llm.describe()
+    tries: dict[tuple[str, str], int] = {}
+    for job in context.memory.jobs.failed():
+        tries[job.kind, job.reason] = max(job.attempts, tries.get((job.kind, job.reason), 0))
+    # The job stores which error it was; what is known of the model now fills the sentence.
+    details = {"base": described.base, "model": described.model, "key_hint": "", "nearest_hint": ""}
+    rows = []
+    for (kind, reason), count in tries.items():
+        row = {"job": say(f"job.{kind}"), "tries": context.words.count("try", count), "reason": say(reason, **details)}
+        rows.append(("failed_job", say("status.failed_job_value", **row)))
+    return rows
 
 
-def _setting_rows(context: CommandContext) -> list[tuple[str, str, str]]:
+def _setting_rows(context: CommandContext) -> list[tuple[str, str]]:
     """Name, value and source of every setting; keys masked."""
     rows = []
     for setting in TABLE:
         value = getattr(context.settings, setting.field_name)
         shown = mask_key(value) if setting.secret and value else setting.mask_value(_as_set(value))
-        rows.append((setting.name, shown, context.words.say(f"source.{context.settings.sources[setting.name]}")))
+        source = context.words.say(f"source.{context.settings.sources[setting.name]}")
+        rows.append((setting.name, f"{shown} · {source}"))
     return rows
 
 
@@ -232,19 +229,17 @@ def size_of(folder: Path, besides: str = "") -> str:
     raise AssertionError
 
 
-def copy_reply(context: CommandContext, argument: str) -> Next:
+def copy_reply(context: CommandContext, argument: str) -> None:
     """``/copy``."""
     rounds = context.conversation.rounds_in_context()
+    words = rounds[-1].assistant.words.encode("utf-8") if rounds else b""
     if not rounds:
         context.tell("copy.nothing")
-        return None
-    words = rounds[-1].assistant.words.encode("utf-8")
-    if context.screen.plain or len(words) > _COPY_BYTES:
+    elif context.screen.plain or len(words) > _COPY_BYTES:
         context.tell("copy.no_terminal", "warning")
-        return None
-    context.screen.to_clipboard(base64.b64encode(words).decode())
-    context.tell("copy.done", "quiet")
-    return None
+    else:
+        context.screen.to_clipboard(base64.b64encode(words).decode())
+        context.tell("copy.done", "quiet")
 
 
 def choose_model(context: CommandContext, argument: str) -> Next:
@@ -255,7 +250,10 @@ def choose_model(context: CommandContext, argument: str) -> Next:
         return None
     names = _list_models(context, wanted)
     if not wanted:
-        _show_models(context, names, described.model)
+        for at, name in enumerate(names, 1):
+            mark = f" · {context.words.say('models.now')}" if name == described.model else ""
+            context.aside.line(f"{at:>3}  {name}{mark}", "good" if mark else "words")
+        context.tell("models.how", "quiet")
         return None
     chosen = _find_model(wanted, names)
     if chosen is None:
@@ -280,13 +278,6 @@ def _list_models(context: CommandContext, wanted: str) -> list[str]:
         if not wanted or wanted.isdecimal():
             raise
         return [wanted]
-
-
-def _show_models(context: CommandContext, names: Sequence[str], present: str) -> None:
-    for at, name in enumerate(names, 1):
-        mark = f" · {context.words.say('models.now')}" if name == present else ""
-        context.aside.line(f"{at:>3}  {name}{mark}", "good" if mark else "words")
-    context.tell("models.how", "quiet")
 
 
 def _find_model(wanted: str, names: Sequence[str]) -> str | None:
@@ -324,11 +315,10 @@ def _switch_model(context: CommandContext, chosen: str) -> Next:
     return Restart()
 
 
-def switch_debug(context: CommandContext, argument: str) -> Next:
+def switch_debug(context: CommandContext, argument: str) -> None:
     """``/debug on|off``."""
     wanted = read_switch(context, "/debug", argument, context.debug.on)
     if wanted is not None:
         context.debug.switch(wanted)
         path = context.settings.log_dir / "debug.log"
         context.tell("switch.debug_on" if wanted else "switch.debug_off", path=path)
-    return None

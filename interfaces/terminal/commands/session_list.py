@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain import errors
 from domain.imports import IMPORT_CLIENT
 from domain.records import SERVICE_CLIENT, Session
-from interfaces.terminal.command_context import Choice, CommandContext, Next, read_count
+from interfaces.terminal.command_context import Choice, CommandContext, read_count
 from interfaces.terminal.commands.conversation_commands import save_session
 from interfaces.terminal.file_export import FORMATS, format_sessions, write_new
 from interfaces.terminal.session_view import session_row, show_opening, show_rounds, show_turns, title_of
@@ -19,18 +19,18 @@ _CHOICES = 9
 _OTHER_FORMATS = (".pdf", ".html", ".htm", ".docx", ".csv", ".xml", ".rtf", ".zip")
 
 
-def run_sessions(context: CommandContext, argument: str) -> Next:
+def run_sessions(context: CommandContext, argument: str) -> None:
     """``/sessions [n]|show N|last|ID|resume N|last|ID``."""
     first, _, rest = argument.strip().partition(" ")
     if first.lower() == "show":
-        _show_session(context, rest.strip())
-        return None
-    if first.lower() == "resume":
-        _resume_session(context, rest.strip())
-        return None
-    count = read_count(context, argument, _LISTED)
-    if count is None:
-        return None
+        _show_session(context, found_session(context, rest.strip()))
+    elif first.lower() == "resume":
+        _resume_session(context, found_session(context, rest.strip()))
+    elif count := read_count(context, argument, _LISTED):
+        _list_sessions(context, count)
+
+
+def _list_sessions(context: CommandContext, count: int) -> None:
     earlier = _earlier_sessions(context, count)
     for at in range(len(earlier), 0, -1):
         context.aside.one_row(f"{at:>3}  {session_row(context, earlier[at - 1])}")
@@ -38,7 +38,6 @@ def run_sessions(context: CommandContext, argument: str) -> Next:
         present = context.conversation.session
         context.aside.one_row(f"  ·  {session_row(context, present)} · {context.words.say('sessions.present')}")
     context.tell("sessions.how" if earlier else "sessions.nothing", "quiet")
-    return None
 
 
 def _earlier_sessions(context: CommandContext, count: int = -1) -> list[Session]:
@@ -82,9 +81,7 @@ def found_session(context: CommandContext, wanted: str) -> Session:
     return (exact or found)[0]
 
 
-def _show_session(context: CommandContext, argument: str) -> None:
-    """``/sessions show N|last|ID``."""
-    session = found_session(context, argument)
+def _show_session(context: CommandContext, session: Session) -> None:
     memory = context.memory
     context.aside.line(session_row(context, session), "title")
     if summary := memory.summaries.of(session.session_id):
@@ -98,9 +95,7 @@ def _show_session(context: CommandContext, argument: str) -> None:
         show_rounds(context.aside, context.words, rounds, quiet=False)
 
 
-def _resume_session(context: CommandContext, argument: str) -> None:
-    """``/sessions resume N|last|ID``."""
-    session = found_session(context, argument)
+def _resume_session(context: CommandContext, session: Session) -> None:
     if session.session_id == context.session_id:
         context.tell("resume.present")
         return
@@ -115,7 +110,7 @@ def _resume_session(context: CommandContext, argument: str) -> None:
     show_opening(context, opening)
 
 
-def export_sessions(context: CommandContext, argument: str) -> Next:
+def export_sessions(context: CommandContext, argument: str) -> None:
     """``/export [N|ID|all] [md|json] [FILE]``."""
     wanted, form, name = _export_words(argument.split())
     memory = context.memory
@@ -128,7 +123,6 @@ def export_sessions(context: CommandContext, argument: str) -> Next:
         format_sessions(chosen, memory, context.conversation, form, context.words),
     )
     context.tell("export.done", sessions=context.words.count("session", len(chosen)), path=path)
-    return None
 
 
 def _export_words(words: list[str]) -> tuple[str, str, str]:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from interfaces.messages import LANGUAGES, Words
-from interfaces.terminal.commands.command_table import TABLE
-from interfaces.terminal.commands.help import DAILY, GROUPS, examples_of
+from interfaces.terminal.commands.command_table import DAILY, EXAMPLES, GROUPS, TABLE
 from interfaces.terminal.commands.program_commands import size_of
 from interfaces.terminal.parsing import ALIASES
 from interfaces.terminal.screen import make_excerpt
 from language.scripts import Language
 from people import PEOPLE
 from tests.interfaces.terminal.conftest import Chat
-from tests.interfaces.terminal.pseudo import Terminal
+from tests.interfaces.terminal.pseudo import Terminal, chatting
+from tests.support.program import connected, run
 from tests.support.served import here
-from tests.support.server import ScriptedServer
+from tests.support.server import ScriptedServer, status
 
 
 def spoke(terminal: Terminal, server: ScriptedServer, text: str, reply: str = "I see.") -> None:
@@ -115,10 +115,8 @@ def test_every_command_stands_in_one_group_and_has_examples_of_its_own() -> None
     grouped = [name for names in GROUPS.values() for name in names]
     assert set(DAILY) <= set(grouped)
     assert sorted(grouped) == sorted(command.name for command in TABLE)
-    for command in TABLE:
-        examples = examples_of(command.name)
-        assert examples
-        assert all(example.meaning[language] for example in examples for language in LANGUAGES)
+    assert {typed.split()[0] for typed, _, _ in EXAMPLES} == {f"/{command.name}" for command in TABLE}
+    assert all(english and chinese for _, english, chinese in EXAMPLES)
 
 
 def test_help_of_one_command_shows_examples(chat: Chat) -> None:
@@ -400,3 +398,24 @@ def test_status_takes_ten_rows_and_all_of_it_when_asked(
     terminal.see("REQUEST_TIMEOUT")
     for name in ("key", "log", "version"):
         terminal.see(f"\n{say(f'status.{name}')} ")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_status_names_a_background_job_that_failed_and_why(
+    server: ScriptedServer, tmp_path: Path, language: Language
+) -> None:
+    say, settings = Words(language).say, {**connected(server.base), "LANGUAGE": language, "GROUP_SIZE": "2"}
+    server.script(*["I see.", "A summary.", '{"notes": []}'] * 2, *[status(401)] * 6)
+    given = "I have a cat called Mimi\n/save\nShe eats a lot\n/save\n"
+    assert run(tmp_path, "--batch", "-", given=given, **settings).code == 0
+    terminal = next(opened := chatting(tmp_path, rows=60, columns=160, **settings))
+    terminal.prompt()
+    for asked in range(1, 60):
+        terminal.say("/status")
+        terminal.see(say("status.more"), times=asked)
+        terminal.prompt()
+        if say("job.chapters") in terminal.text():
+            break
+    assert say("model.unauthorized", base=server.base, key_hint="")[:30] in terminal.text()
+    terminal.close()
+    next(opened, None)

@@ -33,7 +33,7 @@ SHOWN = {
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
-    "persona": ("User persona", "我眼里的你"),
+    "persona": ("User persona", "你的画像"),
     "sessions": ("· now", "· 当前"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),
     "import": ("Nothing is imported yet. /import FILE imports", "还没有导入过什么。"),

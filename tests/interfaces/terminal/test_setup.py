@@ -79,7 +79,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     ("language", "person", "persona"),
     [
         ("en", "What should it call you? (Enter keeps Ann):", "(Enter keeps its persona as it is):"),
-        ("zh", "它怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则形象不变）："),
+        ("zh", "它怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则画像不变）："),
     ],
 )
 def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
