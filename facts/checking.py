@@ -29,6 +29,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, first_wrong
+from facts.refuting import find_fault
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from language.names import latin_names, names_in, whole_names
 from language.numbers import asserted_numbers
@@ -213,7 +214,7 @@ class _Checking:
         found = self._with_names(statement, draft, sources, answered, of_companion)
         if found is None:
             return "name"
-        basis = self._judge_statement(statement, value, found, answered, of_companion, stance)
+        basis = self._judge_statement(statement, draft, found, answered, of_companion, stance)
         if isinstance(basis, str):
             return basis
         if len(found) > len(sources) and not of_companion:
@@ -228,7 +229,7 @@ class _Checking:
         return self._figures[places]
 
     def _judge_statement(
-        self, statement: str, value: str, sources: tuple[Source, ...], answered: tuple[Source, ...],
+        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], answered: tuple[Source, ...],
         of_companion: bool, stance: Stance,
     ) -> _Basis | str:  # fmt: skip
         """The basis with the stance that the best sentence allows, or a reason if no sentence supports it."""
@@ -238,18 +239,18 @@ class _Checking:
             best = tuple((sentence, 1) for source in sources for sentence in source.sentences)
         if not best:
             return "unsupported"
-        known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
-        if (
-            value
-            and not known
-            and (
-                not is_stated(value, wanted, (*sources, *answered))
-                or self._window.lacks_terms(telling_terms_of_value(value))
-            )
-        ):
-            return "value"
+        value = draft.value if draft else ""
+        if value and self._window.source_of(value, sources, of_companion) is None:
+            unheard = self._window.lacks_terms(telling_terms_of_value(value))
+            if unheard or not is_stated(value, wanted, (*sources, *answered)):
+                return "value"
         if is_reversed(statement, wanted, best, sources):
             return "polarity"
+        about: About = "companion" if of_companion else draft.about if draft else "other"
+        others = [name for name in self._find_people(statement, draft) if name not in self._own]
+        tops = [sentence for sentence, score in best if score == best[0][1]]
+        if fault := find_fault(statement, draft.subject if draft else "", about, others, tops):
+            return fault
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         said = weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance, said)

@@ -40,10 +40,11 @@ from language.words import terms
 
 
 class Sentence:
-    """A sentence of a message and the one after it, with cached properties; ``confirmed``: a question answered yes."""
+    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes."""
 
-    def __init__(self, text: str, following: str, confirmed: bool) -> None:
+    def __init__(self, text: str, before: str, following: str, confirmed: bool) -> None:
         self.text = text
+        self.before = before
         self.following = following
         self._confirmed = confirmed
 
@@ -125,9 +126,8 @@ class Source:
         self.in_window = in_window
         self.barred = barred
         self.spoken_by_person = turn.role == "user"
-        self.text = without_pasted_text(
-            (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
-        )
+        words = (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
+        self.text = without_pasted_text(words)
 
     @cached_property
     def normalized(self) -> str:
@@ -138,7 +138,8 @@ class Source:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         found = split_sentences(self.text)
-        return tuple(Sentence(*pair, self._confirmed) for pair in zip(found, (*found[1:], ""), strict=False))
+        around = zip(found, ("", *found), (*found[1:], ""), strict=False)
+        return tuple(Sentence(*each, self._confirmed) for each in around)
 
     @cached_property
     def only_asks(self) -> bool:
