@@ -19,6 +19,7 @@ from facts.evidence import (
     Sentence,
     Source,
     SpokenWindow,
+    TextFigures,
     best_sentences,
     in_order,
     is_reversed,
@@ -27,8 +28,10 @@ from facts.evidence import (
     telling_terms_of_value,
     weakest_stance,
 )
-from facts.figures import Figures, ReadText, first_wrong
+from facts.figures import Figures, first_wrong
+from facts.refuting import find_fault
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
+from language.numbers import asserted_numbers
 from language.scripts import language_of, unspaced_length
 from language.times import parse_date, written_dates
 from language.words import latin_names, names_in, whole_names
@@ -179,7 +182,6 @@ class _Checking:
     def _find_stated(
         self, statement: str, sources: tuple[Source, ...], of_companion: bool, stance: Stance, draft: FactDraft | None
     ) -> _Basis | str:
-        value = draft.value if draft else ""
         said = (one.text for each in sources for one in each.sentences)
         if leaves_open(statement, self._find_people(statement, draft), self._own, said):
             return "pronoun"
@@ -187,50 +189,68 @@ class _Checking:
             return "relative day"
         if _is_foreign(statement, sources):
             return "language"
-        asked: tuple[Source, ...] = ()
-        wrong = first_wrong((statement, value), self._figures_of(sources))
-        if wrong == "date" and (asked := self._window.find_answered(sources)):
+        basis = self._judge_with(statement, (), sources, of_companion, stance, draft)
+        if basis not in ("date", "name", "unsupported", "value"):
+            return basis
+        answered = self._window.find_answered(sources)
+        if not answered or not (basis == "date" or _completes(answered, sources, statement)):
+            return basis
+        return self._judge_with(statement, answered, sources, of_companion, stance, draft)
+
+    def _judge_with(
+        self, statement: str, answered: tuple[Source, ...], sources: tuple[Source, ...], of_companion: bool,
+        stance: Stance, draft: FactDraft | None,
+    ) -> _Basis | str:  # fmt: skip
+        """The basis of a statement in some messages and in the questions of the companion that they answer."""
+        value = draft.value if draft else ""
+        if wrong := first_wrong((statement, value), self._figures_of(sources)):
             day = sources[-1].said
-            questions = [ReadText(question, day) for each in asked for question in each.questions]
-            wrong = first_wrong((statement, value), Figures(sources, questions))
-        if wrong:
-            return wrong
+            questions = [TextFigures(question, day) for each in answered for question in each.questions]
+            figures = Figures((*(each.figures for each in sources), *questions))
+            if wrong != "date" or not questions or first_wrong((statement, value), figures):
+                return wrong
         if draft and draft.about == "other" and self._is_unmentioned(draft.subject):
             return "name"
-        found = self._with_names(statement, draft, sources, of_companion)
+        found = self._with_names(statement, draft, sources, answered, of_companion)
         if found is None:
             return "name"
-        basis = self._judge_statement(statement, value, found, of_companion, stance)
-        if not isinstance(basis, str) and len(found) > len(sources) and not of_companion:
-            basis = self._without_lenders(basis, statement, draft, sources, stance)
-        if isinstance(basis, str) or not asked:
+        basis = self._judge_statement(statement, draft, found, answered, of_companion, stance)
+        if isinstance(basis, str):
             return basis
-        return replace(basis, sources=in_order((*asked, *basis.sources)))
+        if len(found) > len(sources) and not of_companion:
+            basis = self._without_lenders(basis, statement, draft, sources, stance)
+        return replace(basis, sources=in_order((*answered, *basis.sources)))
 
     def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
         """The figures of some messages, cached."""
         places = tuple(source.place for source in sources)
         if places not in self._figures:
-            self._figures[places] = Figures(sources)
+            self._figures[places] = Figures(source.figures for source in sources)
         return self._figures[places]
 
     def _judge_statement(
-        self, statement: str, value: str, sources: tuple[Source, ...], of_companion: bool, stance: Stance
-    ) -> _Basis | str:
+        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], answered: tuple[Source, ...],
+        of_companion: bool, stance: Stance,
+    ) -> _Basis | str:  # fmt: skip
         """The basis with the stance that the best sentence allows, or a reason if no sentence supports it."""
         wanted = telling_terms(statement)
         best = best_sentences(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
+        if not best and answered and _completes(answered, sources, statement):
+            best = tuple((sentence, 1) for source in sources for sentence in source.sentences)
         if not best:
             return "unsupported"
-        known = bool(value) and self._window.source_of(value, sources, of_companion) is not None
-        if (
-            value
-            and not known
-            and (not is_stated(value, wanted, sources) or self._window.lacks_terms(telling_terms_of_value(value)))
-        ):
-            return "value"
+        value = draft.value if draft else ""
+        if value and self._window.source_of(value, sources, of_companion) is None:
+            unheard = self._window.lacks_terms(telling_terms_of_value(value))
+            if unheard or not is_stated(value, wanted, (*sources, *answered)):
+                return "value"
         if is_reversed(statement, wanted, best, sources):
             return "polarity"
+        about: About = "companion" if of_companion else draft.about if draft else "other"
+        others = [name for name in self._find_people(statement, draft) if name not in self._own]
+        tops = [sentence for sentence, score in best if score == best[0][1]]
+        if fault := find_fault(statement, draft.subject if draft else "", about, others, tops):
+            return fault
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         said = weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
         return _Basis(sources, said if stance == "stated" else stance, said)
@@ -255,12 +275,13 @@ class _Checking:
         return tuple(dict.fromkeys(name for name in (*listed, *own, *whole_names(statement)) if name in statement))
 
     def _with_names(
-        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], of_companion: bool
-    ) -> tuple[Source, ...] | None:
+        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], answered: tuple[Source, ...],
+        of_companion: bool,
+    ) -> tuple[Source, ...] | None:  # fmt: skip
         """The messages with those that contain the names; None if a name is in no message."""
         found = {source.place: source for source in sources}
         for name in _names_of(statement, draft):
-            place = self._window.source_of(name, sources, of_companion)
+            place = self._window.source_of(name, (*sources, *answered), of_companion)
             if place is None and not _is_a_word(name, sources):
                 return None
             if isinstance(place, Source):
@@ -269,7 +290,7 @@ class _Checking:
 
     def _is_unmentioned(self, subject: str) -> bool:
         """Whether a subject in a script without capitals is in no message; 母亲 may mean 妈妈."""
-        if not unspaced_length(subject) or is_kin(subject):
+        if not unspaced_length(subject) or is_kin(subject.rpartition("的")[2]):
             return False
         return self._window.source_of(subject, (), True) is None and self._window.lacks_terms(telling_terms(subject))
 
@@ -318,6 +339,17 @@ def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence
     return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(turns), draft.private)
 
 
+def _completes(answered: Sequence[Source], sources: Sequence[Source], statement: str) -> bool:
+    """Whether an answer says something of the statement that is only complete with its question.
+
+    "A colleague, I sit next to her" does after "Is Petra a friend?"; "Fine" and "My sister rang" do not.
+    """
+    said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
+    figures = frozenset().union(*(each.figures.numbers for each in sources))
+    bears = bool(telling_terms(statement) & said) or any(figures & forms for forms in asserted_numbers(statement))
+    return bears and said.isdisjoint(asked)
+
+
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
     """Whether the person said yes to a question of the companion."""
     return not source.spoken_by_person and any(
@@ -354,7 +386,7 @@ def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
     """The sentences with an age, where a statement gives the year of birth that follows from it."""
-    with_age = [source for source in sources if any(str(year) in statement for year in source.years_of_birth)]
+    with_age = [source for source in sources if any(str(year) in statement for year in source.figures.years_of_birth)]
     return tuple((one, 1) for source in with_age for one in source.sentences if birth_years(one.text, source.said))
 
 

@@ -37,7 +37,9 @@ _TAG = pattern_of(
     re.IGNORECASE,
 )
 _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
-_ASKS_HAN = pattern_of(r"(?:吗|呢|什么来着|怎么说的来着)[。！]*$")
+_ASKS_HAN = pattern_of(
+    r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
+)
 
 
 def split_sentences(text: str) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ evidence about the companion only, unless the person agreed to it in the next on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, time
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from domain.facts import Stance
+from domain.patterns import pattern_of
 from domain.quotations import outside_quotations, without_quotations
 from domain.records import Message
 from facts.ages import birth_years
@@ -32,16 +35,18 @@ from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import find_numbers
 from language.scripts import Language, is_unspaced, language_of
-from language.times import TimeRange, possible_ranges
+from language.times import TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
 
 class Sentence:
-    """A sentence of a message and the one after it, with cached properties."""
+    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes."""
 
-    def __init__(self, text: str, following: str) -> None:
+    def __init__(self, text: str, before: str, following: str, confirmed: bool) -> None:
         self.text = text
+        self.before = before
         self.following = following
+        self._confirmed = confirmed
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -51,7 +56,9 @@ class Sentence:
     @cached_property
     def stance(self) -> Stance:
         """The strongest stance that it allows; a question is only supposed."""
-        return "supposed" if is_question(self.text) else stance_of(self.text, self.following)
+        if is_question(self.text) and not self._confirmed:
+            return "supposed"
+        return stance_of(self.text, self.following)
 
     def stance_of(self, wanted: frozenset[str]) -> Stance:
         """The stance of the clause with these terms; outside the clause of a plan or wish it is stated."""
@@ -80,16 +87,47 @@ class Sentence:
         )
 
 
+class TextFigures:
+    """The numbers, days and clock times that a text written on a day may mean, computed when first used."""
+
+    def __init__(self, text: str, written: date) -> None:
+        self.text = text
+        self._written = written
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers in it."""
+        return find_numbers(self.text)
+
+    @cached_property
+    def days(self) -> tuple[TimeRange, ...]:
+        """The days that it may refer to."""
+        return possible_ranges(self.text, self._written)
+
+    @cached_property
+    def clock_times(self) -> frozenset[time]:
+        """The times of day in it; one before noon may mean the afternoon."""
+        found = clock_times(self.text, self._written)
+        return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    @cached_property
+    def years_of_birth(self) -> frozenset[int]:
+        """The years of birth that follow from its ages."""
+        return birth_years(self.text, self._written)
+
+
 class Source:
     """One message as evidence: its words without quotations, with cached properties."""
 
-    def __init__(self, turn: Message, place: int, in_window: bool, barred: bool) -> None:
+    def __init__(self, turn: Message, place: int, in_window: bool, barred: bool, confirmed: bool) -> None:
         self.turn = turn
+        self._confirmed = confirmed
         self.place = place
         self.in_window = in_window
         self.barred = barred
         self.spoken_by_person = turn.role == "user"
-        self.text = (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
+        words = (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
+        self.text = without_pasted_text(words)
 
     @cached_property
     def normalized(self) -> str:
@@ -100,7 +138,8 @@ class Source:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         found = split_sentences(self.text)
-        return tuple(map(Sentence, found, (*found[1:], "")))
+        around = zip(found, ("", *found), (*found[1:], ""), strict=False)
+        return tuple(Sentence(*each, self._confirmed) for each in around)
 
     @cached_property
     def only_asks(self) -> bool:
@@ -125,24 +164,14 @@ class Source:
         return self.spoken_by_person and is_agreement(self.text.strip())
 
     @cached_property
-    def numbers(self) -> frozenset[str]:
-        """The numbers in it."""
-        return find_numbers(self.text)
-
-    @cached_property
     def said(self) -> date:
         """The day on which it was said."""
         return day_of(self.turn.timestamp) or date.min.replace(year=1970)
 
     @cached_property
-    def days(self) -> tuple[TimeRange, ...]:
-        """The days that it may refer to."""
-        return possible_ranges(self.text, self.said)
-
-    @cached_property
-    def years_of_birth(self) -> frozenset[int]:
-        """The years of birth that follow from its ages."""
-        return birth_years(self.text, self.said)
+    def figures(self) -> TextFigures:
+        """The numbers, days and times in it."""
+        return TextFigures(self.text, self.said)
 
     @cached_property
     def language(self) -> Language:
@@ -156,8 +185,13 @@ class SpokenWindow:
     def __init__(self, window: Sequence[Message], before: Sequence[Message], names: Names) -> None:
         turns = (*before, *window)
         barred = _find_barred(turns)
+        confirmed = [
+            one.role == "assistant" and after.role == "user" and is_agreement(after.words.strip())
+            for one, after in pairwise(turns)
+        ]
         self._sources = [
-            Source(turn, place, place >= len(before), turn.text_id in barred) for place, turn in enumerate(turns)
+            Source(turn, place, place >= len(before), turn.text_id in barred, yes)
+            for place, (turn, yes) in enumerate(zip(turns, [*confirmed, False], strict=True))
         ]
         self._first = len(before)
         known = [*names.person, *names.companion, *names.known, *(turn.speaker for turn in turns)]
@@ -234,13 +268,34 @@ class SpokenWindow:
         return (source,) if of_companion and _is_user(source) else ()
 
 
+#: Code, quoted lines of a mail, and quotation marks around whole sentences, in which "I" is somebody else.
+_PASTED = pattern_of(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_IN_QUOTATION_MARKS = pattern_of(r'"[^"]{20,}"|“[^”]{8,}”|「[^」]{8,}」|『[^』]{8,}』')
+_SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
+
+
+def without_pasted_text(text: str) -> str:
+    """The text without code, quoted lines and passages in quotation marks that are more than a name or a title.
+
+    >>> without_pasted_text('I read "War and Peace". Any typos? "Dear Sir, I have two dogs. Petra"')
+    'I read "War and Peace". Any typos?  '
+    """
+    if "```" in text or ">" in text:
+        text = _PASTED.sub(" ", text)
+    return _IN_QUOTATION_MARKS.sub(lambda found: " " if _SENTENCE_INSIDE.search(found[0]) else found[0], text)
+
+
 #: Words for "none" in a value, which are in no message.
 _NOTHING = frozenset(
     """
     none nothing nobody ended end over stopp stop quit single singl former past cancel cancelled dead
-    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故 已婚
+    deceas true yes 没有 已戒 单身 结束 取消 已经 不再 已故 已婚 去世
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
+#: Units, which a statement may write in another way than the message.
+_UNITS = frozenset("kg km cm ml kilo gram kilomet met pound euro usd 公斤 千克 公里 厘米".split())  # noqa: SIM905
+#: A written date means the same day whenever it was said.
+_ANY_DAY = date(2000, 1, 1)
 #: A sentence that shares this much of what the best one shares may be evidence, too.
 _NEARLY_BEST = 0.6
 
@@ -309,8 +364,9 @@ def telling_terms(text: str) -> frozenset[str]:
 
 
 def telling_terms_of_value(value: str) -> frozenset[str]:
-    """The terms of a value that must stand somewhere."""
-    return frozenset(term for term in telling_terms(value) if not find_numbers(term)) - _NOTHING
+    """The terms of a value that must stand somewhere; its numbers, days and times are checked as figures."""
+    words = without_times(value, read_times(value, _ANY_DAY))
+    return frozenset(term for term in telling_terms(words) if not find_numbers(term)) - _NOTHING - _UNITS
 
 
 def is_stated(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from datetime import date
+from datetime import date, time
 from functools import cached_property
 
 from domain.patterns import holds_any, pattern_of
-from facts.ages import birth_years
-from facts.evidence import Source
+from facts.evidence import TextFigures
 from language.calendar import MONTH_NAMES
-from language.numbers import asserted_numbers, find_numbers, parse_number
-from language.times import LUNAR_DAY, TimeExpression, TimeRange, possible_ranges, range_of, read_times, without_times
+from language.numbers import asserted_numbers, parse_number
+from language.times import LUNAR_DAY, TimeExpression, TimeRange, clock_times, range_of, read_times, without_times
 
 #: A text without any of these has no figure.
 _A_FIGURE = pattern_of(r"[\d一二两三四五六七八九十百千零〇月周日天]")
@@ -41,34 +40,11 @@ def _is_covered(days: TimeRange, stated: TimeRange) -> bool:
     return stated.days <= _VAGUE_MONTH and days.first <= stated.last and stated.first <= days.last
 
 
-class ReadText:
-    """A text besides the messages that supports figures, with cached properties."""
-
-    def __init__(self, text: str, written: date) -> None:
-        self.text = text
-        self._written = written
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """The numbers that stand in it."""
-        return find_numbers(self.text)
-
-    @cached_property
-    def days(self) -> tuple[TimeRange, ...]:
-        """The days that it may refer to."""
-        return possible_ranges(self.text, self._written)
-
-    @cached_property
-    def years_of_birth(self) -> frozenset[int]:
-        """The years of birth that follow from its ages."""
-        return birth_years(self.text, self._written)
-
-
 class Figures:
     """The numbers, possible days and years of birth of some texts, computed when first used."""
 
-    def __init__(self, sources: Sequence[Source], texts: Iterable[ReadText] = ()) -> None:
-        self._all: tuple[Source | ReadText, ...] = (*sources, *texts)
+    def __init__(self, texts: Iterable[TextFigures]) -> None:
+        self._all = tuple(texts)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -79,6 +55,11 @@ class Figures:
     def days(self) -> tuple[TimeRange, ...]:
         """The days that they may refer to."""
         return tuple(dict.fromkeys(day for each in self._all for day in each.days))
+
+    @cached_property
+    def clock_times(self) -> frozenset[time]:
+        """The times of day in them."""
+        return frozenset().union(*(each.clock_times for each in self._all))
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
@@ -124,7 +105,7 @@ class Figures:
 
 
 def wrong_figure(text: str, figures: Figures) -> str:
-    """The kind of figure in a text that these do not support: "date" (day, month, weekday), "number", or ""."""
+    """The kind of figure in a text that these do not support: "date", "time" (of day), "number", or ""."""
     plain = text.casefold()
     if not _may_hold_one(plain):
         return ""
@@ -132,14 +113,18 @@ def wrong_figure(text: str, figures: Figures) -> str:
     if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.finditer(rest)):
         return "date"
     rest = LUNAR_DAY.sub(" ", rest)
-    named = [one for one in read_times(rest, _ANY_DAY) if one.kind in ("date", "day", "month", "weekday")]
+    times = read_times(rest, _ANY_DAY)
+    named = [one for one in times if one.kind in ("date", "day", "month", "weekday")]
+    if figures.clock_times and not clock_times(rest, _ANY_DAY) <= figures.clock_times:
+        return "time"
     written = [one.possible[0] for one in named if one.kind == "date"]
     if any(not figures.bears_range(each) for each in written):
         return "date"
     weekdays = figures.weekdays | {each.first.weekday() for each in written if each.days == 1}
     if any(not _bears_expression(one, figures, weekdays) for one in named):
         return "date"
-    rest = without_times(rest, named)
+    clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
+    rest = without_times(rest, [*named, *clocks])
     return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted_numbers(rest)) else ""
 
 

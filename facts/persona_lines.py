@@ -21,8 +21,8 @@ from domain.patterns import pattern_of
 from domain.records import Message
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, is_hedged, stance_of
-from facts.evidence import Source, SpokenWindow, best_sentences, is_named_in, is_reversed, telling_terms
-from facts.figures import Figures, ReadText, wrong_figure
+from facts.evidence import Source, SpokenWindow, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
+from facts.figures import Figures, wrong_figure
 from facts.reply_json import first_of, handles_of, line_of, read_entries
 from facts.slots import COMPANION, PERSON, Names, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES
@@ -146,7 +146,7 @@ class _Evidence:
         self._window = window
         self._allowed = allowed
         self._today = today
-        self._shown_texts = tuple(ReadText(text, today) for text in shown)
+        self._shown_texts = tuple(TextFigures(text, today) for text in shown)
         self._shown = normalize_text(" \n ".join(shown))
 
     def find_sources(self, operation: Operation) -> tuple[Source, ...] | str:
@@ -179,7 +179,9 @@ class _Evidence:
 
     def read_figures(self, sources: Sequence[Source], *more: str) -> Figures:
         """The figures in these messages, in the material of the prompt, and in more texts."""
-        return Figures(sources, (*self._shown_texts, *(ReadText(text, self._today) for text in more)))
+        return Figures(
+            (*(one.figures for one in sources), *self._shown_texts, *(TextFigures(text, self._today) for text in more))
+        )
 
     def find_missing(self, text: str, sources: Sequence[Source], old: str) -> str:
         """The kind of unsupported name or figure in a text; "" if there is none."""
@@ -436,7 +438,7 @@ def _is_borne_out(text: str, sources: Sequence[Source], old: str, own: frozenset
     """
     said = normalize_text("\n".join([*(source.text for source in sources), old]))
     terms = telling_terms(old).union(*(one.terms for source in sources for one in source.sentences))
-    numbers = find_numbers(old).union(*(source.numbers for source in sources))
+    numbers = find_numbers(old).union(*(source.figures.numbers for source in sources))
     neutral = own | _calendar_terms()
     for part in _PART.split(text):
         wanted = [term for term in telling_terms(part) - neutral if not is_unspaced(term[-1])]

@@ -28,7 +28,7 @@ _ANY_WORD = "|".join([*_WORDS, *_SCALES])
 _ENGLISH = pattern_of(rf"\b(?:a )?(?:{_ANY_WORD})(?:[\s-]+(?:and[\s-]+)?(?:{_ANY_WORD}))*\b")
 _DIGITS = pattern_of(r"(?<![\w.])?\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _SCALED = pattern_of(
-    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
+    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s?(?P<scale>[k千万亿]|thousand|grand|million)(?P<rest>\d|[一二三四五六七八九])?(?![a-z])"
 )
 _HAN_NUMBER = pattern_of(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
 #: Words in which these characters count nothing.
@@ -42,6 +42,9 @@ _COUNTED = (
 )
 #: 八两 is a weight: there 两 is no two.
 _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
+_JIN = pattern_of(
+    r"(?P<jin>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?)?"
+)
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
 #: Every English word for a number contains one of these.
@@ -74,7 +77,7 @@ _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
-    found = set(_all_numbers(plain))
+    found = {*_all_numbers(plain), *_kilograms(text)}
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
@@ -189,13 +192,22 @@ def _digit_numbers(plain: str) -> Iterator[str]:
 
 def _scaled_numbers(found: re.Match[str]) -> Iterator[str]:
     """26k is 26 and 26,000; 3.1万 is 31,000, and so is 3万1."""
-    scale = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}.get(found["scale"]) or _UNITS[found["scale"]]
+    scale = {"k": 1_000, "thousand": 1_000, "grand": 1_000, "million": 1_000_000}.get(found["scale"]) or _UNITS[
+        found["scale"]
+    ]
     value = Decimal(found["number"].replace(",", "")) * scale
     if rest := found["rest"]:
         value += (_HAN.get(rest) or int(rest)) * scale // 10
     yield _plain_number(str(value))
     if found["scale"] == "k":
         yield _plain_number(found["number"])
+
+
+def _kilograms(text: str) -> Iterator[str]:
+    """The weights given in 斤 and 两, in kilograms: 六斤八两 is 3.4."""
+    for found in _JIN.finditer(text) if "斤" in text else ():
+        jin, liang = (float(parse_count(each or "0") or 0) for each in (found["jin"], found["liang"]))
+        yield _plain_number(str(Decimal(str(jin + liang / 10)) / 2))
 
 
 def _counting_runs(plain: str) -> Iterator[str]:

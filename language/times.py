@@ -129,6 +129,12 @@ def possible_ranges(text: str, said: date) -> tuple[TimeRange, ...]:
     )
 
 
+def clock_times(text: str, said: date) -> frozenset[time]:
+    """The exact times of day in a text; "2pm", "half past four" and 下午两点半 are exact, "in the morning" is not."""
+    hours = (found.hours for found in read_times(text, said) if found.hours)
+    return frozenset(first for first, last in hours if first == last)
+
+
 def join_expressions(text: str, found: Sequence[TimeExpression]) -> list[TimeExpression]:
     """The expressions of a text, with the two ends of a range joined into one."""
     ranges: list[TimeExpression] = []
@@ -630,8 +636,9 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
         return None
     part = _group(match, "mark", "zh_part")
     if beyond := match["beyond"]:
-        minute = {"half past": 30, "quarter past": 15, "a quarter past": 15}.get(beyond, 45)
-        hour -= "to" in beyond
+        minute = _MINUTES_BEYOND[beyond.removeprefix("a ").removesuffix(" past").removesuffix(" to").replace("-", " ")]
+        if beyond.endswith("to"):
+            hour, minute = hour - 1, 60 - minute
     if part in _MORNINGS:
         hour %= 12
     elif part and hour < 12 and not (part == "中午" and hour > 10):
@@ -684,6 +691,7 @@ _NTH_WEEKDAYS = {
     "父亲节": (6, 6, 3), "labor": (9, 0, 1),
 }  # fmt: skip
 _MORNINGS = frozenset(("am", "a.m.", "a.m", "早上", "上午", "早晨", "清晨", "凌晨", "半夜", "深夜"))
+_MINUTES_BEYOND = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45, "整": 0}
 _PARTS = {
     **dict.fromkeys(("morning", "早上", "上午", "早晨", "清晨", "早"), (time(5), time(12))),
@@ -748,7 +756,7 @@ _BETWEEN = pattern_of(r"\bbetween\b|之间", re.IGNORECASE)
 _BETWEEN_CLOCK = pattern_of(r"[ ,，的]*(?:at|on|by|around|about|from)?(?: the)?\s*")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _CLOCK = pattern_of(
-    rf"\b(?:(?P<beyond>half past|a? ?quarter (?:past|to)) (?P<h3>{_HOUR})|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
+    rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
     rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]+[点點](?:钟|半|整|[一三]刻)))"
     rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?"

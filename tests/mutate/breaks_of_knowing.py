@@ -9,6 +9,7 @@ LINES = "tests/contract/test_lines.py::"
 ERASED = "tests/test_known_erased.py::"
 TREE = "tests/contract/test_tree.py::"
 NAMES = "tests/contract/test_corrected_names.py::"
+REFUTED = "tests/facts/test_refuting.py::"
 KILLS = "tests/test_knowing_kills.py::"
 
 OF_KNOWING: tuple[Break, ...] = (
@@ -172,5 +173,37 @@ OF_KNOWING: tuple[Break, ...] = (
         " or not as_read:\n",
         ":\n",
         (TREE + "test_what_changed_since_it_was_read_is_not_put_into_a_chapter",),
+    ),
+    Break(
+        "what was pasted counts as said",
+        "P23",
+        "facts/evidence.py",
+        "        self.text = without_pasted_text(words)\n",
+        "        self.text = words\n",
+        (REFUTED + "test_words_that_were_pasted_are_no_evidence",),
+    ),
+    Break(
+        "a dream is told as it is",
+        "P23",
+        "facts/refuting.py",
+        '        return "story"\n',
+        '        return ""\n',
+        (REFUTED + "test_an_english_sentence_that_does_not_say_it",),
+    ),
+    Break(
+        "what is said of another is believed of the person",
+        "P23",
+        "facts/refuting.py",
+        '    return "subject" if wrong else ""\n',
+        '    return ""\n',
+        (REFUTED + "test_an_english_sentence_that_does_not_say_it",),
+    ),
+    Break(
+        "any time of day supports any other",
+        "P23",
+        "facts/figures.py",
+        '        return "time"\n',
+        '        return ""\n',
+        (REFUTED + "test_a_time_of_day_is_one_that_was_said",),
     ),
 )
