@@ -30,7 +30,7 @@ from facts.evidence import (
 )
 from facts.figures import Figures, first_wrong
 from facts.refuting import find_fault
-from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
 from language.numbers import asserted_numbers
 from language.scripts import language_of, unspaced_length
 from language.times import parse_date, written_dates
@@ -249,7 +249,10 @@ class _Checking:
         about: About = "companion" if of_companion else draft.about if draft else "other"
         others = [name for name in self._find_people(statement, draft) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        if fault := find_fault(statement, draft.subject if draft else "", about, others, tops):
+        subject = draft.subject if draft else ""
+        if any(normalize_text(source.turn.speaker) == normalize_text(subject) for source in sources):
+            subject = ""  # who speaks of oneself needs no name
+        if fault := find_fault(statement, subject, about, others, tops):
             return fault
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         said = weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)

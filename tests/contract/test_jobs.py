@@ -47,3 +47,13 @@ def test_a_job_that_failed_waits_unless_it_is_wanted_at_once_or_what_it_is_made_
     store.jobs.postpone(store.jobs.find("extract", "s1"), "model.refused", 100.0)
     store.jobs.retry_all()
     assert store.jobs.next(["extract"], 0.0).attempts == 3
+
+
+def test_a_job_that_failed_is_named_with_its_reason_until_it_is_done(store):
+    store.jobs.request("chapters")
+    store.jobs.request("extract", "s1", "m1")
+    assert store.jobs.failed() == []
+    store.jobs.postpone(store.jobs.find("extract", "s1"), "model.refused", 100.0)
+    assert [(job.kind, job.key, job.reason) for job in store.jobs.failed()] == [("extract", "s1", "model.refused")]
+    assert store.jobs.finish(store.jobs.find("extract", "s1"))
+    assert store.jobs.failed() == []
