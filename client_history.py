@@ -231,9 +231,9 @@ class ClientHistory:
             whole = "\n\n".join(filter(str.strip, (place.present.replies, clean_text(reply))))
             if not (place.present.text and whole):
                 raise ValueError("nothing was said")
-            for number, known in place.known.items():
-                if (digest := place.asked[number].digest) not in known.digests:
-                    self._memory.clients.record_digest(digest, known.session_id, known.text_id, known.message)
+            digests = ((place.asked[number].digest, known) for number, known in place.known.items())
+            for digest, known in ((digest, known) for digest, known in digests if digest not in known.digests):
+                self._memory.clients.record_digest(digest, known.session_id, known.text_id, known.message)
             session_id = place.session_id or self._memory.sessions.start_for(self._client, place.key).session_id
             for one in place.before:
                 spoken = self._memory.rounds.store(session_id, one.text, one.replies, started, "stop")

@@ -54,14 +54,7 @@ class Companion:
         Call with ``turns``. A few conversations are kept.
         """
         with self.turns:
-            conversation = self._find_conversation(session)
-            if conversation is None:
-                # An autosave of the session is cancelled first.
-                with self.maintenance.paused() if self._is_idle(session) else nullcontext():
-                    conversation = Conversation(
-                        self.turn_steps(), session, resumed=True, new_id=self.new_id, maintenance=self.maintenance
-                    )
-                    self._conversations.append(conversation)
+            conversation = self._find_conversation(session) or self._start_conversation(session)
             others = [one for one in self._conversations if one is not conversation]
             self._conversations = [*others[-_CONVERSATIONS:], conversation]
             return conversation
@@ -75,6 +68,15 @@ class Companion:
     def _find_conversation(self, session: Session) -> Conversation | None:
         found = (one for one in self._conversations if one.session.session_id == session.session_id)
         return next(found, None)
+
+    def _start_conversation(self, session: Session) -> Conversation:
+        # An autosave of the session is cancelled first.
+        with self.maintenance.paused() if self._is_idle(session) else nullcontext():
+            conversation = Conversation(
+                self.turn_steps(), session, resumed=True, new_id=self.new_id, maintenance=self.maintenance
+            )
+            self._conversations.append(conversation)
+            return conversation
 
     def turn_steps(self) -> TurnSteps:
         """The steps of a turn with it."""

@@ -186,8 +186,8 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 
 #: The longest message in a prompt for a summary and the shortest limit to try, in characters.
 _LONGEST_SUMMARISED, _SHORTEST = 100_000, 400
-#: The same for extraction.
-_LONGEST_EXTRACTED = 8_000
+#: The longest message in a prompt for extraction, in the order they are tried.
+_LENGTHS_EXTRACTED = (8_000, 2_000, 500, 125)
 #: How many rounds after those that are summarised show how it went on.
 _FOLLOWING = 2
 
@@ -381,14 +381,13 @@ class Llm:
         names: Names = NO_NAMES,
     ) -> str:
         """The reply with the notes of a window, whose messages are shortened if it does not fit into the model."""
-        task, longest = self._task(language, names), _LONGEST_EXTRACTED
-        while True:
+        task = self._task(language, names)
+        for longest in _LENGTHS_EXTRACTED:
             try:
                 return answer_of(self._ask(task, "notes", task.extraction_prompt(window, before, longest), stop))
-            except errors.ContextTooLong:
-                if longest <= _SHORTEST:
-                    raise
-                longest //= 4
+            except errors.ContextTooLong as fault:
+                refused = fault
+        raise refused
 
     def compare_facts(
         self,

@@ -185,9 +185,10 @@ class People:
             places = list(self._places.values())
         for place in places:
             with self._changed:
-                if (companion := place.companion) is None:
-                    continue
-                place.users += 1
+                companion = place.companion
+                place.users += 1 if companion else 0
+            if companion is None:
+                continue
             try:
                 yield companion
             finally:
@@ -226,21 +227,17 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
-            proofs = []
-            for _, folder in self.memory_folders(person):
-                memory = self._open_memory(folder, person)
-                try:
-                    proofs.append(memory.erasure.erase(memory.erasure.scope_of_everything()))
-                finally:
-                    memory.close(patience=_PATIENCE)
-            place = folder_of(self.settings.data_dir, person).parent
-            try:
-                if place.exists():
-                    shutil.rmtree(place)
-            except OSError as fault:
-                raise storage_error(fault, place) from fault
+            proofs = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
+            _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person)
         return proofs
+
+    def _erase_memory(self, folder: Path, person: str) -> Proof:
+        memory = self._open_memory(folder, person)
+        try:
+            return memory.erasure.erase(memory.erasure.scope_of_everything())
+        finally:
+            memory.close(patience=_PATIENCE)
 
     # -- work for client histories ---------------------------------------------------------------------------------
 
@@ -302,8 +299,9 @@ class People:
         try:
             with self._changed:
                 own = [place for key, place in self._places.items() if key[0] == person]
-                if not self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE):
-                    raise self._in_use()
+                unused = self._changed.wait_for(lambda: not any(one.users for one in own), _PATIENCE)
+            if not unused:
+                raise self._in_use()
             for place in own:
                 self._close_place(place, _PATIENCE)
             yield
@@ -333,28 +331,26 @@ class People:
 
     def _open_in_time(self, place: _Place, wait: CancelToken | None) -> Companion:
         until = time.monotonic() + self.in_use_patience
-        while True:
-            try:
+        while wait is not None and (left := until - time.monotonic()) > 0:
+            with suppress(DataInUse):
                 return self._open_place(place)
-            except DataInUse:
-                left = until - time.monotonic()
-                if wait is None or left <= 0:
-                    raise
             wait.wait(min(left, _LOOK_AGAIN))  # the lock is the kernel's, which does not notify
             wait.check()
+        return self._open_place(place)
 
     def _open_place(self, place: _Place) -> Companion:
         with place.lock:
-            if place.companion is None:
-                if time.monotonic() < self._left_alone.get(place.key, 0.0):
-                    raise self._in_use()
-                with self._changed:
-                    self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
-                opened = self._open_companion(*place.key)
-                with self._changed:
-                    place.companion = opened
-                opened.begin()
-            return place.companion
+            if place.companion is not None:
+                return place.companion
+            if time.monotonic() < self._left_alone.get(place.key, 0.0):
+                raise self._in_use()
+            with self._changed:
+                self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
+            opened = self._open_companion(*place.key)
+            with self._changed:
+                place.companion = opened
+            opened.begin()
+            return opened
 
     def _open_companion(self, person: str, number: int | None) -> Companion:
         instruction = None if number is None else self.registry.instruction(person, number)
@@ -399,13 +395,14 @@ class People:
         if place:
             self._close_place(place, _PATIENCE)
             return AT_ONCE
-        if time.monotonic() >= self._keep_at:
-            self._keep_at = time.monotonic() + _KEEP_EVERY
-            for companion in self.open_now():
-                try:
-                    companion.start_maintenance()
-                except StorageError as fault:  # the memories of others are not to wait for this one
-                    self.log.error("sessions could not be looked at", exc_info=fault)
+        if (left := self._keep_at - time.monotonic()) > 0:
+            return left
+        self._keep_at = time.monotonic() + _KEEP_EVERY
+        for companion in self.open_now():
+            try:
+                companion.start_maintenance()
+            except StorageError as fault:  # the memories of others are not to wait for this one
+                self.log.error("sessions could not be looked at", exc_info=fault)
         return max(0.0, self._keep_at - time.monotonic())
 
     def _next_to_close(self, spare: int = 0) -> _Place | None:
@@ -433,3 +430,11 @@ class People:
         if not place.users and place.companion is None:
             self._places.pop(place.key, None)
         self._changed.notify_all()
+
+
+def _remove_folder(folder: Path) -> None:
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as fault:
+        raise storage_error(fault, folder) from fault

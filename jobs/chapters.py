@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from domain import errors
 from domain.events import Notice
@@ -82,14 +83,14 @@ class ChapterWriter:
         Raises StorageError.
         """
         try:
-            for _ in range(_MOST_AT_ONCE):
-                due = next(self._find_due(only_past=only_past), None)
-                if due is None or not self._write_chapter(due, cancel):
-                    return
-                yield ChapterWritten(due.height, len(due.members))
+            yield from islice(self._write_due(cancel, only_past), _MOST_AT_ONCE)
         except errors.ModelError as fault:
             self._llm.log.warning("a chapter is left for later", exc_info=fault)
             yield Notice("chapters.failed", {"error": fault})
+
+    def _write_due(self, cancel: CancelToken, only_past: bool) -> Iterator[ChapterWritten]:
+        while (due := next(self._find_due(only_past=only_past), None)) and self._write_chapter(due, cancel):
+            yield ChapterWritten(due.height, len(due.members))
 
     # -- what is due ---------------------------------------------------------------------------------------------
 
@@ -166,16 +167,14 @@ class ChapterWriter:
         """The model's text; if the model refuses, the beginning of each member, so that nothing is stuck."""
         material: Material = "chapters" if due.height > 1 else "turns" if due.session_id else "summaries"
         names = names_of_both(self._memory.facts.all(current=True), self._llm.settings)
-        tokens = self._tokens
-        while True:
+        for tokens in (self._tokens, self._tokens // 2, self._tokens // 4):
             try:
                 return self._llm.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
             except errors.ContextTooLong:
-                if tokens <= self._tokens // 4:
-                    return _join_openings(due.members)
-                tokens //= 2
+                continue
             except errors.ContentFiltered:
-                return _join_openings(due.members)
+                break
+        return _join_openings(due.members)
 
 
 def full_groups(members: Sequence[Member], size: int) -> Iterator[Sequence[Member]]:

@@ -87,22 +87,22 @@ class ClientHistoryJob:
 
     def _messages_due(self, due: DueExtraction) -> dict[str, set[str]]:
         rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
-        found: dict[str, set[str]] = defaultdict(set)
-        for session_id in {session_id for session_id, _ in rounds}:
-            for turn in self._memory.messages.of_session(session_id):
-                if (session_id, turn.round) in rounds:
-                    found[session_id].add(turn.text_id)
-        return dict(found)
+        said = {session_id: self._memory.messages.of_session(session_id) for session_id, _ in rounds}
+        return {
+            session_id: {turn.text_id for turn in turns if (session_id, turn.round) in rounds}
+            for session_id, turns in said.items()
+        }
 
     def _save_idle(self, cancel: CancelToken) -> None:
         """Save idle sessions of clients, as at the terminal; what fails is left for later."""
         after = self._llm.settings.idle_limit
         for session in self._memory.idle_sessions(self._clock(), after, besides=()):
-            if self._memory.clients.digests_in_sessions([session.session_id]):
-                try:
-                    deque(Saving(self._memory, self._llm).run(session, cancel, open_next=False), maxlen=0)
-                except errors.ModelError as fault:
-                    self._llm.log.warning("a session is left for later", exc_info=fault)
+            if not self._memory.clients.digests_in_sessions([session.session_id]):
+                continue
+            try:
+                deque(Saving(self._memory, self._llm).run(session, cancel, open_next=False), maxlen=0)
+            except errors.ModelError as fault:
+                self._llm.log.warning("a session is left for later", exc_info=fault)
 
     def _add_vectors(self, cancel: CancelToken) -> None:
         model = self._llm.embedder.model

@@ -72,13 +72,10 @@ class _Copy:
         summaries = {one.text_id: one for one in self._memory.summaries.all()}
         for rows in self._memory.index.rows():
             turns = {turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])}
-            copied = []
-            for row in rows:
-                if turn := turns.get(row.text_id):
-                    copied.append(_text_row(row, turn.words, turn.role, turn.timestamp))
-            for row in rows:
-                if one := summaries.get(row.text_id):
-                    copied.append(_text_row(row, one.summary, "summary", one.timestamp))
+            spoken = [(row, turn) for row in rows if (turn := turns.get(row.text_id))]
+            summed = [(row, one) for row in rows if (one := summaries.get(row.text_id))]
+            copied = [_text_row(row, turn.words, turn.role, turn.timestamp) for row, turn in spoken]
+            copied += [_text_row(row, one.summary, "summary", one.timestamp) for row, one in summed]
             self._copied += len(copied)
             if copied:
                 yield copied

@@ -138,25 +138,20 @@ class Extraction:
         Returns whether all is read. Raises Interrupted, StorageError.
         """
         allowed = None if most_calls is None else self.calls + most_calls
-        try:
-            size = self._llm.settings.window_size
-            while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
-                if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
-                    return False
-                extracted = yield from self._extract_window(window, cancel)
-                if extracted is None:
-                    return False
-                yield extracted
-        except errors.ModelError as fault:
-            self._log.warning("a window is left for later", exc_info=fault)
-            yield Notice("extraction.failed", {"error": fault})
-            return False
+        size = self._llm.settings.window_size
+        while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
+            if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
+                return False
+            extracted = yield from self._extract_window(window, cancel)
+            if extracted is None:
+                return False
+            yield extracted
         return True
 
     def _extract_window(
         self, turns: list[Message], cancel: CancelToken
     ) -> Generator[Notice, None, WindowExtracted | None]:
-        """One window, from its turns to what is learned of it; None when its turns went meanwhile."""
+        """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
         known = self._memory.facts.all(current=True)
         said = self._memory.messages.of_session(turns[0].session_id)
         before = [one for one in said if one.position < turns[0].position and not one.hidden and not one.demo]
@@ -168,6 +163,10 @@ class Extraction:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("extraction.refused", {"error": fault})
             checked, outcome = CheckedNotes((), (), (), Counter()), Outcome((), (), {}, Counter())
+        except errors.ModelError as fault:
+            self._log.warning("a window is left for later", exc_info=fault)
+            yield Notice("extraction.failed", {"error": fault})
+            return None
         cancel.check()
         kept = {fact.text_id for fact in outcome.facts}
         relations = tuple(one for one in checked.relations if one.fact in kept)
@@ -204,11 +203,12 @@ class Extraction:
         try:
             drafts = self._ask_or_reuse(work, "notes", work.digest, ask, read)
         except errors.BadReply as fault:
-            if fault.key == _UNREADABLE:
-                tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
-                self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
-                if tries >= _MOST_TRIES:
-                    raise _HopelessError(_UNREADABLE) from fault
+            if fault.key != _UNREADABLE:
+                raise
+            tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
+            self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
+            if tries >= _MOST_TRIES:
+                raise _HopelessError(_UNREADABLE) from fault
             raise
         notes = _normalize_subjects(work, drafts.notes)
         checked = check_notes(notes, work.turns, work.before, work.names, self._memory.fact_log.new_id)
@@ -320,12 +320,11 @@ def _gives_name(work: _Work, fact: FactDraft, name: str, turns: Container[int]) 
 
 def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:
     """A subject with its owner's name replaced; a first name counts as the whole name."""
-    for name, word in subjects.items():
-        for own in (name, name.split()[0]):
-            if subject == own:
-                return word
-            if subject.startswith((f"{own}'s ", f"{own}的")):
-                return word + subject[len(own) :]
+    for own, word in ((own, word) for name, word in subjects.items() for own in (name, name.split()[0])):
+        if subject == own:
+            return word
+        if subject.startswith((f"{own}'s ", f"{own}的")):
+            return word + subject[len(own) :]
     return subject
 
 

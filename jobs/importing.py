@@ -177,20 +177,23 @@ class Importing:
         """All that is to be stored of a file, in lists that are stored in one commit; what is met is counted."""
         batch: list[PastPiece] = []
         size = 0
+        for piece in self._read_pieces(file, who, counts):
+            if batch and size + len(piece.turns) > self._at_once:
+                yield batch
+                batch, size = [], 0
+            batch.append(piece)
+            size += len(piece.turns)
+        if batch:
+            yield batch
+
+    def _read_pieces(self, file: HistoryFile, who: ImportContext, counts: _Counts) -> Iterator[PastPiece]:
         for read in file.read():
             if isinstance(read, Unread):
                 counts.count_unread(read)
                 continue
             turns = past_turns(read, who)
             counts.count_conversation(read, turns)
-            for piece in split_into_pieces(read, turns, self._at_once):
-                if batch and size + len(piece.turns) > self._at_once:
-                    yield batch
-                    batch, size = [], 0
-                batch.append(piece)
-                size += len(piece.turns)
-        if batch:
-            yield batch
+            yield from split_into_pieces(read, turns, self._at_once)
 
 
 def split_into_pieces(

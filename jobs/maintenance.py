@@ -13,7 +13,7 @@ archived. Job modules are loaded when a job needs them, not when a conversation 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from domain import errors
 from domain.events import Notice
 from domain.records import Round, Session, without_hidden
 from domain.settings import Settings
-from domain.tree import ForgetLimit
+from domain.tree import ForgetLimit, Leaf
 from domain.workers import CancelToken
 from jobs.scheduler import JobQueue, Outcome, Scheduler
 from llm import Llm
@@ -80,21 +80,25 @@ def archive_surplus(memory: Memory, limit: ForgetLimit, cancel: CancelToken) -> 
     removed = 0
     while leaves := memory.archive.next_batch(limit) if limit.most else []:
         cancel.check()
-        if limit.mode == "fade":
-            for start in range(0, len(leaves), _ARCHIVED_AT_ONCE):
-                memory.archive.archive(leaves[start : start + _ARCHIVED_AT_ONCE])
-            count = len(leaves)
-        else:
-            scopes = memory.erasure.scopes_of_leaves(leaves)
-            for chosen in scopes:
-                memory.erasure.remove(chosen)
-            count = sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)
+        count = _remove_leaves(memory, leaves, limit)
         if not count:
             break
         removed += count
     if limit.mode == "delete":
         memory.erasure.finish()
     return [Notice(f"archive.{limit.mode}", {"memories": removed})] if removed else []
+
+
+def _remove_leaves(memory: Memory, leaves: Sequence[Leaf], limit: ForgetLimit) -> int:
+    """Archive or erase leaves; returns how many memories are gone."""
+    if limit.mode == "fade":
+        for start in range(0, len(leaves), _ARCHIVED_AT_ONCE):
+            memory.archive.archive(leaves[start : start + _ARCHIVED_AT_ONCE])
+        return len(leaves)
+    scopes = memory.erasure.scopes_of_leaves(leaves)
+    for chosen in scopes:
+        memory.erasure.remove(chosen)
+    return sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)
 
 
 class Maintenance:
@@ -223,10 +227,11 @@ class Maintenance:
             """Those of other programs wait to be saved."""
             return timedelta() if session.client else self.settings.extract_after
 
-        if not self.llm.describe().demo:
-            for session in self.memory.idle_sessions(self.clock(), idle_limit, besides=()):
-                if unread := self.memory.messages.unread(session.session_id):
-                    yield session.session_id, unread[-1].text_id
+        if self.llm.describe().demo:
+            return
+        for session in self.memory.idle_sessions(self.clock(), idle_limit, besides=()):
+            if unread := self.memory.messages.unread(session.session_id):
+                yield session.session_id, unread[-1].text_id
 
     def _chapters_due(self) -> bool:
         from jobs.chapters import ChapterWriter
@@ -237,19 +242,8 @@ class Maintenance:
 
     def _run_job(self, job: Job, cancel: CancelToken) -> tuple[Outcome, str]:
         """Do a job; what became of it, and why it failed. Raises Interrupted."""
-        steps = _HANDLERS[job.kind](self, job, cancel)
         try:
-            while True:
-                try:
-                    event = next(steps)
-                except StopIteration as end:
-                    outcome: Outcome = end.value
-                    if outcome != "left":
-                        self._failures.pop((job.kind, job.key), None)
-                    return outcome, self._failures.get((job.kind, job.key), "")
-                cancel.check()
-                if isinstance(event, Notice):
-                    self._report(job, event)
+            outcome = self._follow_steps(job, cancel)
         except errors.Interrupted:
             raise
         except Exception as fault:
@@ -259,6 +253,21 @@ class Maintenance:
             failed = "compaction.failed" if job.kind == "compact" else "opening.autosave_failed"
             self._report(job, Notice(failed, {"error": shown}))
             return "left", shown.key
+        if outcome != "left":
+            self._failures.pop((job.kind, job.key), None)
+        return outcome, self._failures.get((job.kind, job.key), "")
+
+    def _follow_steps(self, job: Job, cancel: CancelToken) -> Outcome:
+        steps = _HANDLERS[job.kind](self, job, cancel)
+        while True:
+            try:
+                event = next(steps)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                return outcome
+            cancel.check()
+            if isinstance(event, Notice):
+                self._report(job, event)
 
     def _report(self, job: Job, notice: Notice) -> None:
         """Keep what is to be shown of a job; a failure is shown once, until the job succeeds.

@@ -129,9 +129,9 @@ class PersonaUpdate:
                 change = Change(name, verdict, known.until or known.seen, known.replaced_by)
                 yield Changed(change, known, new[known.replaced_by])
             elif known.doubtful_since and known.current:
-                for event in self._memory.facts.events_of(name):
-                    if event.kind == "doubted" and event.by in new:
-                        yield Changed(Change(name, "doubts", event.when, event.by), known, new[event.by])
+                events = self._memory.facts.events_of(name)
+                doubts = (event for event in events if event.kind == "doubted" and event.by in new)
+                yield from (Changed(Change(name, "doubts", one.when, one.by), known, new[one.by]) for one in doubts)
 
     def update(
         self, current: PersonaDraft, material: Material, cancel: CancelToken

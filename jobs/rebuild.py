@@ -81,13 +81,14 @@ def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -
     yield ErasureProven(proof)
     made, begun = list[RebuildTarget](), set[str]()
     for event in rebuild(memory, llm, cancel):
+        step: Literal["summaries", "personas"] | None = None
         if isinstance(event, Rebuilt):
             made.append(event.what)
         elif isinstance(event, RebuildStarted):
-            step: Literal["summaries", "personas"] = "summaries" if event.what == "summary" else "personas"
-            if step not in begun:
-                begun.add(step)
-                yield Step(step)
+            step = "summaries" if event.what == "summary" else "personas"
+        if step and step not in begun:
+            begun.add(step)
+            yield Step(step)
         yield event
     yield Erased(chosen, made.count("summary"), tuple(persona for persona in PERSONAS if persona in made), proof)
 

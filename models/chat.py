@@ -163,7 +163,7 @@ class ChatModel:
             self._log_request(messages, "stream" in wanted)
         line = Line(streams="stream" in wanted)
         try:
-            with line, stop.calling(line.hang_up), closing(self._read_parts(wanted, line)) as parts:
+            with closing(line), stop.calling(line.hang_up), closing(self._read_parts(wanted, line)) as parts:
                 finish = yield from self._read_reply(parts, collected, line, stop)
             truncated = languages.is_truncated(
                 collected.prompt_tokens, languages.estimate_all(message.content for message in messages)
@@ -265,11 +265,10 @@ def save_partial_reply(
         for event in events:
             if isinstance(event, Reply):
                 return event
-            if isinstance(event, TextDelta):
-                shown += event.text
-                if time.monotonic() - saved_at > _KEEP_PARTIAL_EVERY:
-                    keep_partial(shown)
-                    saved_at = time.monotonic()
+            shown += event.text if isinstance(event, TextDelta) else ""
+            if isinstance(event, TextDelta) and time.monotonic() - saved_at > _KEEP_PARTIAL_EVERY:
+                keep_partial(shown)
+                saved_at = time.monotonic()
             yield event
     except errors.ModelError as fault:
         # The connection or the server failed, rather than the reply.

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from domain import errors
@@ -170,10 +170,8 @@ class Line:
         self._hung_up = False
         self._timer: threading.Timer | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """The call has ended; its connection may serve others."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -288,22 +286,17 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     pending: list[bytes] = []
     size = 0
     after_return = False
-    for chunk in chunks:
-        if after_return and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # noqa: PLW2901 - the other half of a line end
-        if not chunk:
+    for piece in (piece for chunk in chunks for piece in chunk.splitlines(keepends=True)):
+        other_half, after_return = after_return and piece == b"\n", piece.endswith(b"\r")
+        if other_half:  # of a line end that came in two chunks
             continue
-        after_return = chunk.endswith(b"\r")
-        ended = chunk.endswith((b"\n", b"\r"))
-        pieces = chunk.splitlines()
-        for number, piece in enumerate(pieces):
-            pending.append(piece)
-            size += len(piece)
-            if size > _MAX_BYTES:
-                raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
-            if ended or number < len(pieces) - 1:
-                yield b"".join(pending)
-                pending, size = [], 0
+        pending.append(piece.rstrip(b"\r\n"))
+        size += len(pending[-1])
+        if size > _MAX_BYTES:
+            raise errors.BadReply("model.too_large", limit=_MAX_BYTES)
+        if len(pending[-1]) < len(piece):
+            yield b"".join(pending)
+            pending, size = [], 0
     if pending:
         yield b"".join(pending)
 

@@ -98,26 +98,23 @@ class DemoModel(httpx2.BaseTransport):
         body = json.loads(request.read() or b"{}")
         if path.endswith("/models"):
             return httpx2.Response(200, json={"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-        if path.endswith("/chat/completions"):
-            return _chat_response(body)
-        return httpx2.Response(404, json={"error": {"message": "The demo model has no such path."}})
+        if not path.endswith("/chat/completions"):
+            return httpx2.Response(404, json={"error": {"message": "The demo model has no such path."}})
+        messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
+        metadata = body.get("metadata")
+        text = reply_to(messages, metadata if isinstance(metadata, dict) else {})
+        sent, written = sum(_count_tokens(content) for _, content in messages), _count_tokens(text)
+        usage = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
+        if body.get("stream"):
+            data = [*(json.dumps(event, ensure_ascii=False) for event in _stream_events(text, usage)), "[DONE]"]
+            events = "".join(f"data: {one}\n\n" for one in data)
+            return httpx2.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        whole = {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
+        return httpx2.Response(200, json=whole)
 
 
 # -- chat
-
-
-def _chat_response(body: dict[str, Any]) -> httpx2.Response:
-    messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
-    metadata = body.get("metadata")
-    text = reply_to(messages, metadata if isinstance(metadata, dict) else {})
-    sent, written = sum(_count_tokens(content) for _, content in messages), _count_tokens(text)
-    usage = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
-    if body.get("stream"):
-        events = "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in _stream_events(text, usage))
-        return httpx2.Response(200, text=events + "data: [DONE]\n\n", headers={"Content-Type": "text/event-stream"})
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    whole = {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
-    return httpx2.Response(200, json=whole)
 
 
 def _count_tokens(text: str) -> int:
@@ -187,12 +184,11 @@ def _read_statements(memory: dict[str, Any]) -> Iterator[_Statement]:
     date = str(memory.get("date", ""))[:10]
     said = [("", str(memory.get("summary", "")))]
     said += [(str(turn["speaker"]), str(turn["text"])) for turn in memory.get("turns", ())]
-    for speaker, text in said:
-        for line in () if _is_own(text) else text.splitlines():
-            if found := _ATTRIBUTED.fullmatch(line):
-                yield _Statement(found[1], found[2], found[3])
-            else:
-                yield from (_Statement(date, speaker, one) for one in _split_sentences(line))
+    for speaker, line in ((speaker, line) for speaker, text in said if not _is_own(text) for line in text.splitlines()):
+        if found := _ATTRIBUTED.fullmatch(line):
+            yield _Statement(found[1], found[2], found[3])
+        else:
+            yield from (_Statement(date, speaker, one) for one in _split_sentences(line))
 
 
 def _find_nearest(said: str, statements: Sequence[_Statement], companion: str) -> _Statement | None:
@@ -242,21 +238,20 @@ def _is_own(text: str) -> bool:
 
 def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str], words: _Words) -> Iterator[object]:
     person, companion = about.get("person", ""), about.get("companion", "")
-    for one in records:
-        if "turn" not in one or one.get("speaker") != person:
+    own = [one for one in records if "turn" in one and one.get("speaker") == person]
+    sentences = [([one["turn"]], sentence) for one in own for sentence in _split_sentences(str(one.get("text", "")))]
+    for turns, sentence in sentences:
+        if len(sentence) < _SHORTEST_SENTENCE:
             continue
-        for sentence in _split_sentences(str(one.get("text", ""))):
-            if len(sentence) >= _SHORTEST_SENTENCE:
-                said = words.said.format(speaker=person, sentence=sentence.translate(_INNER_MARKS))
-                of_the_other = bool(_OF_THE_OTHER.search(sentence))
-                slot = {
-                    "subject": companion if of_the_other else person,
-                    "attribute": words.attribute,
-                    "value": sentence,
-                    "about": "companion" if of_the_other else "person",
-                }
-                turns = [one["turn"]]
-                yield {"turns": turns, "text": said, "facts": [{"turns": turns, "restatement": said, **slot}]}
+        said = words.said.format(speaker=person, sentence=sentence.translate(_INNER_MARKS))
+        of_the_other = bool(_OF_THE_OTHER.search(sentence))
+        slot = {
+            "subject": companion if of_the_other else person,
+            "attribute": words.attribute,
+            "value": sentence,
+            "about": "companion" if of_the_other else "person",
+        }
+        yield {"turns": turns, "text": said, "facts": [{"turns": turns, "restatement": said, **slot}]}
 
 
 def _make_operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:

@@ -248,6 +248,12 @@ def load_encoder() -> Encoder:
     return encoder
 
 
+def _check_encoder(encoder: Encoder) -> None:
+    tried = encoder.encode(["ready"])
+    if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
+        raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
+
+
 class SentenceEmbedder:
     """Vectors of what a sentence means, near for the same meaning in another language.
 
@@ -272,9 +278,7 @@ class SentenceEmbedder:
                 return
             try:
                 encoder = self._load()
-                tried = encoder.encode(["ready"])
-                if tried.shape != (1, DIMENSION) or _unit_vector(tried[0]) is None:
-                    raise ValueError(f"vectors of shape {tried.shape}, or unsound ones")
+                _check_encoder(encoder)
             except Exception as error:
                 raise errors.EmbeddingError(reason=f"{type(error).__name__}: {error}") from error
             self._encoder = encoder
@@ -323,14 +327,15 @@ class BestEmbedder:
 
     def _choose_embedder(self) -> Embedder:
         with self._choosing:
-            if self._chosen is None:
-                try:
-                    self._first.load_model()
-                    self._chosen = self._first
-                except errors.EmbeddingError as error:
-                    self.fault = str(error.details.get("reason", error))
-                    self._log.warning("The sentence model cannot be loaded: %s", self.fault)
-                    self._chosen = self._otherwise
+            if self._chosen is not None:
+                return self._chosen
+            try:
+                self._first.load_model()
+                self._chosen = self._first
+            except errors.EmbeddingError as error:
+                self.fault = str(error.details.get("reason", error))
+                self._log.warning("The sentence model cannot be loaded: %s", self.fault)
+                self._chosen = self._otherwise
             return self._chosen
 
 

@@ -71,9 +71,8 @@ def error_from_exception(fault: BaseException, place: Place, now: Callable[[], d
         return add_place(fault, place)
     if isinstance(fault, openai.APIStatusError):
         body: object = fault.body
-        if body is None:
-            with suppress(Exception):  # a body that was never read has nothing to say
-                body = fault.response.text[:4_000]
+        with suppress(Exception):  # a body that was never read has nothing to say
+            body = fault.response.text[:4_000] if body is None else body
         body = {"error": body} if isinstance(body, Mapping) else body or ""
         return add_place(error_from_refusal(fault.response.status_code, fault.response.headers, body, now), place)
     if isinstance(fault, openai.APIError) and not isinstance(fault, openai.APIConnectionError):
@@ -146,14 +145,12 @@ def _of_network(fault: BaseException) -> errors.ModelError:
 
 
 def _words_of_error(inner: object, fields: Mapping[str, Any], outer: Mapping[str, Any]) -> str:
-    for words in (fields.get("message"), outer.get("message"), outer.get("detail"), inner):
-        if words:
-            said = (words if isinstance(words, str) else repr(words))[:4_000]
-            if not said.lstrip().startswith("<"):
-                return said
-            title = re.search(r"<title[^<>]{0,100}>([^<]{1,300})", said, re.IGNORECASE)
-            return title[1].strip() if title else "(HTML)"
-    return ""
+    words = fields.get("message") or outer.get("message") or outer.get("detail") or inner or ""
+    said = (words if isinstance(words, str) else repr(words))[:4_000]
+    if not said.lstrip().startswith("<"):
+        return said
+    title = re.search(r"<title[^<>]{0,100}>([^<]{1,300})", said, re.IGNORECASE)
+    return title[1].strip() if title else "(HTML)"
 
 
 def _read_name(value: object) -> str:

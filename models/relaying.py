@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -74,12 +74,13 @@ class RelayedReply:
         self.failed = self.failed or provider_errors.is_error(body)
         choices = body.get("choices")
         for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, Mapping) and not choice.get("index"):
-                self.finish = _text_of(choice.get("finish_reason")) or self.finish
-                said = choice.get("delta") or choice.get("message")
-                if isinstance(said, Mapping):
-                    self._said.append(_text_of(said.get("content")))
-                    self.calls = self.calls or bool(said.get("tool_calls"))
+            if not isinstance(choice, Mapping) or choice.get("index"):
+                continue
+            self.finish = _text_of(choice.get("finish_reason")) or self.finish
+            said = choice.get("delta") or choice.get("message")
+            if isinstance(said, Mapping):
+                self._said.append(_text_of(said.get("content")))
+                self.calls = self.calls or bool(said.get("tool_calls"))
 
     def check_finished(self) -> None:
         """Raise BadReply if the end is missing."""
@@ -153,7 +154,11 @@ class Relay:
         stop.check()
         line = Line(streams=streams)
         try:
-            with line, stop.calling(line.hang_up), self._client.open_response(method, path, body, line) as came:
+            with (
+                closing(line),
+                stop.calling(line.hang_up),
+                self._client.open_response(method, path, body, line) as came,
+            ):
                 yield came
         except Exception as fault:
             if stop.is_set:

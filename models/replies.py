@@ -243,7 +243,8 @@ class ThinkingSplitter:
 
     def __init__(self) -> None:
         self._pending = ""
-        self._closing: re.Pattern[str] | None = None
+        #: The name of the tag that is open.
+        self._tag = ""
         self._replying = False
 
     def feed(self, chunk: str) -> tuple[str, str]:
@@ -253,33 +254,30 @@ class ThinkingSplitter:
         text, self._pending = self._pending + chunk, ""
         thoughts: list[str] = []
         at = 0
-        while True:
-            if self._closing is None:
-                opening = _OPENING.match(text, at)
-                if not opening:
-                    return "".join(thoughts), self._begin_text(text[at:].lstrip())
-                self._closing = re.compile(f"</{opening[1]}>", re.IGNORECASE)
-                at = opening.end()
-            closing = self._closing.search(text, at)
+        opening = None if self._tag else _OPENING.match(text)
+        while self._tag or opening:
+            if opening:
+                self._tag, at = opening[1], opening.end()
+            closing = re.compile(f"</{self._tag}>", re.IGNORECASE).search(text, at)
             if not closing:
                 tag = text.rfind("<", max(at, len(text) - _LONGEST_OPENING))
                 self._pending = text[tag:] if tag >= 0 else ""
                 return "".join((*thoughts, text[at : len(text) - len(self._pending)])), ""
             thoughts.append(text[at : closing.start()])
-            self._closing, at = None, closing.end()
+            self._tag, at = "", closing.end()
+            opening = _OPENING.match(text, at)
+        text = text[at:].lstrip()
+        # The first words of the reply, unless they may still become an opening tag.
+        if "<thinking>".startswith(text[:_LONGEST_OPENING].lower()):
+            self._pending = text
+            return "".join(thoughts), ""
+        self._replying = True
+        return "".join(thoughts), text
 
     def finish(self) -> tuple[str, str]:
         """What was kept back: the beginning of a tag that never came."""
         rest, self._pending = self._pending, ""
-        return (rest, "") if self._closing else ("", rest)
-
-    def _begin_text(self, text: str) -> str:
-        """The first words of the reply, unless they may still become an opening tag."""
-        if "<thinking>".startswith(text[:_LONGEST_OPENING].lower()):
-            self._pending = text
-            return ""
-        self._replying = True
-        return text
+        return (rest, "") if self._tag else ("", rest)
 
 
 def without_stray_thinking(text: str) -> str:
@@ -314,17 +312,17 @@ def answer_of(events: Iterable[ReplyEvent]) -> str:
     Some servers put the answer of a model that thinks into its thinking and leave the reply empty: then that is it.
     Raises ModelError, or Interrupted when the person stopped it.
     """
-    thought = ""
+    came: list[ReplyEvent] = []
     try:
-        for event in events:
-            if isinstance(event, ReasoningDelta):
-                thought += event.text
-            elif isinstance(event, Reply):
-                if event.finish == "interrupted":
-                    raise errors.Interrupted()
-                return event.text
+        came.extend(events)
     except errors.BadReply as fault:
+        thought = "".join(one.text for one in came if isinstance(one, ReasoningDelta))
         if fault.key != "model.only_thinking" or "{" not in thought:
             raise
         return thought.strip()
-    raise errors.BadReply("model.empty_reply")
+    reply = next((one for one in came if isinstance(one, Reply)), None)
+    if reply is None:
+        raise errors.BadReply("model.empty_reply")
+    if reply.finish == "interrupted":
+        raise errors.Interrupted()
+    return reply.text

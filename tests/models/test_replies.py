@@ -6,7 +6,7 @@ import json
 from itertools import chain
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from domain import errors
@@ -88,6 +88,7 @@ def test_thinking_whose_opening_tag_never_came_is_not_kept(text, kept):
 
 
 @given(st.binary(max_size=60), PLACES)
+@example(b"a\r\n\nb", [2, 3])
 def test_lines_are_the_same_in_any_chunking(data, places):
     assert list(split_lines(cut(data, places))) == list(split_lines([data]))
 
