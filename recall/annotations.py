@@ -193,10 +193,10 @@ def cost_of_annotations(marks: Iterable[Annotation]) -> int:
 def _best_shares(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:
     """By number, the largest share of a question that each fact contains; largest first."""
     found: dict[int, Why] = {}
-    for question, shares in searches:
-        for number, share in shares.items():
-            if number not in found or found[number].score < share:
-                found[number] = Why(question, round(share, 4))
+    every = ((question, *one) for question, shares in searches for one in shares.items())
+    for question, number, share in every:
+        if number not in found or found[number].score < share:
+            found[number] = Why(question, round(share, 4))
     return dict(sorted(found.items(), key=lambda one: (-one[1].score, -one[0])))
 
 

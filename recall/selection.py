@@ -351,9 +351,8 @@ def choose(
         if row not in taken and not pay(row):
             continue
         taken[row] = True
-        for neighbour in around.get(row, ()):
-            if neighbour not in taken and neighbour in cost and pay(neighbour):
-                taken[neighbour] = False
+        beside = [near for near in around.get(row, ()) if near not in taken and near in cost]
+        taken |= {near: False for near in beside if pay(near)}
     return taken
 
 

@@ -127,15 +127,7 @@ class Database:
         self._connection = self._open_connection(path)
         try:
             with as_ours(self.path):
-                if not born:
-                    schema.refuse_unknown(self._connection, self.path)
-                self._prepare_file()
-                if not born:
-                    schema.repair_schema(self._connection)
-                    # Rows that another program wrote, or a write that was cut short, have no digest yet.
-                    if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
-                        with self.write():
-                            pass
+                self._prepare_file() if born else self._prepare_known_file()
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -180,8 +172,7 @@ class Database:
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._read.clear()
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._connection.rollback()
                 raise
             finally:
                 self._open = None
@@ -303,6 +294,15 @@ class Database:
         # Else a row that another takes the place of goes without a trigger, and its digest stays.
         run("PRAGMA recursive_triggers=ON")
 
+    def _prepare_known_file(self) -> None:
+        schema.refuse_unknown(self._connection, self.path)
+        self._prepare_file()
+        schema.repair_schema(self._connection)
+        # Rows that another program wrote, or a write that was cut short, have no digest yet.
+        if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
+            with self.write():
+                pass
+
     def _create_file(self) -> None:
         """A new database gets its name only when it is whole, so that an empty file is never one of ours.
 
@@ -375,8 +375,7 @@ class TwoConnections:
                 yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                self._writer.rollback()
                 raise
 
     @contextmanager
