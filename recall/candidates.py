@@ -113,6 +113,8 @@ class MessageTable:
 
     def extend(self, messages: MessageColumns) -> None:
         """Add messages."""
+        if not len(messages.seq):
+            return
         self._snapshot = self._session_ends = None
         start, end = self._size, self._size + len(messages.seq)
         while end > len(self._room["seq"]):
