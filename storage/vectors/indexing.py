@@ -434,13 +434,11 @@ class Indexing:
         One that has to be rebuilt, or that fails, is not waited for.
         """
         until = time.monotonic() + timeout
-        while self._is_opening() and time.monotonic() < until:
+        while self._worker.is_alive and not (self._opened or self._index.failures) and time.monotonic() < until:
+            if self._vectors.state != "closed":
+                break
             time.sleep(0.01)
         return self._vectors.state == "ready"
-
-    def _is_opening(self) -> bool:
-        begun = self._worker.is_alive and not self._opened
-        return begun and not self._index.failures and self._vectors.state == "closed"
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
