@@ -138,7 +138,7 @@ class Database:
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
-        with self._lock:
+        with self._lock, as_ours(self.path):
             if found := self._read.get((sql, passed)):
                 return list(found[0])
             rows = self._fetch_rows("read", sql, passed)
@@ -207,7 +207,7 @@ class Database:
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""
-        with self._lock:
+        with self._lock, as_ours(self.path):
             self._drop_cached(sql)
             return self._fetch_rows("write", sql, _as_passed(values))
 
@@ -224,16 +224,15 @@ class Database:
 
     def _fetch_rows(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
         """Rows as they are; only where a text is no UTF-8, U+FFFD replaces what cannot be read."""
-        with self._lock, as_ours(self.path):
-            try:
+        try:
+            rows = self._connection.execute(sql, passed).fetchall()
+        except sqlite3.OperationalError as fault:
+            if "decode to UTF-8" not in str(fault):
+                raise
+            with self._decoding_leniently():
                 rows = self._connection.execute(sql, passed).fetchall()
-            except sqlite3.OperationalError as fault:
-                if "decode to UTF-8" not in str(fault):
-                    raise
-                with self._decoding_leniently():
-                    rows = self._connection.execute(sql, passed).fetchall()
-            self._log_statement(act, sql, passed, rows)
-            return rows
+        self._log_statement(act, sql, passed, rows)
+        return rows
 
     @contextmanager
     def _decoding_leniently(self) -> Iterator[None]:
