@@ -137,10 +137,11 @@ class Memory:
     def _opened_search(self) -> _Search:
         """The search, opened on first use."""
         with self._opening:
-            if self._search is None:
-                self._search = self._open_search()
-                if self._closed:
-                    self._search.index.close()
+            if self._search is not None:
+                return self._search
+            self._search = self._open_search()
+            if self._closed:
+                self._search.index.close()
             return self._search
 
     def _open_search(self) -> _Search:

@@ -61,7 +61,7 @@ class KnownFacts:
         self._hidden = hidden
         self._slots_asked = slots_asked
         self._today = today
-        self._any = archive.index.words.rows("fact") > 0
+        self.has_any = archive.index.words.rows("fact") > 0
         self._in_context: frozenset[str] = frozenset()
         self.newer: frozenset[str] = frozenset()
 
@@ -72,7 +72,7 @@ class KnownFacts:
 
         ``searches``: for each relevant search its question and the share of it that each fact contains, by number.
         """
-        if not self._any:
+        if not self.has_any:
             return []
         shares = _best_shares(searches)
         slots = {slot for question in questions for slot in self._slots_asked(question)}
@@ -93,9 +93,6 @@ class KnownFacts:
         self.newer = frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
         return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
 
-    def __bool__(self) -> bool:
-        return self._any
-
     def is_covered(self, fact: Fact | RecalledFact, messages: Iterable[RecalledMessage]) -> bool:
         """Whether every message that a fact is based on is among these or in the context."""
         visible = self._in_context.union(turn.text_id for turn in messages)
@@ -108,7 +105,7 @@ class KnownFacts:
 
         ``answered``: the id of the message that each reply answers.
         """
-        if not self._any or not turns:
+        if not self.has_any or not turns:
             return {}
         resting = self._archive.facts.of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
         repeated = {
@@ -140,7 +137,7 @@ class KnownFacts:
 
     def annotations_of_summaries(self, summaries: Mapping[str, str]) -> dict[str, tuple[Annotation, ...]]:
         """The annotations of summaries, for what they repeat of their sessions, by session."""
-        if not self._any or not summaries:
+        if not self.has_any or not summaries:
             return {}
         of_sessions = self._archive.facts.of_sessions(sorted(summaries))
         return self._annotate({one: ([], repeated_facts(summaries[one], facts)) for one, facts in of_sessions.items()})
@@ -193,10 +190,10 @@ def cost_of_annotations(marks: Iterable[Annotation]) -> int:
 def _best_shares(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:
     """By number, the largest share of a question that each fact contains; largest first."""
     found: dict[int, Why] = {}
-    for question, shares in searches:
-        for number, share in shares.items():
-            if number not in found or found[number].score < share:
-                found[number] = Why(question, round(share, 4))
+    every = ((question, *one) for question, shares in searches for one in shares.items())
+    for question, number, share in every:
+        if number not in found or found[number].score < share:
+            found[number] = Why(question, round(share, 4))
     return dict(sorted(found.items(), key=lambda one: (-one[1].score, -one[0])))
 
 

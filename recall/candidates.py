@@ -84,6 +84,8 @@ class MessageTable:
 
     def __init__(self) -> None:
         self.tokens = 0
+        #: The number of the newest message here; 0 if empty.
+        self.last_seq = 0
         self.has_named = False
         self._size = 0
         self._last_of: dict[int, int] = {}
@@ -97,11 +99,6 @@ class MessageTable:
         return self._size
 
     @property
-    def last_seq(self) -> int:
-        """The number of the newest message here; 0 if empty."""
-        return int(self.seq[-1]) if self._size else 0
-
-    @property
     def sessions(self) -> int:
         """How many sessions have messages here."""
         return len(self._last_of)
@@ -113,6 +110,8 @@ class MessageTable:
 
     def extend(self, messages: MessageColumns) -> None:
         """Add messages."""
+        if not len(messages.seq):
+            return
         self._snapshot = self._session_ends = None
         start, end = self._size, self._size + len(messages.seq)
         while end > len(self._room["seq"]):
@@ -122,6 +121,7 @@ class MessageTable:
         self._room["day"][start:end] = list(map(self._ordinal, messages.day))
         self._size = end
         self._set_columns()
+        self.last_seq = int(self.seq[-1])
         new = np.arange(start, end)
         self.tokens += int(self.length[new].sum())
         self._link_rows(new)

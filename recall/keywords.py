@@ -222,14 +222,14 @@ class ArchivedMemories:
         pieces = {term: words.term_prefixes(term) for term in sought.rare}
         alike: dict[frozenset[str], deque[int]] = defaultdict(lambda: deque(maxlen=_READ_CLOSELY))
         counts = Counter[str]()
-        for texts in self._of.archive.texts():
-            for one in texts:
-                folded = words.fold_text(one.text)
-                seems = {term for term, each in pieces.items() if any(piece in folded for piece in each)}
-                seems |= {_OF_THAT_DAY} if sought.is_of_the_days(one.timestamp) else set()
-                if seems and one.session_id != session_id:
-                    counts.update(seems)
-                    alike[frozenset(seems)].append(one.seq)
+        of_others = (one for texts in self._of.archive.texts() for one in texts if one.session_id != session_id)
+        for one in of_others:
+            folded = words.fold_text(one.text)
+            seems = {term for term, each in pieces.items() if any(piece in folded for piece in each)}
+            seems |= {_OF_THAT_DAY} if sought.is_of_the_days(one.timestamp) else set()
+            if seems:
+                counts.update(seems)
+                alike[frozenset(seems)].append(one.seq)
         best = sorted(alike, key=lambda seems: -sum(1.0 / counts[one] for one in seems))
         return self._of.messages.by_number([seq for seems in best for seq in alike[seems]][:_READ_CLOSELY])
 

@@ -158,10 +158,9 @@ def parse_question(text: str, today: date) -> Question:
 
 def _name_terms(text: str) -> Iterator[str]:
     """The terms of names; of Chinese names only pairs, since single characters are too common."""
-    for found in _CAPITALISED.finditer(text):
-        for word in found[1].split():
-            if word.casefold() not in {*MONTH_NAMES, *DAY_NAMES, *STOP_WORDS}:
-                yield from words.terms(word)
+    for word in (word for found in _CAPITALISED.finditer(text) for word in found[1].split()):
+        if word.casefold() not in {*MONTH_NAMES, *DAY_NAMES, *STOP_WORDS}:
+            yield from words.terms(word)
     for found in _CHINESE_SUBJECT.finditer(text):
         yield from (term for term in words.terms(found[1]) if len(term) > 1)
 

@@ -142,10 +142,11 @@ class Retriever:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
             table = self._table = self._table or MessageTable()
-            while len((new := self._archive.messages.columns_after(table.last_seq, _AT_ONCE)).seq):
+            has_more = True
+            while has_more:
+                new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)
                 table.extend(new)
-                if len(new) < _AT_ONCE:
-                    break
+                has_more = len(new.seq) == _AT_ONCE
             return table.snapshot()
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:

@@ -177,7 +177,7 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known else {}
+        marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known.has_any else {}
         plain = {row: _recalled(turn, said[row], marks.get(turn.text_id, ())) for row, turn in read.items()}
         hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
         cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
@@ -351,9 +351,8 @@ def choose(
         if row not in taken and not pay(row):
             continue
         taken[row] = True
-        for neighbour in around.get(row, ()):
-            if neighbour not in taken and neighbour in cost and pay(neighbour):
-                taken[neighbour] = False
+        beside = [near for near in around.get(row, ()) if near not in taken and near in cost]
+        taken |= {near: False for near in beside if pay(near)}
     return taken
 
 

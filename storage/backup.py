@@ -15,7 +15,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -118,19 +118,19 @@ def write_portable(folder: Path, target: Path, clock: Callable[[], datetime]) ->
     unfinished = target.with_name(f".{target.name}.new")
     try:
         copy_of(folder, target, copy)
-        with as_ours(copy), closing(sqlite3.connect(copy)) as connection:
-            make_private(unfinished)
-            with unfinished.open("w", encoding="utf-8") as file:
-                written = _write_rows(connection, file, clock())
-                file.flush()
-                os.fsync(file.fileno())
+        make_private(unfinished)
+        with as_ours(copy), closing(sqlite3.connect(copy)) as copied, unfinished.open("w", encoding="utf-8") as file:
+            written = _write_rows(copied, file, clock())
+            file.flush()
+            os.fsync(file.fileno())
         put_in_place(unfinished, target)
     except OSError as fault:
         raise storage_error(fault, target) from fault
     finally:
-        for rest in (copy, unfinished):
-            with suppress(OSError):
-                rest.unlink()
+        with suppress(OSError):
+            copy.unlink()
+        with suppress(OSError):
+            unfinished.unlink()
     return written
 
 
@@ -159,14 +159,12 @@ def restore_portable(
     """
     if version != schema.VERSION:
         raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
-    with Owner(folder, clock):
-        unfinished = folder / ".memory.db.restored"
-        try:
-            unfinished.unlink(missing_ok=True)
-            make_private(unfinished)
-            write_file(unfinished, schema.empty_database())
-            with as_ours(unfinished):
-                write_rows(unfinished, rows)
-            return lay_in_place(unfinished, folder)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    unfinished = folder / ".memory.db.restored"
+    with Owner(folder, clock), ExitStack() as afterwards:
+        afterwards.callback(unfinished.unlink, missing_ok=True)
+        unfinished.unlink(missing_ok=True)
+        make_private(unfinished)
+        write_file(unfinished, schema.empty_database())
+        with as_ours(unfinished):
+            write_rows(unfinished, rows)
+        return lay_in_place(unfinished, folder)

@@ -20,7 +20,9 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from pathlib import Path
 from threading import Lock
 from typing import TypedDict
@@ -379,9 +381,8 @@ class Eraser:
             vectors = self.of.index.embeddings.bytes_of([text.text_id for text in texts])
             for session_id in chosen.affected:
                 self.of.rebuilds.ask_again(tx, session_id)
-            for summary in chosen.summaries:
-                if summary.session_id not in going:
-                    self.of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)
+            for summary in (one for one in chosen.summaries if one.session_id not in going):
+                self.of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)
             self.rounds.forget_titles(tx, [*chosen.affected, *going])
             self.rounds.remove(tx, chosen.turns)
             for summary in chosen.summaries:
@@ -392,9 +393,8 @@ class Eraser:
             self.of.saves.drop(tx)
             self.of.personas.versions.cut(tx, zip(chosen.versions, chosen.left, strict=True))
             self.of.personas.versions.follow_lines(tx, chosen.lines)
-            for pin in chosen.pins:
-                for persona in PERSONAS:
-                    self.of.personas.versions.remove_pin(tx, persona, pin)
+            for pin, persona in product(chosen.pins, PERSONAS):
+                self.of.personas.versions.remove_pin(tx, persona, pin)
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.imports.forget_names(tx, chosen.file_names)
@@ -481,28 +481,22 @@ def find_traces(folders: Iterable[Path], needles: Mapping[str, bytes], besides: 
 
 def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterator[Path]:
     """Every regular file below the folders, links not followed, and nothing of what is ``besides``."""
-    for folder in folders:
-        for place, below, names in os.walk(folder):
-            inside = Path(place)
-            below[:] = sorted(name for name in below if inside / name not in besides)
-            for path in (inside / name for name in sorted(names)):
-                if path.is_file() and not path.is_symlink() and path not in besides:
-                    yield path
+    for place, below, names in chain.from_iterable(map(os.walk, folders)):
+        inside = Path(place)
+        below[:] = sorted(name for name in below if inside / name not in besides)
+        files = (inside / name for name in sorted(names))
+        yield from (path for path in files if path.is_file() and not path.is_symlink() and path not in besides)
 
 
 def _find_in_file(path: Path, needles: Mapping[str, bytes]) -> list[str]:
     left = dict(needles)
     overlap = max(map(len, needles.values()), default=1) - 1
     present, tail = [], b""
-    try:
-        with path.open("rb") as file:
-            while left and (part := file.read(_PART)):
-                window = tail + part
-                found = [form for form, needle in left.items() if needle in window]
-                present += found
-                for form in found:
-                    del left[form]
-                tail = window[-overlap:] if overlap else b""
-    except FileNotFoundError:
-        return []
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        while left and (part := file.read(_PART)):
+            window = tail + part
+            found = [form for form, needle in left.items() if needle in window]
+            present += found
+            left = {form: needle for form, needle in left.items() if form not in found}
+            tail = window[-overlap:] if overlap else b""
     return present

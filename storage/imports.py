@@ -146,11 +146,13 @@ class Imports:
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
             self._of.steps.drop(tx, "save", session_id)
-            if self._database.run("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id):
+            some_left = self._database.run("SELECT 1 FROM conversation WHERE session_id = ? LIMIT 1", session_id)
+            if some_left:
                 self._settle_session(tx, session_id, 0)
-                if summary:
-                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
-            elif (session := self._of.sessions.find(session_id)) and session.client == IMPORT_CLIENT:
+            if some_left and summary:
+                self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
+            session = self._of.sessions.find(session_id)
+            if not some_left and session and session.client == IMPORT_CLIENT:
                 self._rounds.remove_session(tx, session_id)
 
     def add(self, number: int, pieces: Sequence[PastPiece]) -> Added:

@@ -65,8 +65,7 @@ class Owner:
             descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if self._still_there(descriptor):
-                    return descriptor
+                still_there = self._still_there(descriptor)
             except BlockingIOError:
                 holder = self._read_holder(descriptor)
                 os.close(descriptor)
@@ -74,6 +73,8 @@ class Owner:
             except BaseException:
                 os.close(descriptor)
                 raise
+            if still_there:
+                return descriptor
             os.close(descriptor)
 
     def _still_there(self, descriptor: int) -> bool:

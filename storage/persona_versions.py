@@ -158,14 +158,13 @@ class PersonaVersions:
             there = {line for version in self.all(persona) for line in lines_of(version.text)}
             rows = self._database.run("SELECT seq, line, version FROM line_evidence WHERE persona = ?", persona)
             lost = [row for row in rows if row["line"] not in there or row["line"] in removed]
-            for row in lost:
-                line = remove_pieces(row["line"], set(removed))
-                taken = "DELETE FROM line_evidence WHERE persona = ? AND line = ? AND version = ? AND seq <> ?"
-                if line in there:
-                    tx.do(taken, persona, line, row["version"], row["seq"])
-                    tx.do("UPDATE line_evidence SET line = ? WHERE seq = ?", line, row["seq"])
-                else:
-                    tx.do("DELETE FROM line_evidence WHERE seq = ?", row["seq"])
+            left = [(row, remove_pieces(row["line"], set(removed))) for row in lost]
+            gone = [(row["seq"],) for row, line in left if line not in there]
+            tx.many("DELETE FROM line_evidence WHERE seq = ?", gone)
+            taken = "DELETE FROM line_evidence WHERE persona = ? AND line = ? AND version = ? AND seq <> ?"
+            for row, line in ((row, line) for row, line in left if line in there):
+                tx.do(taken, persona, line, row["version"], row["seq"])
+                tx.do("UPDATE line_evidence SET line = ? WHERE seq = ?", line, row["seq"])
 
     def _any_rests_on(self, turns: Sequence[str]) -> bool:
         query = f"SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN {EACH} LIMIT 1"

@@ -176,10 +176,10 @@ class Personas:
         with self._database.write() as tx:
             lines = {persona: set(self.versions.lines_resting_on(persona, turns)) for persona in PERSONAS}
             yield
-            for persona, gone in lines.items():
-                if gone and (latest := self.versions.newest(persona)):
-                    left = [line for line in latest.text.split("\n") if line.strip() not in gone]
-                    self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
+            latest = {persona: self.versions.newest(persona) for persona, gone in lines.items() if gone}
+            for persona, text in ((persona, one.text) for persona, one in latest.items() if one):
+                left = [line for line in text.split("\n") if line.strip() not in lines[persona]]
+                self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     @contextmanager
     def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
@@ -187,11 +187,10 @@ class Personas:
         if any(self.versions.lines_ever_resting_on(turns).values()):
             self.settle_all()
         with self._database.write() as tx:
-            lost = self.versions.lines_ever_resting_on(turns)
+            lost = {persona: lines for persona, lines in self.versions.lines_ever_resting_on(turns).items() if lines}
             yield
             for persona, lines in lost.items():
-                if lines:
-                    self.versions.remove_lines(tx, persona, lines)
+                self.versions.remove_lines(tx, persona, lines)
 
     def settle_all(self) -> None:
         """Bring both files and their versions together."""

@@ -111,10 +111,12 @@ class Registry:
         with self._database.turn_to_write():
             # Whoever came before may have written down all who waited by then.
             waiting = {person, *(self._to_meet.popleft() for _ in range(len(self._to_meet)))}
-            if unknown := [one for one in waiting if not self.has_person(one)]:
-                with self._database.write() as run:
-                    for one in unknown:
-                        run("INSERT INTO person (person, created_at) VALUES (?, ?)", one, self._timestamp())
+            unknown = [one for one in waiting if not self.has_person(one)]
+            if not unknown:
+                return
+            with self._database.write() as run:
+                for one in unknown:
+                    run("INSERT INTO person (person, created_at) VALUES (?, ?)", one, self._timestamp())
 
     def has_person(self, person: str) -> bool:
         """Whether this person was ever served."""

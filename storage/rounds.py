@@ -209,10 +209,10 @@ class Rounds:
                 return None
             archived = self._of.saves.archived_since(session_id)
             self._of.fact_log.unlearn_windows(was.windows)
-            for persona, version in was.personas.items():
-                newest = self._of.personas.versions.newest(persona)
-                if newest and newest.version == version:
-                    self._of.personas.versions.bring_back(tx, persona, version, now)
+            newest = {persona: self._of.personas.versions.newest(persona) for persona in was.personas}
+            unedited = [persona for persona, one in newest.items() if one and one.version == was.personas[persona]]
+            for persona in unedited:
+                self._of.personas.versions.bring_back(tx, persona, was.personas[persona], now)
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             if was.summary:
                 self._of.summaries.put_back(tx, was.summary)
@@ -327,10 +327,11 @@ class Rounds:
             self._of.messages.set_hidden(tx, turns, True)
             for session_id in sessions:
                 self._forget_steps(tx, session_id)
-            for session_id in dict.fromkeys(turn.session_id for turn in turns if turn.compacted):
-                if summary := self._of.summaries.of(session_id):
-                    self._of.summaries.remove(tx, summary)
-                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)
+            summarised = list(dict.fromkeys(turn.session_id for turn in turns if turn.compacted))
+            for summary in filter(None, map(self._of.summaries.of, summarised)):
+                self._of.summaries.remove(tx, summary)
+                self._of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)
+            for session_id in summarised:
                 self._of.rebuilds.ask_again(tx, session_id)
             self._of.chapters.drop_small(tx)
 
@@ -392,9 +393,8 @@ class Rounds:
         )
         for session_id in sessions if self._database.run("SELECT 1 FROM imported_message LIMIT 1") else ():
             tx.do(marked, session_id)
-            for (other,) in self._database.run(titled, session_id):
-                if other not in sessions:
-                    self._of.summaries.remove(tx, self._of.summaries.of(other))
+            for other in (row[0] for row in self._database.run(titled, session_id) if row[0] not in sessions):
+                self._of.summaries.remove(tx, self._of.summaries.of(other))
 
     def _remove_from_indexes(self, tx: Transaction, turns: Sequence[Message]) -> None:
         """Messages cannot be found from this commit on, nor what was extracted from them.

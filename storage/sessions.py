@@ -44,7 +44,7 @@ class Sessions:
 
     def find(self, session_id: str) -> Session | None:
         """One session by its id."""
-        return self._find_first("WHERE session_id = ?", session_id)
+        return next(iter(self._find_all("WHERE session_id = ?", session_id)), None)
 
     def number_of(self, session_id: str) -> int | None:
         """The number of a session; None when there is none."""
@@ -76,7 +76,8 @@ class Sessions:
 
     def newest_active(self) -> Session | None:
         """The active session of the terminal that comes last; those of clients are none of it."""
-        return self._find_first("WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1")
+        found = self._find_all("WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1")
+        return next(iter(found), None)
 
     def active(self, client: str | None = None, *, besides: Collection[str] = ()) -> list[Session]:
         """Every active session, or those of one client, oldest first.
@@ -226,9 +227,6 @@ class Sessions:
 
     def _find_all(self, which: str, *values: object) -> list[Session]:
         return [Session(*row) for row in self._database.run(f"{_SESSION} {which}", *values)]
-
-    def _find_first(self, which: str, *values: object) -> Session | None:
-        return next(iter(self._find_all(which, *values)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ _ENCODINGS = ("utf-8-sig", "gb18030")
 
 def read_notes(folder: Path) -> SourceTexts:
     """The notes below a folder, links and hidden folders left out; where there are too many the newest."""
-    files = sorted(_find_notes(folder), key=lambda path: (-_changed_at(path), str(path)))
+    files = sorted(islice(_find_notes(folder), _MOST_FILES), key=lambda path: (-_changed_at(path), str(path)))
     texts: list[ExternalText] = []
     left_out = 0
     for path in files:
@@ -59,16 +60,10 @@ def read_notes(folder: Path) -> SourceTexts:
 
 
 def _find_notes(folder: Path) -> Iterator[Path]:
-    seen = 0
     for place, below, names in os.walk(folder):
         below[:] = sorted(name for name in below if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(place) / name
-            if not name.startswith(".") and name.lower().endswith(_ENDINGS) and not path.is_symlink():
-                seen += 1
-                if seen > _MOST_FILES:
-                    return
-                yield path
+        fitting = (name for name in sorted(names) if not name.startswith(".") and name.lower().endswith(_ENDINGS))
+        yield from (path for path in (Path(place) / name for name in fitting) if not path.is_symlink())
 
 
 def _changed_at(path: Path) -> float:
@@ -185,17 +180,18 @@ def read_milvus(path: Path, collection: str) -> SourceTexts:
         import_module("milvus_lite")
     except ImportError as fault:
         raise errors.StorageError("external.needs", packages="pymilvus milvus-lite") from fault
-    with private_copy(path) as copy:
-        try:
-            client = client_of(str(copy))
-            try:
-                return _of_collections(client, collection)
-            finally:
-                client.close()
-        except errors.StorageError:
-            raise
-        except Exception as fault:
-            raise errors.StorageError("external.broken", reason=f"{type(fault).__name__}: {fault}") from fault
+    with private_copy(path) as copy, _broken_as_ours(), closing(client_of(str(copy))) as client:
+        return _of_collections(client, collection)
+
+
+@contextmanager
+def _broken_as_ours() -> Iterator[None]:
+    try:
+        yield
+    except errors.StorageError:
+        raise
+    except Exception as fault:
+        raise errors.StorageError("external.broken", reason=f"{type(fault).__name__}: {fault}") from fault
 
 
 def _of_collections(client: Any, collection: str) -> SourceTexts:

@@ -111,12 +111,12 @@ def split_text(text: str, longest: int = 900) -> Iterator[str]:
     ['One.', 'Two.']
     """
     gathered = ""
-    for paragraph in text.replace("\r\n", "\n").split("\n\n"):
-        for part in _split_paragraph(paragraph.strip("\n"), longest):
-            if gathered and len(gathered) + len(part) > longest:
-                yield gathered
-                gathered = ""
-            gathered = f"{gathered}\n\n{part}" if gathered else part
+    paragraphs = (paragraph.strip("\n") for paragraph in text.replace("\r\n", "\n").split("\n\n"))
+    for part in (part for paragraph in paragraphs for part in _split_paragraph(paragraph, longest)):
+        if gathered and len(gathered) + len(part) > longest:
+            yield gathered
+            gathered = ""
+        gathered = f"{gathered}\n\n{part}" if gathered else part
     if gathered.strip():
         yield gathered
 

@@ -64,13 +64,7 @@ def write_rows(path: Path, rows: Iterable[tuple[str, PlainRow]]) -> None:
         }
         connection.execute("BEGIN IMMEDIATE")
         for table, row in rows:
-            if table not in known or not row or not row.keys() <= known[table]:
-                raise errors.Damaged("storage.wrong_schema", path=str(path), what=table)
-            try:
-                marks = ", ".join("?" * len(row))
-                connection.execute(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({marks})', list(row.values()))
-            except _REFUSED as fault:
-                raise errors.Damaged(path=str(path), reason=str(fault)) from fault
+            _insert_row(connection, path, table, row, known.get(table, set()))
         connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, '1')", (UNINDEXED,))
         connection.execute("COMMIT")
         if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
@@ -86,6 +80,16 @@ def copy_database(source: Path, target: Path) -> None:
         target.unlink()
         connection.execute("VACUUM INTO ?", (str(target),))
         make_private(target)
+
+
+def _insert_row(connection: sqlite3.Connection, path: Path, table: str, row: PlainRow, known: set[str]) -> None:
+    if not row or not row.keys() <= known:
+        raise errors.Damaged("storage.wrong_schema", path=str(path), what=table)
+    try:
+        marks = ", ".join("?" * len(row))
+        connection.execute(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({marks})', list(row.values()))
+    except _REFUSED as fault:
+        raise errors.Damaged(path=str(path), reason=str(fault)) from fault
 
 
 def check_copy(path: Path) -> None:

@@ -127,15 +127,7 @@ class Database:
         self._connection = self._open_connection(path)
         try:
             with as_ours(self.path):
-                if not born:
-                    schema.refuse_unknown(self._connection, self.path)
-                self._prepare_file()
-                if not born:
-                    schema.repair_schema(self._connection)
-                    # Rows that another program wrote, or a write that was cut short, have no digest yet.
-                    if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
-                        with self.write():
-                            pass
+                self._prepare_file() if born else self._prepare_known_file()
             self._refuse_cut()
         except BaseException:
             self._connection.close()
@@ -146,7 +138,7 @@ class Database:
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
-        with self._lock:
+        with self._lock, as_ours(self.path):
             if found := self._read.get((sql, passed)):
                 return list(found[0])
             rows = self._fetch_rows("read", sql, passed)
@@ -180,8 +172,7 @@ class Database:
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._read.clear()
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._connection.rollback()
                 raise
             finally:
                 self._open = None
@@ -216,7 +207,7 @@ class Database:
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""
-        with self._lock:
+        with self._lock, as_ours(self.path):
             self._drop_cached(sql)
             return self._fetch_rows("write", sql, _as_passed(values))
 
@@ -233,16 +224,15 @@ class Database:
 
     def _fetch_rows(self, act: str, sql: str, passed: tuple[object, ...]) -> list[Row]:
         """Rows as they are; only where a text is no UTF-8, U+FFFD replaces what cannot be read."""
-        with self._lock, as_ours(self.path):
-            try:
+        try:
+            rows = self._connection.execute(sql, passed).fetchall()
+        except sqlite3.OperationalError as fault:
+            if "decode to UTF-8" not in str(fault):
+                raise
+            with self._decoding_leniently():
                 rows = self._connection.execute(sql, passed).fetchall()
-            except sqlite3.OperationalError as fault:
-                if "decode to UTF-8" not in str(fault):
-                    raise
-                with self._decoding_leniently():
-                    rows = self._connection.execute(sql, passed).fetchall()
-            self._log_statement(act, sql, passed, rows)
-            return rows
+        self._log_statement(act, sql, passed, rows)
+        return rows
 
     @contextmanager
     def _decoding_leniently(self) -> Iterator[None]:
@@ -302,6 +292,15 @@ class Database:
         run("PRAGMA foreign_keys=ON")
         # Else a row that another takes the place of goes without a trigger, and its digest stays.
         run("PRAGMA recursive_triggers=ON")
+
+    def _prepare_known_file(self) -> None:
+        schema.refuse_unknown(self._connection, self.path)
+        self._prepare_file()
+        schema.repair_schema(self._connection)
+        # Rows that another program wrote, or a write that was cut short, have no digest yet.
+        if self._connection.execute("SELECT 1 FROM changed_row LIMIT 1").fetchone():
+            with self.write():
+                pass
 
     def _create_file(self) -> None:
         """A new database gets its name only when it is whole, so that an empty file is never one of ours.
@@ -375,8 +374,7 @@ class TwoConnections:
                 yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                self._writer.rollback()
                 raise
 
     @contextmanager

@@ -134,15 +134,12 @@ def find_altered_rows(connection: sqlite3.Connection, columns: Mapping[str, Sequ
             f"SELECT {own}, d.digest, {', '.join(f't.{name}' for name in texts)} FROM {table} t LEFT JOIN row_digest d"
             f" ON d.name = '{table}' AND d.key = {own} WHERE NOT {_WAITS.format(table, own)}"
         )
-        for key, digest, *values in rows:
-            if digest != _digest_row(key, values):
-                yield f"{table} {key}"
+        yield from (f"{table} {key}" for key, digest, *values in rows if digest != _digest_row(key, values))
         lost = connection.execute(
             f"SELECT d.key FROM row_digest d WHERE d.name = '{table}' AND NOT {_WAITS.format(table, 'd.key')}"
             f" AND NOT EXISTS (SELECT 1 FROM {table} t WHERE {_key_condition(table, 'd.key')})"
         )
-        for (key,) in lost:
-            yield f"{table} {key}"
+        yield from (f"{table} {key}" for (key,) in lost)
 
 
 def _key_expression(table: str, row: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -31,18 +31,16 @@ def write_lance(folder: Path, batches: Iterable[Sequence[TextRow]], model: str, 
     if folder.exists() or folder.is_symlink():
         raise errors.StorageError("backup.exists", path=str(folder))
     unfinished = folder.with_name(f".{folder.name}.new")
-    try:
-        with lance.translate_errors("export", folder):
-            shutil.rmtree(unfinished, ignore_errors=True)
-            make_private_folder(unfinished)
-            schema = _export_schema(model, dimension)
-            table = lance.connect(unfinished).create_table(TABLE, schema=schema)
-            for batch in batches:
-                table.add(_as_arrow(batch, schema))
-            lance.make_private_below(unfinished)
-            unfinished.rename(folder)
-    finally:
+    with ExitStack() as afterwards, lance.translate_errors("export", folder):
+        afterwards.callback(shutil.rmtree, unfinished, ignore_errors=True)
         shutil.rmtree(unfinished, ignore_errors=True)
+        make_private_folder(unfinished)
+        schema = _export_schema(model, dimension)
+        table = lance.connect(unfinished).create_table(TABLE, schema=schema)
+        for batch in batches:
+            table.add(_as_arrow(batch, schema))
+        lance.make_private_below(unfinished)
+        unfinished.rename(folder)
 
 
 def _export_schema(model: str, dimension: int) -> pa.Schema:
@@ -83,18 +81,21 @@ def write_milvus(target: str, batches: Iterable[Sequence[TextRow]], dimension: i
     if path.exists() or path.is_symlink():
         raise errors.StorageError("backup.exists", path=str(path))
     unfinished = path.with_name(f".{path.name}.new.db")
-    try:
+    with ExitStack() as afterwards:
+        afterwards.callback(_remove_output, unfinished)
         _remove_output(unfinished)
         try:
             _write_collection(str(unfinished), str(path), batches, dimension)
         finally:
-            # Its later versions hold what they opened until the process ends, unless they are asked to let go.
-            with suppress(ImportError, AttributeError):
-                import_module("milvus_lite.server_manager").server_manager_instance.release_server(str(unfinished))
+            _release_server(unfinished)
         make_private_folder(unfinished) if unfinished.is_dir() else make_private(unfinished)
         put_in_place(unfinished, path)
-    finally:
-        _remove_output(unfinished)
+
+
+def _release_server(path: Path) -> None:
+    # Its later versions hold what they opened until the process ends, unless they are asked to let go.
+    with suppress(ImportError, AttributeError):
+        import_module("milvus_lite.server_manager").server_manager_instance.release_server(str(path))
 
 
 def _remove_output(path: Path) -> None:
@@ -106,17 +107,13 @@ def _remove_output(path: Path) -> None:
 
 
 def _write_collection(place: str, shown_path: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
-    with closing(_open_client(place, shown_path)) as client:
-        with _as_ours(shown_path):
-            known = client.has_collection(COLLECTION)
-        if known:
+    with closing(_open_client(place, shown_path)) as client, _as_ours(shown_path):
+        if client.has_collection(COLLECTION):
             raise errors.StorageError("backup.exists", path=f"{shown_path} ({COLLECTION})")
         try:
-            with _as_ours(shown_path):
-                _insert_batches(client, batches, dimension)
+            _insert_batches(client, batches, dimension)
         except BaseException:
-            with _as_ours(shown_path):
-                client.drop_collection(COLLECTION)
+            client.drop_collection(COLLECTION)
             raise
 
 

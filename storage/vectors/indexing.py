@@ -173,9 +173,9 @@ class PendingEmbedder:
         with self._store.in_one_commit():
             if dimension is not None and dimension != known:
                 self._store.set_dimension(model, dimension)
-            for (text_id, key), vector in zip(asked.items(), vectors, strict=True):
-                if self._key_of(text_id) == key:
-                    self._keep_one(text_id, digests[text_id], vector, dimension)
+            vector_of = dict(zip(asked, vectors, strict=True))
+            for text_id in (text_id for text_id, key in asked.items() if self._key_of(text_id) == key):
+                self._keep_one(text_id, digests[text_id], vector_of[text_id], dimension)
         if known is not None and dimension != known:
             self._store.take_stock(model)
 
@@ -234,18 +234,21 @@ class Reconciler:
         stored no more is dropped by whoever looks it up.
         """
         dimension = self._store.dimension(model)
-        if dimension is not None and self._checksums.are_right(proceed):
-            try:
-                self._vectors.open(model, dimension)
-                if self._repair_small(model):
-                    return True
-            except errors.StorageError as fault:
-                self._log.warning("the vector index is rebuilt: %s", fault)
+        if dimension is not None and self._checksums.are_right(proceed) and self._open_whole(model, dimension):
+            return True
         self._store.take_stock(model)
         if dimension is None:
             self._vectors.open_empty()
             return True
         return proceed() and self.rebuild(model, proceed)
+
+    def _open_whole(self, model: str, dimension: int) -> bool:
+        try:
+            self._vectors.open(model, dimension)
+            return self._repair_small(model)
+        except errors.StorageError as fault:
+            self._log.warning("the vector index is rebuilt: %s", fault)
+            return False
 
     def rebuild(self, model: str, proceed: Proceed, digests: Mapping[str, str] | None = None) -> bool:
         """Rebuild the index from the store, in an empty folder. False when it was ended before.
@@ -431,13 +434,11 @@ class Indexing:
         One that has to be rebuilt, or that fails, is not waited for.
         """
         until = time.monotonic() + timeout
-        while self._is_opening() and time.monotonic() < until:
+        while self._worker.is_alive and not (self._opened or self._index.failures) and time.monotonic() < until:
+            if self._vectors.state != "closed":
+                break
             time.sleep(0.01)
         return self._vectors.state == "ready"
-
-    def _is_opening(self) -> bool:
-        begun = self._worker.is_alive and not self._opened
-        return begun and not self._index.failures and self._vectors.state == "closed"
 
     def nearest(self, vector: Vector, kind: Kind, limit: int) -> list[Hit]:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""

@@ -10,6 +10,7 @@ import ctypes
 import logging
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -213,12 +214,11 @@ def make_private_below(folder: Path) -> None:
 
     The folder itself is 0700 from the beginning, so nothing in it was ever open to others.
     """
-    for place, folders, files in os.walk(folder):
-        for names, mode in ((folders, PRIVATE_FOLDER), (files, PRIVATE_FILE)):
-            for name in names:
-                path = os.path.join(place, name)
-                if os.stat(path).st_mode & 0o777 != mode:
-                    os.chmod(path, mode)
+    for path in folder.rglob("*"):
+        is_now = path.stat().st_mode
+        mode = PRIVATE_FOLDER if stat.S_ISDIR(is_now) else PRIVATE_FILE
+        if is_now & 0o777 != mode:
+            path.chmod(mode)
 
 
 #: From here on a table has indexes: with them ``optimize`` touches only new rows.

@@ -74,14 +74,13 @@ class Vectors:
         with self._translate_errors("open"):
             make_private_folder(self.folder)
             database = lance.connect(self.folder)
-            if _TABLE in database.list_tables().tables:
-                self._table = database.open_table(_TABLE)
-                if not lance.is_made_for(self._table.schema, model, dimension):
-                    self._table = None
-                    raise errors.StorageError("index.fault", act="open", reason="made for another model")
-            else:
+            if _TABLE not in database.list_tables().tables:
                 self._table = database.create_table(_TABLE, schema=lance.schema_of(model, dimension))
                 lance.make_private_below(self.folder)
+            elif lance.is_made_for((table := database.open_table(_TABLE)).schema, model, dimension):
+                self._table = table
+            else:
+                raise errors.StorageError("index.fault", act="open", reason="made for another model")
             self._hold_in_memory(dimension)
             for kind in _KINDS:
                 self._load_in_memory(kind)

@@ -38,6 +38,7 @@ def test_a_job_that_failed_waits_unless_it_is_wanted_at_once_or_what_it_is_made_
     store.jobs.postpone(store.jobs.find("extract", "s1"), "model.refused", 100.0)
     store.jobs.request("extract", "s1", "m1")
     assert store.jobs.next(["extract"], 99.0) is None
+    assert [(job.key, job.reason) for job in store.jobs.failed()] == [("s1", "model.refused")]
     assert store.jobs.next(["extract"], 100.0).attempts == 1
     store.jobs.request("extract", "s1", "m1", at_once=True)
     assert store.jobs.next(["extract"], 0.0).attempts == 1

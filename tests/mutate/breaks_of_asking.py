@@ -221,13 +221,13 @@ OF_ASKING: tuple[Break, ...] = (
         "P22",
         "storage/rounds.py",
         (
-            "                    self._of.summaries.remove(tx, summary)\n"
-            '                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)\n'
-            "                self._of.rebuilds.ask_again"
+            "                self._of.summaries.remove(tx, summary)\n"
+            '                self._of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)\n'
+            "            for session_id in summarised"
         ),
         (
-            '                    self._of.rebuilds.request(tx, "summary", session_id, summary.timestamp)\n'
-            "                self._of.rebuilds.ask_again"
+            '                self._of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)\n'
+            "            for session_id in summarised"
         ),
         (HEARD + "test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_the_round_before",),
     ),

@@ -106,8 +106,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "a persona outlives what it rests on when that is hidden",
         "P22",
         "storage/personas.py",
-        "                if gone and (latest := self.versions.newest(persona)):\n",
-        "                if not gone and (latest := self.versions.newest(persona)):\n",
+        "persona: self.versions.newest(persona) for persona, gone in lines.items() if gone",
+        "persona: self.versions.newest(persona) for persona, gone in lines.items() if not gone",
         (ERASED + "test_lines_that_rest_on_what_is_hidden_or_cleared_leave_the_persona_and_an_edit_by_hand_stays",),
     ),
     Break(

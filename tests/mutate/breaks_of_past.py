@@ -90,8 +90,8 @@ OF_PAST: tuple[Break, ...] = (
         "a persona of before keeps what an import taught",
         "P-past",
         "storage/personas.py",
-        "                    self.versions.remove_lines(tx, persona, lines)\n",
-        "                    pass\n",
+        "                self.versions.remove_lines(tx, persona, lines)\n",
+        "                pass\n",
         (IMPORTING + "test_what_an_import_taught_goes_with_it_out_of_the_persona_and_of_all_that_it_was_before",),
     ),
     Break(

@@ -172,6 +172,11 @@ def test_thousands_of_messages_are_ready_for_recall_after_a_few_rows_are_read(la
     assert len(read) <= 8
 
 
+def test_the_first_question_is_asked_of_all_messages_however_few_are_read_at_once(life, monkeypatch):
+    monkeypatch.setattr("recall.retriever._AT_ONCE", 8)
+    assert life.recall("Where did my sister move?").ranked[0] == "old-3u"
+
+
 def test_what_a_question_finds_in_a_short_reply_counts_for_what_that_answers(life):
     meant = life.embedder.embed(["a question in quite other words"])[0]
     life.vectors.rows = [
