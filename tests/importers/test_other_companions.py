@@ -145,7 +145,7 @@ def test_open_webui_is_read_from_its_current_message_and_not_from_its_stale_copy
 def test_conversations_of_others_in_an_export_of_open_webui_are_not_the_persons(tmp_path):
     path = written(tmp_path / "x.json", [webui_chat("w1"), webui_chat("w2", OTHER)])
     found = read(path)
-    assert ([talk.key for talk in found.talks], found.reasons) == (["w1"], ["somebody_elses"])
+    assert ([talk.key for talk in found.talks], found.reasons) == (["w1"], ["other_person"])
     assert [talk.key for talk in read(path, me=OTHER).talks] == ["w2"]
 
 
@@ -179,7 +179,7 @@ def test_the_database_of_open_webui_is_read_and_not_changed(tmp_path):
 
 def test_of_a_database_of_several_only_the_person_is_read_once_they_are_named(tmp_path):
     path = webui_database(tmp_path / "webui.db", webui_chat(), webui_chat("w2", OTHER))
-    assert read(path).reasons == ["somebody_elses"] * 2
+    assert read(path).reasons == ["other_person"] * 2
     assert [talk.key for talk in read(path, me="ann").talks] == ["w1"]
 
 
