@@ -23,7 +23,7 @@ _REAL = "area|club|class|company|crew|department|festival|group|industry|orchest
 _FICTION = rf"(?:novel|story|book|film|movie|play|script|campaign|game)\b(?! (?:{_REAL})s?\b)"
 #: A dream, or a tale that is being told: what follows may belong to it.
 _DREAM = (
-    r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmares?|in (?:my|the|a|that) (?:\w+ )?dream"
+    r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmare|in (?:my|the|a|that) (?:\w+ )?dream"
     r"|(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?dream(?! (?:of|job|house|home|car)\b)"
     r"|role.?play\w*|once upon a time)\b"
     r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
@@ -42,7 +42,9 @@ _STORY = Guarded(
     r"|(?:小说|故事|电影|剧|游戏|剧本|书)里|扮演|(?:主角|主人公|角色)(?:是|叫)",
 )
 #: After these a dream is over, or has come true.
-_AWAKE = pattern_of(r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于", re.IGNORECASE)
+_AWAKE = pattern_of(
+    r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
+)
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
     r"\b(?:almost|nearly) (?P<word>[a-z]+)|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
