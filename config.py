@@ -145,10 +145,11 @@ def _misspelt_names(written: Mapping[str, str]) -> Iterator[Notice]:
 
 def _readable_by_others(path: Path, written: Mapping[str, str]) -> Iterator[Notice]:
     """A file that holds a key and is for more than its owner; one without a key may be read by anybody."""
-    if any(written.get(setting.name) for setting in TABLE if setting.secret):
-        with suppress(OSError):
-            if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-                yield Notice("settings.env_readable", {"path": str(path)})
+    if not any(written.get(setting.name) for setting in TABLE if setting.secret):
+        return
+    with suppress(OSError):
+        if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            yield Notice("settings.env_readable", {"path": str(path)})
 
 
 def _key_from_elsewhere(values: Mapping[str, Any], sources: Mapping[str, Source]) -> Iterator[Notice]:

@@ -377,11 +377,12 @@ def _is_prose(statement: str, sources: Sequence[Source]) -> bool:
 def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
     """Every name that a statement asserts, in either script."""
     yield from names_in(statement)
-    if draft:
-        yield from latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
-        for name in (*draft.persons, *draft.entities, draft.location):
-            if name and (name in statement or name == draft.value):
-                yield from [name] if unspaced_length(name) else name.split()
+    if draft is None:
+        return
+    yield from latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
+    for name in (*draft.persons, *draft.entities, draft.location):
+        if name and (name in statement or name == draft.value):
+            yield from [name] if unspaced_length(name) else name.split()
 
 
 # --- what the turns say of it

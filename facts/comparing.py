@@ -181,14 +181,13 @@ class _Comparison:
         ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
         kept: list[_Value] = []
         for one in (by_number[learned.number] for learned in ordered):
-            before = kept[-1] if kept else None
-            if before and _is_repeated(one, before):
-                if isinstance(one.fact, NewFact):
-                    self._merge_into(one.fact, before.fact)
-                    continue
-                if isinstance(before.fact, NewFact):
-                    self._merge_into(before.fact, one.fact)
-                    kept.pop()
+            before = kept[-1] if kept and _is_repeated(one, kept[-1]) else None
+            if before and isinstance(one.fact, NewFact):
+                self._merge_into(one.fact, before.fact)
+                continue
+            if before and isinstance(before.fact, NewFact):
+                self._merge_into(before.fact, one.fact)
+                kept.pop()
             kept.append(one)
         return kept
 
@@ -245,9 +244,8 @@ class _Comparison:
                 by = self._listed[draft.new - 1] if 0 < draft.new <= len(self._listed) else triggers[0]
                 self._doubt_fact(shown[draft.known - 1], by if by in triggers else triggers[0])
         for trigger in triggers:
-            for fact in self._known.values():
-                if _hangs_on(fact, trigger):
-                    self._doubt_fact(fact, trigger)
+            for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
+                self._doubt_fact(fact, trigger)
 
     def _doubt_fact(self, fact: Fact, trigger: NewFact) -> None:
         spoken_of = (

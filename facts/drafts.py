@@ -300,14 +300,13 @@ _VERDICT_FORMS = {
 def _read_doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[DoubtDraft]:
     """The doubts of their own list and those inside verdicts."""
     for row in listed:
-        if isinstance(row, Mapping):
-            if "verdict" not in row:
-                because = handles_of(first_of(row, "new", "because", "by"))
-                yield from (
-                    DoubtDraft(known, because[0] if because else 0)
-                    for known in handles_of(first_of(row, "known", "doubts", "fact"))
-                )
-        else:
+        if isinstance(row, Mapping) and "verdict" not in row:
+            because = handles_of(first_of(row, "new", "because", "by"))
+            yield from (
+                DoubtDraft(known, because[0] if because else 0)
+                for known in handles_of(first_of(row, "known", "doubts", "fact"))
+            )
+        elif not isinstance(row, Mapping):
             yield from (DoubtDraft(known, 0) for known in handles_of(row))
     for row in rows:
         if isinstance(row, Mapping) and "verdict" in row and "doubts" in row:

@@ -7,7 +7,7 @@ evidence about the companion only, unless the person agreed to it in the next on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
 from functools import cached_property
 from itertools import pairwise
@@ -33,7 +33,7 @@ from facts.cues import (
 from facts.slots import Names, normalize_text
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import find_numbers
+from language.numbers import find_numbers, parse_number
 from language.scripts import Language, is_unspaced, language_of
 from language.times import TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
@@ -106,14 +106,37 @@ class TextFigures:
 
     @cached_property
     def clock_times(self) -> frozenset[time]:
-        """The times of day in it; one before noon may mean the afternoon."""
-        found = clock_times(self.text, self._written)
+        """The times of day in it, also bare hours; one before noon may mean the afternoon."""
+        found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
         """The years of birth that follow from its ages."""
         return birth_years(self.text, self._written)
+
+
+_HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+#: Hours without "o'clock", which only what is said around them tells from other numbers.
+_BARE_HOUR = pattern_of(
+    rf"(?:\b(?:(?P<half>half)|at|from|till|until|to|by|before|after|around) |(?<=\d-))"
+    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d))?(?![\w.]\w)"
+    rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till|until|-) ?(?:{_HOUR}|half)\b)"
+    r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
+    r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
+)
+
+
+def _bare_hours(plain: str) -> Iterator[time]:
+    """The hours in "nine to five", "half six", 8.15, 差十分八点, as far as they may be times of day."""
+    for found in _BARE_HOUR.finditer(plain):
+        hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"])
+        minute = 30 if found["half"] else int(found["minute"] or found["minutes"] or 0)
+        if hour is None or hour > 23:
+            continue
+        yield time(hour, minute)
+        if less := found["less"]:
+            yield time((hour - 1) % 24, 60 - (15 if less == "一刻" else min(59, parse_number(less.rstrip("分")) or 1)))
 
 
 class Source:

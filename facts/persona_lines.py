@@ -457,10 +457,9 @@ def _match_characters(part: str, said: str, own: frozenset[str]) -> Iterator[boo
             continue
         pairs = [part[start : start + 2] for start in (at - 1, at) if start >= 0]
         pairs = [pair for pair in pairs if len(pair) == 2 and is_unspaced(pair[0]) and is_unspaced(pair[1])]
-        if own.isdisjoint(pairs):
-            stands = any(pair in said for pair in pairs)
-            if stands or character not in _EMPTY:
-                yield stands
+        stands = any(pair in said for pair in pairs)
+        if own.isdisjoint(pairs) and (stands or character not in _EMPTY):
+            yield stands
 
 
 @lru_cache(1)

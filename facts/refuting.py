@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
@@ -18,21 +18,50 @@ from facts.evidence import Sentence
 from language.numbers import parse_number
 from language.words import terms
 
+#: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
+_REAL = "area|club|class|company|crew|department|festival|group|industry|orchestra|room|school|shop|store|studio|world"
+_FICTION = rf"(?:novel|story|book|film|movie|play|script|campaign|game)\b(?! (?:{_REAL})s?\b)"
+#: A dream, or a tale that is being told: what follows may belong to it.
+_DREAM = (
+    r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmare|in (?:my|the|a|that) (?:\w+ )?dream"
+    r"|(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?dream(?! (?:of|job|house|home|car)\b)"
+    r"|role.?play\w*|once upon a time)\b"
+    r"|梦[见到]|做了?个?[^，。！]{0,4}梦(?!想)|从前有"
+)
+_TALE = Guarded(
+    "dream|nightmare|role|once upon|novel|story|book|film|movie|play|script|campaign|game|梦|从前有",
+    rf"{_DREAM}|(?:^|[,;:] )(?:\w+ )?in (?:my|our|this|that) (?:\w+ )?{_FICTION}",
+)
 _STORY = Guarded(
     "dream|nightmare|novel|story|book|film|movie|play|script|campaign|game|role|character|hero|protagonist|avatar|plot"
     "|once upon|梦|小说|故事|电影|剧|游戏|书里|角色|扮演|主角|主人公|从前有",
-    r"\b(?:dream(?:s|t|ed)?(?! (?:of|job|house|home|car|about))|nightmares?"
-    r"|in (?:my|the|a|an|our|that) (?:\w+ )?(?:novel|story|book|film|movie|play|script|campaign|game)|role.?play\w*"
-    r"|(?:my|the|our) (?:\w+ )?(?:character|hero|heroine|protagonist|avatar)|plot (?:is|of)|once upon a time)\b"
-    r"|梦[见到]|做了?个?[^，。！]{0,4}梦|(?:小说|故事|电影|剧|游戏|剧本|书)里|扮演|(?:主角|主人公|角色)(?:是|叫)|从前有",
+    rf"{_DREAM}|\b(?:dream(?:s|t|ed)?(?! (?:of|job|house|home|car|about|for|is|was to|has|had|came|come|to)\b)"
+    rf"|in (?:my|our|this|that) (?:\w+ )?{_FICTION}|in (?:the|a|an) (?:\w+ )?(?:novel|story|campaign)\b"
+    rf"|(?:my|the|our) (?:\w+ )?(?:character|hero|heroine|protagonist|avatar)|plot (?:is|of))\b"
+    rf"|(?:^|[,;:] )(?:\w+ )?in (?:the|a|an) (?:\w+ )?{_FICTION}"
+    r"|(?:小说|故事|电影|剧|游戏|剧本|书)里|扮演|(?:主角|主人公|角色)(?:是|叫)",
+)
+#: After these a dream is over, or has come true.
+_AWAKE = pattern_of(
+    r"\b(?:woke|wake|waking|awake|finally|actually|in real life)\b|醒|现实|真的|终于|所以", re.IGNORECASE
 )
 _ALMOST = Guarded(
-    "almost|nearly|差点|险些|talked|out of",
+    "almost|nearly|差点|险些",
     r"\b(?:almost|nearly) (?P<word>[a-z]+)|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
 )
 _DAILY = Guarded(
     "day|daily|morning|evening|night|天|日|晚|早",
     r"\b(?:every (?:single )?(?:day|morning|evening|night)|each day|daily|seven days a week)\b|每[天日晚早]|天天|日日",
+)
+#: What people say for every day; more than statements do.
+_SAID_DAILY = pattern_of(
+    r"\b(?:(?:every|each) (?:and every )?(?:single )?(?:day|morning|evening|night|afternoon|lunch|breakfast|meal)"
+    r"|(?:once|twice|\w+s|an? \w+) (?:a|per) (?:day|night)|(?:seven|7) days a week|daily|nightly|always|without fail"
+    r"|mornings|evenings|nights|weekends alike|all week|monday (?:to|through) sunday|day in,? day out|365"
+    r"|morning and (?:evening|night)|(?:never (?:miss|skip)\w* (?:a|one)|not (?:a|one)) (?:day|night|morning))\b"
+    r"|每[个一]?[天日晚早夜顿餐]|天天|日日|夜夜|顿顿|(?<![有那])一[天日][要得喝吃\d一二两三四五]|早晚|从早到晚"
+    r"|雷打不动|风雨无阻|从不间断|一直|[总老]是",
+    re.IGNORECASE,
 )
 _COUNTED = pattern_of(
     r"(?<![\w.,:])(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
@@ -67,9 +96,21 @@ _OTHER_SUBJECT = pattern_of(
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
-    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b|(?:让|给|跟|和|陪|带|帮|叫|对|比|催|劝|把)[我咱]"
+    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b"
+    rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_KIN_HAN})|们?的)"
 )
-_ANY_KIN = pattern_of(rf"\b(?:{_KIN})s?\b|{_KIN_HAN}", re.IGNORECASE)
+#: Something of the person's that somebody else did something to.
+_OWN_THING = pattern_of(r"(?<!^)\b(?:my|our) (?P<thing>[a-z]+)|(?<=.)(?:我|我们|咱们?)的(?P<han>[^，。！]{2})")
+#: Anybody whom a statement mentions beside the person; what may be an occupation, or a dislike, only as "Mara's".
+_SOMEBODY = pattern_of(
+    rf"\b(?:{_KIN}|grand(?:son|daughter|child)|step\w+|\w+-in-law|spouse|fianc[eé]e?)s?\b|\bwives\b"
+    r"|'s (?:\w+ ){0,2}(?:nan|ex|child|children|kid|baby|babies|parent|grandparent|sibling|twin|relative|family"
+    r"|flatmate|housemate|roommate|landlord|landlady|tenant|manager|teacher|coach|doctor|dentist|therapist|student|pupil|client|patient"
+    r"|guest|man|woman|boy|girl|people|pet|dog|cat|puppy|kitten|horse|pony|rabbit|hamster|parrot|bird|tortoise)s?\b"
+    rf"|{_KIN_HAN}|爸妈|父母|的[^，。的]{{0,3}}(?:孩子|小孩|宝宝|娃|爹|娘|家人|亲戚|长辈|爱人|对象|伴侣|朋友|同学|老师|医生|教练|房东"
+    r"|客户|学生|上司|领导|经理|[哥姐弟妹姨姑舅叔伯婶嫂爷奶孙侄狗猫兔鸟马])",
+    re.IGNORECASE,
+)
 _ANOTHER = pattern_of(r"\b(?:he|she|his|her|him|hers|they|their|them)\b|[他她它]")
 _FEMALE, _MALE = pattern_of(r"\b(?:she|her|hers)\b|她"), pattern_of(r"\b(?:he|his|him)\b|他")
 _SHE_IS = pattern_of(rf"\b(?:{_SHE})\b|老婆|妻子|媳妇|妈|母亲|婆婆|岳母|姐|妹|女儿|外婆|奶奶|姥姥|姨|姑|女友|女朋友")
@@ -85,35 +126,49 @@ def find_fault(
     """
     if about == "companion":
         return ""
-    if not _STORY.search(statement.casefold()) and all(_is_story(each.text, each.before) for each in evidence):
+    if not _STORY.search(statement.casefold()) and all(_is_story(statement, each) for each in evidence):
         return "story"
     sentences = [each.text for each in evidence]
-    for fault, rule in _RULES:
-        if rule(statement, sentences):
-            return fault
+    if _is_almost(statement, sentences):
+        return "almost"
+    if _DAILY.search(statement.casefold()) and not any(map(_is_said_daily, evidence)):
+        return "every day"
+    if _is_miscounted(statement, sentences):
+        return "number"
     if about == "person":
         wrong = not others and all(_is_of_another(statement, _best_clause(statement, each)) for each in sentences)
     else:
-        wrong = all(_lacks_subject(statement, subject, _best_clause(statement, each), each) for each in sentences)
+        wrong = all(_lacks_subject(statement, subject, others, each) for each in sentences)
     return "subject" if wrong else ""
 
 
-def _is_story(sentence: str, before: str) -> bool:
-    return any(_STORY.search(each.casefold()) for each in (sentence, before))
+def _is_story(statement: str, evidence: Sentence) -> bool:
+    """Whether the clause that says it, or one before it, is of a dream or a tale; "I write novels" is of neither."""
+    sentence, before = evidence.text.casefold(), evidence.before.casefold()
+    clause = _best_clause(statement, sentence)
+    told = sentence[: sentence.find(clause) + len(clause)]
+    tale = _TALE.search(told)
+    if _STORY.search(clause) or (tale and not _AWAKE.search(told, tale.end())):
+        return True
+    return bool(_TALE.search(before)) and not _AWAKE.search(before + told)
 
 
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
-    """Whether what a statement reports only nearly happened: "Carla almost fainted", 差点迟到."""
+    """Whether what a statement reports only nearly happened: "Carla almost fainted", 差点迟到.
+
+    It did if it is said once more without such a word; and who almost finished something is finishing it.
+    """
     if _ALMOST.search(statement.casefold()):
         return False
-    wanted = set(terms(statement))
-    found = [each for one in sentences for each in _ALMOST.all_in(one.casefold())]
-    return any(wanted.intersection(terms(each["word"] or each["han"] or "")) for each in found)
+    wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
+    plain = [one.casefold() for one in sentences]
+    rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
+    words = [each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
+    return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def _is_daily(statement: str, sentences: Sequence[str]) -> bool:
-    """Whether a statement says that something is done every day, and no sentence does."""
-    return bool(_DAILY.search(statement.casefold())) and not any(_DAILY.search(one.casefold()) for one in sentences)
+def _is_said_daily(evidence: Sentence) -> bool:
+    return any(_SAID_DAILY.search(one) for one in (evidence.before, evidence.text, evidence.following))
 
 
 def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
@@ -126,18 +181,14 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     return any(noun in said and not numbers & said[noun] for noun, numbers in stated.items())
 
 
-_RULES: tuple[tuple[str, Callable[[str, Sequence[str]], bool]], ...] = (
-    ("almost", _is_almost), ("every day", _is_daily), ("number", _is_miscounted),
-)  # fmt: skip
-
-
 def _counts(text: str) -> Mapping[str, set[int]]:
     found: dict[str, set[int]] = defaultdict(set)
     for each in _COUNTED.finditer(text.casefold()):
         noun = each["measure"] or each["noun"]
         word = each["han"] or each["number"]
         number = _ORDINALS.get(word) or parse_number(re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", word))
-        if noun not in _NO_NOUN and number is not None:
+        # 一家公司 is "a company".
+        if noun not in _NO_NOUN and number is not None and not (word == "一" and noun not in "楼层级"):
             found[noun.removesuffix("s")].add(number)
     return found
 
@@ -150,25 +201,32 @@ def _best_clause(statement: str, sentence: str) -> str:
 
 def _is_of_another(statement: str, clause: str) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions nobody else."""
-    found = _OTHER_SUBJECT.search(clause)
-    if not found or _FIRST_PERSON.search(clause.casefold()):
+    plain, stated = clause.casefold(), statement.casefold()
+    if not _OTHER_SUBJECT.search(clause) or _FIRST_PERSON.search(plain):
         return False
-    return not (_ANY_KIN.search(statement) or _ANOTHER.search(statement.casefold()))
+    if any((each["thing"] or each["han"]) in stated for each in _OWN_THING.finditer(plain)):
+        return False
+    return not (_SOMEBODY.search(statement) or _ANOTHER.search(stated))
 
 
-def _lacks_subject(statement: str, subject: str, clause: str, sentence: str) -> bool:
+def _lacks_subject(statement: str, subject: str, others: Collection[str], sentence: str) -> bool:
     """Whether a sentence is about a relation or a gender that the subject of a statement has not."""
     plain, parts = sentence.casefold(), _parts(subject)
-    if any(part in plain for part in parts) or not any(part in statement.casefold() for part in parts):
+    if any(part in plain for part in (*parts, *map(str.casefold, others))):
+        return False
+    if not any(part in statement.casefold() for part in parts):
         return False
     if _SHE_IS.search(subject.casefold()):
-        return bool(_MALE.search(plain)) and not _FEMALE.search(plain)
+        return bool(_MALE.search(plain)) and not (_FEMALE.search(plain) or _SHE_IS.search(plain))
     if _HE_IS.search(subject.casefold()):
-        return bool(_FEMALE.search(plain)) and not _MALE.search(plain)
-    return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause.casefold())) and not _ANOTHER.search(plain)
+        return bool(_FEMALE.search(plain)) and not (_MALE.search(plain) or _HE_IS.search(plain))
+    if re.search("'s |的", subject) and not _SOMEBODY.search(subject):
+        return False
+    clause = _best_clause(statement, sentence).casefold()
+    return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
 
 
 def _parts(subject: str) -> Collection[str]:
     """The words of a name by which a sentence may mention it."""
     plain = subject.casefold().replace("'s", " ").replace("的", " ")
-    return [part for part in plain.split() if len(part) > 1]
+    return [part for part in plain.split() if len(part) > 1 or not part.isascii()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -168,10 +169,9 @@ def _unfold_chatgpt(element: Mapping[str, Any]) -> _Tree:
     nodes = {key: as_object(node) for key, node in as_object(element, "mapping").items()}
     parents = _parents_of(nodes, "parent")
     # Newer exports leave out ``children``, so these only fill gaps.
-    for key, node in nodes.items():
-        for child in as_list(node.get("children")):
-            if isinstance(child, str) and child in parents and parents[child] not in nodes:
-                parents[child] = key
+    for child, key in ((child, key) for key, node in nodes.items() for child in as_list(node.get("children"))):
+        if isinstance(child, str) and child in parents and parents[child] not in nodes:
+            parents[child] = key
     # The custom GPT that played a role; ``g-p-`` is a project, in which the companion is itself.
     gizmo = as_text(element.get("gizmo_id")) or as_text(element.get("conversation_template_id"))
     persona = gizmo if gizmo.startswith("g-") and not gizmo.startswith("g-p-") else ""
@@ -422,13 +422,16 @@ def _read_webui_database(reading: Reading) -> Iterator[Found]:
                 called = next(iter(owners.get(row["user_id"], ())), "") or "?"
                 yield reading.make_unread(NotRead.SOMEBODY_ELSES, where, said=called)
                 continue
-            try:
-                element = {**dict(row), "chat": json.loads(row["chat"])}
-            except (ValueError, TypeError):
-                yield reading.make_unread(NotRead.BROKEN, where, said="JSON")
-            else:
-                yield read_safely(_read_webui_chat, element, where, reading)
+            yield _read_webui_row(row, where, reading)
     reading.count_bytes(reading.part.size)
+
+
+def _read_webui_row(row: sqlite3.Row, where: str, reading: Reading) -> Found:
+    try:
+        element = {**dict(row), "chat": json.loads(row["chat"])}
+    except (ValueError, TypeError):
+        return reading.make_unread(NotRead.BROKEN, where, said="JSON")
+    return read_safely(_read_webui_chat, element, where, reading)
 
 
 def _unfold_webui(element: Mapping[str, Any]) -> _Tree:

@@ -52,10 +52,11 @@ def webui_owners(connection: sqlite3.Connection) -> Mapping[str, tuple[str, ...]
     owners: dict[str, tuple[str, ...]] = {
         row["user_id"]: (as_text(row["user_id"]),) for row in connection.execute("SELECT DISTINCT user_id FROM chat")
     }
-    if {"id", "name", "email"} <= _column_names(connection, "user"):
-        for row in connection.execute("SELECT id, name, email FROM user"):
-            if row["id"] in owners:
-                owners[row["id"]] = (as_text(row["name"]), as_text(row["email"]), as_text(row["id"]))
+    if not {"id", "name", "email"} <= _column_names(connection, "user"):
+        return owners
+    for row in connection.execute("SELECT id, name, email FROM user"):
+        if row["id"] in owners:
+            owners[row["id"]] = (as_text(row["name"]), as_text(row["email"]), as_text(row["id"]))
     return owners
 
 

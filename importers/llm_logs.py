@@ -77,20 +77,25 @@ class _Log:
         """The turns of the new generation; each chain is followed up to what is known of it already."""
         seen = {tip for (tip,) in self._rows(databases.LLM_TIPS, thread) if tip}
         for turn in self._rows(databases.LLM_TURNS, thread):
-            chain = self._new_in_chain(turn["tip_message_hash"], seen)
-            for place, (digest, role) in enumerate(chain):
-                words, reason = self._message_text(digest)
-                by = _ROLES.get(role)
-                if before and (by is None or (by, words) == before[0]):
-                    # The first chain repeats what the old tables hold.
-                    before[:] = before[1:] if by else before
-                elif by is None:
-                    builder.leave_out(LeftOut.SYSTEM if role == "system" else LeftOut.TOOL)
-                elif not words.strip() and reason:
-                    builder.leave_out(reason)
-                else:
-                    builder.add_message(f"{turn['id']}:{place}", by, words, _parse_utc(turn["datetime_utc"]))
+            self._add_turn(builder, turn, self._new_in_chain(turn["tip_message_hash"], seen), before)
             before.clear()
+
+    def _add_turn(
+        self, builder: ConversationBuilder, turn: sqlite3.Row, chain: list[tuple[str, str]],
+        before: list[tuple[Spoken, str]],
+    ) -> None:  # fmt: skip
+        for place, (digest, role) in enumerate(chain):
+            words, reason = self._message_text(digest)
+            by = _ROLES.get(role)
+            if before and (by is None or (by, words) == before[0]):
+                # The first chain repeats what the old tables hold.
+                before[:] = before[1:] if by else before
+            elif by is None:
+                builder.leave_out(LeftOut.SYSTEM if role == "system" else LeftOut.TOOL)
+            elif not words.strip() and reason:
+                builder.leave_out(reason)
+            else:
+                builder.add_message(f"{turn['id']}:{place}", by, words, _parse_utc(turn["datetime_utc"]))
 
     def _new_in_chain(self, tip: str | None, seen: set[str]) -> list[tuple[str, str]]:
         """Name and role of the messages of a chain that were not met in this thread, the first first."""

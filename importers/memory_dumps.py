@@ -47,12 +47,11 @@ def _fits_units(element: Mapping[str, Any]) -> bool:
 def _read_units(reading: Reading) -> Iterator[Found]:
     sessions: dict[str, list[_Unit]] = {}
     with reading.tolerate_damage(), reading.open_json() as stream:
-        if enter_path(stream, ()):
-            for key in stream.iterate_fields():
-                given = as_object(stream.read_value())
-                if int(as_number(given.get("rank"))) == 0:
-                    group = as_text(given.get("group_id"))
-                    sessions.setdefault(group, []).append(_parse_unit({**given, "id": key}, reading))
+        for key in stream.iterate_fields() if enter_path(stream, ()) else ():
+            given = as_object(stream.read_value())
+            if int(as_number(given.get("rank"))) == 0:
+                group = as_text(given.get("group_id"))
+                sessions.setdefault(group, []).append(_parse_unit({**given, "id": key}, reading))
     for session_id, units in sessions.items():
         yield _build_session(session_id, units, reading)
 
@@ -62,14 +61,18 @@ def _read_database(reading: Reading) -> Iterator[Found]:
     assert reading.part.path is not None
     with closing(databases.open_readonly(reading.part.path)) as connection:
         try:
-            sessions = [row["id"] for row in connection.execute(databases.FOREST_SESSIONS)]
-            for session_id in [*sessions, ""]:
-                rows = databases.forest_units(connection, session_id)
-                if rows or session_id:
-                    yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], reading)
+            yield from _read_sessions(connection, reading)
         except sqlite3.Error as error:
             yield reading.make_unread(NotRead.DAMAGED, said=str(error))
     reading.count_bytes(reading.part.size)
+
+
+def _read_sessions(connection: sqlite3.Connection, reading: Reading) -> Iterator[Found]:
+    sessions = [row["id"] for row in connection.execute(databases.FOREST_SESSIONS)]
+    for session_id in [*sessions, ""]:
+        rows = databases.forest_units(connection, session_id)
+        if rows or session_id:
+            yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], reading)
 
 
 def _parse_unit(given: Mapping[str, Any], reading: Reading) -> _Unit:

@@ -78,34 +78,42 @@ def _telegram_chats(stream: JsonStream, reading: Reading) -> Iterator[None]:
         if key not in _LISTS or stream.peek_mark() != "{":
             stream.skip_value()
             continue
-        for inner in stream.iterate_fields():
-            if inner == "list" and stream.peek_mark() == "[":
-                for _ in stream.iterate_items():
-                    yield
-            else:
-                stream.skip_value()
+        yield from _stop_at_listed(stream)
+
+
+def _stop_at_listed(stream: JsonStream) -> Iterator[None]:
+    for key in stream.iterate_fields():
+        if key != "list" or stream.peek_mark() != "[":
+            stream.skip_value()
+            continue
+        for _ in stream.iterate_items():
+            yield
 
 
 def _read_telegram_chat(stream: JsonStream, reading: Reading, account: str) -> Iterator[PastConversation]:
     """The chat at the position of the stream; as much of it as there is where the file is cut off."""
     builder = ConversationBuilder(reading.source, "")
     try:
-        about: dict[str, Any] = {}
-        for key in stream.iterate_fields():
-            if key == "messages" and stream.peek_mark() == "[":
-                for _ in stream.iterate_items():
-                    _add_telegram_message(builder, as_object(stream.read_value()), about, account, reading)
-            elif stream.peek_mark() in ("{", "["):
-                stream.skip_value()
-            else:
-                about[key] = stream.read_value()
-                builder.key, builder.title = as_name(about.get("id")), as_text(about.get("name"))
+        _fill_telegram_chat(builder, stream, reading, account)
     except (JsonError, *DAMAGE_ERRORS):
         found = builder.build()
         if found.messages:
             yield found
         raise
     yield builder.build()
+
+
+def _fill_telegram_chat(builder: ConversationBuilder, stream: JsonStream, reading: Reading, account: str) -> None:
+    about: dict[str, Any] = {}
+    for key in stream.iterate_fields():
+        if key == "messages" and stream.peek_mark() == "[":
+            for _ in stream.iterate_items():
+                _add_telegram_message(builder, as_object(stream.read_value()), about, account, reading)
+        elif stream.peek_mark() in ("{", "["):
+            stream.skip_value()
+        else:
+            about[key] = stream.read_value()
+            builder.key, builder.title = as_name(about.get("id")), as_text(about.get("name"))
 
 
 def _add_telegram_message(

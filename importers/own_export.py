@@ -35,9 +35,8 @@ def _read_export(reading: Reading) -> Iterator[Found]:
 def _message_rows(reading: Reading) -> Iterator[Mapping[str, Any]]:
     """The rows of turns, as far as the file is sound."""
     with reading.tolerate_damage(), reading.open_json() as stream:
-        if enter_path(stream, ("tables", "conversation")):
-            for _ in stream.iterate_items():
-                yield as_object(stream.read_value())
+        for _ in stream.iterate_items() if enter_path(stream, ("tables", "conversation")) else ():
+            yield as_object(stream.read_value())
 
 
 def _read_session(key: str, turns: Iterator[Mapping[str, Any]], reading: Reading) -> PastConversation:

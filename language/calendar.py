@@ -142,12 +142,13 @@ def vague_age_in(language: Language, day: date, today: date) -> str:
     if days < 0:
         return ""
     for unit, zh_unit, least, length in _ROUGH_UNITS:
-        if days >= least:
-            count = days // length
-            if language == "zh":
-                return f"{_spell_chinese(count)}{zh_unit}前"
-            number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-            return f"{number} {unit}{'' if count == 1 else 's'} old"
+        if days < least:
+            continue
+        count = days // length
+        if language == "zh":
+            return f"{_spell_chinese(count)}{zh_unit}前"
+        number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+        return f"{number} {unit}{'' if count == 1 else 's'} old"
     return ""
 
 

@@ -71,6 +71,7 @@ _BETWEEN = pattern_of(r"[\s-]+")
 #: Longer numbers are not calculated exactly.
 _EXACT = 28
 _DOZEN = pattern_of(r"\bdozen\b")
+_TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight)\b|俩|双胞胎|一对|一双")
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
 
@@ -170,6 +171,8 @@ def _all_numbers(plain: str) -> Iterator[str]:
         yield "0.5"
     if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
+    if _TWO.search(plain):
+        yield "2"
     for run in () if plain.isascii() else _HAN_NUMBER.findall(plain):
         if value := _han_value(run):
             yield value

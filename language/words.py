@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
 
 from domain.patterns import pattern_of
@@ -164,10 +164,9 @@ def forms_of_all(text: str, words: str) -> tuple[str, ...] | None:
 def _covered_runs(run: str, wanted: AbstractSet[str]) -> Iterator[str]:
     """The parts of a run that wanted terms cover."""
     covered = [False] * len(run)
-    for at in range(len(run)):
-        for length in (1, 2):
-            if len(piece := run[at : at + length]) == length and piece in wanted:
-                covered[at : at + length] = [True] * length
+    for at, length in product(range(len(run)), (1, 2)):
+        if len(piece := run[at : at + length]) == length and piece in wanted:
+            covered[at : at + length] = [True] * length
     for is_covered, part in groupby(zip(run, covered, strict=True), key=itemgetter(1)):
         if is_covered:
             yield "".join(character for character, _ in part)

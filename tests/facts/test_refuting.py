@@ -29,6 +29,27 @@ from tests.facts.talk import CHEN, MARA, reason, talk
         ("He lends me the car on Sundays.", "Mara has the car on Sundays.", ""),
         ("My husband and I are allergic to nuts.", "Mara is allergic to nuts.", ""),
         ("My sister Ann keeps bees.", "Mara's sister Ann keeps bees.", ""),
+        ("I'm writing a novel, and in the book I put all my aunts.", "Mara is writing a novel.", ""),
+        ("I got a part in a play. I start rehearsals in May.", "Mara starts rehearsals in May.", ""),
+        ("I work in the film industry as a sound editor.", "Mara works as a sound editor.", ""),
+        ("I read in the book that bees dance, so I bought two hives.", "Mara bought two hives.", ""),
+        ("I dreamed for years of moving to Wales and in June I finally did.", "Mara moved to Wales in June.", ""),
+        ("I dreamt about spiders, then woke up and made tea.", "Mara made tea.", ""),
+        ("I get nightmares because I work nights at the morgue.", "Mara works at the morgue.", ""),
+        ("In our campaign my elf lost an eye.", "Mara lost an eye.", "story"),
+        ("I've been a vegetarian for almost ten years.", "Mara has been a vegetarian for ten years.", ""),
+        ("I've almost finished my thesis.", "Mara is finishing her thesis.", ""),
+        ("I nearly missed the ferry, but I did not: I missed the bus.", "Mara missed the bus.", ""),
+        ("I take a tablet each morning for my thyroid.", "Mara takes a thyroid tablet every morning.", ""),
+        ("Weekdays and weekends alike, I swim.", "Mara swims every day.", ""),
+        ("I write first thing. Have done so every day since 2010.", "Mara writes every day.", ""),
+        ("I swim three days a week.", "Mara swims every day.", "every day"),
+        ("I own a pair of canaries.", "Mara has two canaries.", ""),
+        ("I have twins, both boys.", "Mara has two boys.", ""),
+        ("My daughter starts school in September.", "Mara's child starts school in September.", ""),
+        ("He barks at the postman.", "Mara's dog barks at the postman.", ""),
+        ("My brother broke my laptop.", "Mara's laptop is broken.", ""),
+        ("My sister is allergic to cats.", "Mara is allergic to cats.", "subject"),
     ],
 )
 def test_an_english_sentence_that_does_not_say_it(said: str, statement: str, why: str) -> None:
@@ -48,6 +69,18 @@ def test_an_english_sentence_that_does_not_say_it(said: str, statement: str, why
         ("可惜我老婆花生过敏。", "陈默花生过敏。", "subject"),
         ("可惜我花生过敏。", "陈默花生过敏。", ""),
         ("我妈妈爱吃饺子。", "陈默的妈妈爱吃饺子。", ""),
+        ("我昨晚做梦了，醒来发现把杯子打翻了。", "陈默打翻了杯子。", ""),
+        ("我老是做噩梦，所以换了工作。", "陈默换了工作。", ""),
+        ("我在写小说，小说里的女主角像我妈。", "陈默在写小说。", ""),
+        ("我坚持早上六点起来打太极，雷打不动。", "陈默每天打太极。", ""),
+        ("我一天要喝三杯咖啡。", "陈默每天喝三杯咖啡。", ""),
+        ("我早晚各吃一片药。", "陈默每天吃两片药。", ""),
+        ("有一天我去打太极。", "陈默每天打太极。", "every day"),
+        ("我有俩孩子。", "陈默有两个孩子。", ""),
+        ("我面试了三家公司，拿到了银行的聘书。", "陈默拿到了一家银行的聘书。", ""),
+        ("妹妹送我一台相机。", "陈默有一台相机。", ""),
+        ("同事介绍我去那家牙科，洗牙很便宜。", "陈默去那家牙科洗牙。", ""),
+        ("因为我老公爱打鼾。", "陈默爱打鼾。", "subject"),
     ],
 )
 def test_a_chinese_sentence_that_does_not_say_it(said: str, statement: str, why: str) -> None:
@@ -58,6 +91,21 @@ def test_a_relation_of_the_other_gender_is_not_meant() -> None:
     said = talk("2025-05-17", "Dad is fine. Her knee was operated on.")
     assert reason("Mara's father had a knee operated on.", said, 1, subject="Mara's father", about="other") == "subject"
     assert reason("Mara's mother had a knee operated on.", said, 1, subject="Mara's mother", about="other") == ""
+    said = talk("2025-05-17", "My mum can't stand his music.")
+    assert reason("Mara's mother can't stand his music.", said, 1, subject="Mara's mother", about="other") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "subject"),
+    [
+        ("I rent a place on Elm Street.", "Mara's place is on Elm Street.", "Mara's flat"),
+        ("I take Biscuit to the vet.", "Mara's dog Biscuit goes to the vet.", "Mara's dog"),
+        ("我给猫打了疫苗。", "Mara的猫打了疫苗。", "Mara的猫"),
+    ],
+)
+def test_what_belongs_to_the_person_may_be_told_with_i(said: str, statement: str, subject: str) -> None:
+    names = ("Biscuit",) if "Biscuit" in said else ()
+    assert reason(statement, talk("2025-05-17", said), 1, subject=subject, about="other", persons=names) == ""
 
 
 @pytest.mark.parametrize(
@@ -87,6 +135,14 @@ def test_words_that_were_pasted_are_no_evidence() -> None:
         ("The train leaves at 2pm.", "Mara's train leaves at 14:00.", ""),
         ("The train leaves at 2pm.", "Mara's train leaves at 2:00.", "time"),
         ("The train leaves at ten to seven.", "Mara's train leaves at 7:10.", "time"),
+        ("My shift starts at half six in the morning.", "Mara's shift starts at 6:30.", ""),
+        ("My appointment is 8.15 tomorrow.", "Mara's appointment is at 8:15.", ""),
+        ("I work nine to five.", "Mara works from 9:00 to 17:00.", ""),
+        ("I work 9-5.", "Mara works from 8:00 to 17:00.", "time"),
+        ("Choir is from seven till half eight.", "Mara's choir is from 19:00 to 20:30.", ""),
+        ("The bus leaves at five past eight, breakfast is at six.", "Mara has breakfast at 6 am.", ""),
+        ("我坐的车差十分八点到公司。", "Mara坐的车7:50到公司。", ""),
+        ("我七点半出门，六点下班。", "Mara在18:00下班。", ""),
         ("火车下午两点半开。", "Mara的火车14:30开。", ""),
         ("火车下午两点半开。", "Mara的火车15:30开。", "time"),
     ],
