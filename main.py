@@ -57,10 +57,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if options.help or options.version:
             print(options.help or f"Old Friend {VERSION}", flush=True)
             return Exit.OK
-        with catch_signals() as wishes:
-            while isinstance(ended := _run_program(options, streams, wishes), Options):
-                options = ended
-            return ended
+        return _run_until_left(options, streams)
     except errors.OldFriendError as error:
         print(words_for(None, streams.environment).describe_error(error), file=sys.stderr)
         return error.exit_code
@@ -69,6 +66,13 @@ def main(given: Sequence[str] | None = None) -> int:
             return Exit.FAILED
         print(words_for(None, streams.environment).say("error.unstarted", kind=fault), file=sys.stderr)
         return Exit.FAILED
+
+
+def _run_until_left(options: Options, streams: Streams) -> Exit:
+    with catch_signals() as wishes:
+        while isinstance(ended := _run_program(options, streams, wishes), Options):
+            options = ended
+    return ended
 
 
 def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | Options:
@@ -82,12 +86,7 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
 
             return run_without_chat(program)
         with ExitStack() as open_things:
-            if options.says_one_thing:
-                from interfaces.terminal.batch import say_or_open
-
-                opened = say_or_open(program, open_things)
-            else:
-                opened = open_things.enter_context(open_conversation(program))
+            opened = _open_chat(program, open_things)
             return opened if isinstance(opened, Exit) else _run_chat(program, *opened)
     except errors.OldFriendError as error:
         print(program.words.describe_error(error), file=sys.stderr)
@@ -101,6 +100,14 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
         return Exit.FAILED
     finally:
         debug.close()
+
+
+def _open_chat(program: Program, open_things: ExitStack) -> Exit | tuple[Conversation, ChatMemoryServer]:
+    if program.options.says_one_thing:
+        from interfaces.terminal.batch import say_or_open
+
+        return say_or_open(program, open_things)
+    return open_things.enter_context(open_conversation(program))
 
 
 def _run_chat(program: Program, conversation: Conversation, memory_server: ChatMemoryServer) -> Exit | Options:

@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.message import Message as Mail
 from pathlib import Path
@@ -316,11 +317,9 @@ def _is_same_origin(origin: str, host: str) -> bool:
 def account_of(near: Address, far: Address) -> int | None:
     """The account that owns the end ``near`` of a connection to ``far``."""
     for table in TABLES:
-        try:
-            with table.open(encoding="ascii", errors="replace") as lines:
-                found = listed_account(lines, near, far)
-        except OSError:
-            continue
+        found: int | None = None
+        with suppress(OSError), table.open(encoding="ascii", errors="replace") as lines:
+            found = listed_account(lines, near, far)
         if found is not None:
             return found
     return None

@@ -206,10 +206,7 @@ class Limits:
         try:
             with self._count_request(scope.setdefault("state", {})):
                 body = await self._receive_body(scope, receive)
-                if not _has_finite_numbers(body):
-                    problem = self._problems.make_problem(422, "served.no_number")
-                    wrong = {"type": "finite_number", "loc": ["body"], "msg": problem.message}
-                    raise OverLimit(replace(problem, invalid=(wrong,)))
+                self._check_numbers(body)
                 await self._app(scope, _with_body(body, receive), send)
         except OverLimit as refused:
             await self._problems.make_response(scope["path"], refused.problem)(scope, receive, send)
@@ -242,11 +239,12 @@ class Limits:
         """Count a request once for the person whose memory it uses, else for its caller. Raises OverLimit."""
         key = (person, "" if person is not None else caller.name)
         with self._lock:
-            if key not in counted:
-                if self._under_way[key] >= self._quota.at_once:
-                    raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
-                self._under_way[key] += 1
-                counted.add(key)
+            if key in counted:
+                return
+            if self._under_way[key] >= self._quota.at_once:
+                raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
+            self._under_way[key] += 1
+            counted.add(key)
 
     def _check_rate(self, use: _Use) -> None:
         now = self._clock()
@@ -269,20 +267,29 @@ class Limits:
         stated = Headers(scope=scope).get("content-length", "")
         if stated.isdecimal() and len(stated) < 20 and int(stated) > LARGEST_BODY:
             raise self._refuse(413, "served.too_large", most=LARGEST_BODY)
-        body, more = bytearray(), True
         try:
             async with asyncio.timeout(BODY_TIMEOUT):
-                while more:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise _Gone
-                    body += message.get("body", b"")
-                    more = message.get("more_body", False)
-                    if len(body) > LARGEST_BODY:
-                        raise self._refuse(413, "served.too_large", most=LARGEST_BODY)
+                return await self._join_parts(receive)
         except TimeoutError:
             raise self._refuse(408, "served.too_slow", seconds=round(BODY_TIMEOUT)) from None
+
+    async def _join_parts(self, receive: Receive) -> bytes:
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise _Gone
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > LARGEST_BODY:
+                raise self._refuse(413, "served.too_large", most=LARGEST_BODY)
         return bytes(body)
+
+    def _check_numbers(self, body: bytes) -> None:
+        if not _has_finite_numbers(body):
+            problem = self._problems.make_problem(422, "served.no_number")
+            wrong = {"type": "finite_number", "loc": ["body"], "msg": problem.message}
+            raise OverLimit(replace(problem, invalid=(wrong,)))
 
     def _refuse(self, status: int, key: str, **details: Any) -> OverLimit:
         return OverLimit(self._problems.make_problem(status, key, **details))

@@ -71,22 +71,23 @@ def admin_router(service: MemoryService) -> APIRouter:
 def _add_routes(routes: APIRouter, service: MemoryService | ChatMemory, prefix: str) -> APIRouter:
     others = tuple({_CHAT, _ADMIN} - {prefix})
     for operation in OPERATIONS.values():
-        if (route := operation.route) and route.path.startswith(prefix) and not route.path.startswith(others):
-            zipped = operation.result is bytes
-            conflict: dict[int | str, dict[str, Any]] = {}
-            if route.conflict:
-                conflict = {409: {"model": Detail, "description": route.conflict}}
-            routes.add_api_route(
-                route.path,
-                _make_endpoint(operation, route, service),
-                methods=[route.method],
-                status_code=route.status,
-                summary=route.summary,
-                response_model=None if zipped else operation.result,
-                response_class=StreamingResponse if zipped else JSONResponse,
-                responses={**(_ZIP if zipped else {}), **conflict},
-                name=route.name or operation.name,
-            )
+        route, zipped = operation.route, operation.result is bytes
+        if not route or not route.path.startswith(prefix) or route.path.startswith(others):
+            continue
+        responses = dict(_ZIP) if zipped else {}
+        if route.conflict:
+            responses[409] = {"model": Detail, "description": route.conflict}
+        routes.add_api_route(
+            route.path,
+            _make_endpoint(operation, route, service),
+            methods=[route.method],
+            status_code=route.status,
+            summary=route.summary,
+            response_model=None if zipped else operation.result,
+            response_class=StreamingResponse if zipped else JSONResponse,
+            responses=responses,
+            name=route.name or operation.name,
+        )
     return routes
 
 

@@ -96,6 +96,13 @@ def router(people: People) -> APIRouter:
             return (failed or answers)[0]
         return JSONResponse(join_completions([_parse_object(bytes(one.body)) for one in answers]))
 
+    _add_model_routes(api, people)
+    return api
+
+
+def _add_model_routes(api: APIRouter, people: People) -> None:
+    """What passes through without a memory."""
+
     @api.post("/embeddings")
     def embed(caller: CurrentCaller, gone: ClientToken, body: Json) -> Response:
         """Vectors, as the server makes them."""
@@ -121,8 +128,6 @@ def router(people: People) -> APIRouter:
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise HTTPException(404, "Not Found")  # no way to other paths of the server, which knows our key
         return _pass_on(people.llm.relay(), "GET", f"/models/{quote(name)}", None, gone)
-
-    return api
 
 
 _OWN_MODEL_ENTRY = {"id": OWN_MODEL, "object": "model", "created": 0, "owned_by": "old-friend"}
@@ -211,16 +216,9 @@ class _Exchange:
         self._count_tokens(relayed)  # counted even if the client hangs up
         try:
             yield from map(_event_line, form.begin_events() if form else ())
-            for event in _add_keepalives(events):
-                relayed.add_body(body := _parse_object(event))
-                if relayed.failed and (form or "error" not in body):
-                    raise errors.ServerFault
-                if event and form:
-                    yield from map(_event_line, form.piece_events(body))
-                else:
-                    yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
-                if relayed.failed:
-                    return
+            yield from self._relay_events(events, relayed)
+            if relayed.failed:
+                return
             relayed.check_finished()
             self.gone.check()
             self._store_round(relayed)
@@ -234,6 +232,19 @@ class _Exchange:
         finally:
             self.gone.set()
             self._count_tokens(relayed)
+
+    def _relay_events(self, events: Iterator[Answer | bytes], relayed: RelayedReply) -> Iterator[bytes]:
+        """The events in the form of the client, up to an error that the model server reports in that form itself."""
+        for event in _add_keepalives(events):
+            relayed.add_body(body := _parse_object(event))
+            if relayed.failed and (self.form or "error" not in body):
+                raise errors.ServerFault
+            if event and self.form:
+                yield from map(_event_line, self.form.piece_events(body))
+            else:
+                yield b"data: " + event + b"\n\n" if event else b": keepalive\n\n"
+            if relayed.failed:
+                return
 
     def _store_round(self, relayed: RelayedReply) -> None:
         """Store the round; a response that calls tools waits for their results."""
@@ -262,9 +273,8 @@ def _add_keepalives(events: Iterator[Answer | bytes], after: float = _KEEP_ALIVE
 
     def read() -> None:
         try:
-            for event in events:
-                if isinstance(event, bytes) and event:
-                    came.put(event)
+            for event in (one for one in events if isinstance(one, bytes) and one):
+                came.put(event)
             came.put(None)
         except BaseException as fault:  # raised again in the thread of the stream
             came.put(fault)

@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -93,33 +93,27 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
     check_installed(*_PACKAGES)
     settings = setup.settings
     registry = Registry(registry_in(settings.data_dir), setup.clock)
-    try:
-        shorten_thread_turns()
-        with _only_server(registry), listening_on(host, port) as bound:
-            only_here = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
-            names = [token.name for token in registry.tokens() if token.revoked_at is None]
-            if not names and not only_here:
-                raise errors.UsageError("serve.needs_token", host=host)
-            if not names and settings.server_names.strip():
-                raise errors.UsageError("serve.names_need_token")
-            if not registry.tokens():
-                from interfaces.http.guards import can_be_known
+    shorten_thread_turns()
+    with closing(registry), _only_server(registry), listening_on(host, port) as bound:
+        only_here = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+        names = [token.name for token in registry.tokens() if token.revoked_at is None]
+        if not names and not only_here:
+            raise errors.UsageError("serve.needs_token", host=host)
+        if not names and settings.server_names.strip():
+            raise errors.UsageError("serve.names_need_token")
+        if not registry.tokens():
+            names = _make_first_token(setup, registry, bound)
+        with _open_people(setup, registry) as people:
+            from interfaces.socket.memory_server import BackgroundMemoryServer
 
-                if not can_be_known(bound.getsockname()[0]):
-                    names = [_make_token(setup, registry, _url_of(bound))]
-            with _open_people(setup, registry) as people:
-                from interfaces.socket.memory_server import BackgroundMemoryServer
-
-                app = make(people, only_here)
-                running = ServerThread(app, bound, grace, setup.log)
-                memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
-                say = setup.words.say
-                nobody = "serve.to_no_one" if registry.tokens() else "serve.alone"
-                who = say("serve.to_tokens", names=", ".join(names)) if names else say(nobody, person=ME)
-                setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
-                return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
-    finally:
-        registry.close()
+            app = make(people, only_here)
+            running = ServerThread(app, bound, grace, setup.log)
+            memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
+            say = setup.words.say
+            nobody = "serve.to_no_one" if registry.tokens() else "serve.alone"
+            who = say("serve.to_tokens", names=", ".join(names)) if names else say(nobody, person=ME)
+            setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
+            return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
 
 
 # -- beginning
@@ -174,13 +168,17 @@ def listening_on(host: str, port: int) -> Iterator[socket.socket]:
         yield bound
 
 
-def _make_token(setup: ServerSetup, registry: Registry, url: str) -> str:
-    """Create the first token, show it once, and store it for this account alone. Returns its name."""
+def _make_first_token(setup: ServerSetup, registry: Registry, bound: socket.socket) -> list[str]:
+    """Create the first token where it is needed, show it once, and store it for this account alone. Its name."""
+    from interfaces.http.guards import can_be_known
+
+    if can_be_known(bound.getsockname()[0]):
+        return []
     secret, path = registry.add_token(_FIRST_TOKEN, ME), setup.settings.data_dir / _TOKEN_FILE
     replace_file(path, f"{secret}\n".encode())
-    setup.say("serve.first_token", url=url, path=path)
+    setup.say("serve.first_token", url=_url_of(bound), path=path)
     setup.show(secret)
-    return _FIRST_TOKEN
+    return [_FIRST_TOKEN]
 
 
 def _url_of(bound: socket.socket) -> str:
@@ -330,7 +328,7 @@ def _close_all(people: People, memory_server: BackgroundMemoryServer) -> bool:
         memory_server.close()
         people.close()
 
-    closing = threading.Thread(target=close, name="closing", daemon=True)
-    closing.start()
-    closing.join(_CLOSING)
-    return not closing.is_alive()
+    thread = threading.Thread(target=close, name="closing", daemon=True)
+    thread.start()
+    thread.join(_CLOSING)
+    return not thread.is_alive()

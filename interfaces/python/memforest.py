@@ -397,15 +397,14 @@ class MemorySystem:
 
     def _load_units(self, ids: Iterable[str]) -> Iterator[MemoryUnit]:
         """The units with these ids that are not hidden, in this order."""
-        for text_id in ids:
-            for turn in self._memory.messages.with_ids([text_id]):
-                shown = [one for one in self._memory.messages.of_session(turn.session_id) if not one.hidden]
-                names = [None, *(one.text_id for one in shown), None]
-                if turn.text_id in names:
-                    at = names.index(turn.text_id)
-                    node = self._memory.chapters.node(turn.text_id)
-                    unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
-                    yield replace(unit, parent_id=self._parent_id(unit))
+        for turn in (one for text_id in ids for one in self._memory.messages.with_ids([text_id])):
+            shown = [one for one in self._memory.messages.of_session(turn.session_id) if not one.hidden]
+            names = [None, *(one.text_id for one in shown), None]
+            if turn.text_id in names:
+                at = names.index(turn.text_id)
+                node = self._memory.chapters.node(turn.text_id)
+                unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
+                yield replace(unit, parent_id=self._parent_id(unit))
 
     def _parent_id(self, unit: MemoryUnit) -> str | None:
         """A session's summary goes by the id of the session, and is no unit while there is none."""

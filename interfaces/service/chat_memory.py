@@ -23,7 +23,7 @@ from domain.workers import CancelToken
 from jobs.client_memories import ROUND, find_due_extractions, months_before
 from jobs.rebuild import Erased, erase
 from language.calendar import in_zone
-from people import Instruction, People
+from people import Companion, Instruction, People
 
 #: Of a longer history only so many last messages are sent on.
 _LONGEST_SENT, _SENT = ROUND, 10
@@ -178,19 +178,20 @@ class ChatMemory:
         if instruction not in self._instructions_with_memory(user_id, instruction):
             return None
         with self._people.companion(user_id, instruction) as companion, companion.turns:
-            memory = companion.memory
             if not purge:
-                return MemoryDeleted(id=memory_id) if memory.clients.hide(number) else None
-            with companion.maintenance.paused():
-                chosen = memory.erasure.scope_of_messages(memory.clients.turns_of(number))
-                if not chosen:
-                    return None
-                events = erase(memory, companion.llm, chosen, self._stop)
-                found = next(event for event in events if isinstance(event, Erased)).proof
-        proof = PurgeProof(
-            files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces)
-        )  # fmt: skip
-        return MemoryDeleted(id=memory_id, proof=proof)
+                return MemoryDeleted(id=memory_id) if companion.memory.clients.hide(number) else None
+            proof = self._purge_memory(companion, number)
+        return MemoryDeleted(id=memory_id, proof=proof) if proof else None
+
+    def _purge_memory(self, companion: Companion, number: int) -> PurgeProof | None:
+        memory = companion.memory
+        with companion.maintenance.paused():
+            chosen = memory.erasure.scope_of_messages(memory.clients.turns_of(number))
+            if not chosen:
+                return None
+            events = erase(memory, companion.llm, chosen, self._stop)
+            found = next(event for event in events if isinstance(event, Erased)).proof
+        return PurgeProof(files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces))
 
     def clear_old(self, user_id: str, months: int = 3, system_instruction_id: int | None = None) -> MemoriesCleared:
         """Hide the memories that are older than so many months."""

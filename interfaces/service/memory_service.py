@@ -273,17 +273,20 @@ class MemoryService:
         try:
             with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
                 file.writestr("about-person.json", json.dumps(known, ensure_ascii=False, indent=2))
-                for number, memory in self._people.memory_folders(user_id):
-                    name = "own-memory.json" if number is None else f"memory-of-instruction-{number}.json"
-                    # In the memory's own folder: what a crash leaves behind is erased with the memory.
-                    with tempfile.TemporaryDirectory(prefix=".export-", dir=memory) as folder:
-                        write_portable(memory, Path(folder) / name, self._people.clock)
-                        file.write(Path(folder) / name, name)
+                self._add_memories(file, user_id)
             whole.seek(0)
         except BaseException:
             whole.close()
             raise
         return whole
+
+    def _add_memories(self, file: zipfile.ZipFile, user_id: str) -> None:
+        for number, memory in self._people.memory_folders(user_id):
+            name = "own-memory.json" if number is None else f"memory-of-instruction-{number}.json"
+            # In the memory's own folder: what a crash leaves behind is erased with the memory.
+            with tempfile.TemporaryDirectory(prefix=".export-", dir=memory) as folder:
+                write_portable(memory, Path(folder) / name, self._people.clock)
+                file.write(Path(folder) / name, name)
 
     def erase_person(self, user_id: str) -> ErasedPerson:
         """Erase a person completely, out of every file, and prove it.
@@ -456,9 +459,8 @@ def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
     offset = 0
     while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)
-        for session in sessions:
-            for turn in reversed(memory.messages.of_session(session.session_id)):
-                yield StoredMemory(id=turn.text_id, kind=turn.role, date=_utc_time(turn.timestamp), text=turn.words)
+        for turn in (turn for one in sessions for turn in reversed(memory.messages.of_session(one.session_id))):
+            yield StoredMemory(id=turn.text_id, kind=turn.role, date=_utc_time(turn.timestamp), text=turn.words)
 
 
 def _process_response(answer: _Answer) -> ProcessResponse:

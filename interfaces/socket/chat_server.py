@@ -63,17 +63,18 @@ class ChatMemoryServer:
         from interfaces.service.memory_service import MemoryService
 
         with self._lock:
-            if self._served is None and self._closed:
+            if self._served:
+                return self._served
+            if self._closed:
                 raise ServerGone("the chat has ended")
-            if self._served is None:
-                own = self._companion
-                registry = Registry(registry_in(own.settings.data_dir), own.clock)
-                people = People(
-                    own.settings, own.llm, registry, own.log,
-                    clock=own.clock, new_id=own.new_id, most_open=own.settings.open_memories,
-                )  # fmt: skip
-                people.add_open(own)
-                self._served = people, MemoryService(people)
-                if self._server:
-                    self._server.start_sweeping()
+            own = self._companion
+            registry = Registry(registry_in(own.settings.data_dir), own.clock)
+            people = People(
+                own.settings, own.llm, registry, own.log,
+                clock=own.clock, new_id=own.new_id, most_open=own.settings.open_memories,
+            )  # fmt: skip
+            people.add_open(own)
+            self._served = people, MemoryService(people)
+            if self._server:
+                self._server.start_sweeping()
             return self._served

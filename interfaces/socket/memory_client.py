@@ -90,13 +90,16 @@ class MemoryClient:
         with self._changed:  # what is open here stays so until the call has ended
             local = self._local
             self._under_way += local is not None
-        if local:
-            try:
-                return local.call(name, **arguments)
-            finally:
-                with self._changed:
-                    self._under_way -= 1
-                    self._changed.notify_all()
+        if local is None:
+            return self._ask_server(name, arguments)
+        try:
+            return local.call(name, **arguments)
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def _ask_server(self, name: str, arguments: dict[str, object]) -> BaseModel:
         try:
             *_, answer = protocol.send_request(self._folder, name, arguments)
             result: BaseModel = OPERATIONS[name].result.model_validate_json(json.dumps(answer["answer"]))
@@ -146,15 +149,14 @@ def open_people(
     scrubbers_of: Callable[[Path], Sequence[Callable[[Any], None]]] = lambda folder: (),
 ) -> Iterator[People]:
     """Everyone below a data folder, with the models of the settings, until the block ends. Raises StorageError."""
-    with closing(Registry(registry_in(settings.data_dir), clock)) as registry:
-        llm = Llm(settings, log, clock=clock)
-        try:
-            people = People(
-                settings, llm, registry, log,
-                clock=clock, new_id=new_id, most_open=settings.open_memories,
-                scrubbers_of=scrubbers_of,
-            )  # fmt: skip
-            with closing(people):
-                yield people
-        finally:
-            llm.close()
+    with (
+        closing(Registry(registry_in(settings.data_dir), clock)) as registry,
+        closing(Llm(settings, log, clock=clock)) as llm,
+    ):
+        people = People(
+            settings, llm, registry, log,
+            clock=clock, new_id=new_id, most_open=settings.open_memories,
+            scrubbers_of=scrubbers_of,
+        )  # fmt: skip
+        with closing(people):
+            yield people

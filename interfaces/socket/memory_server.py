@@ -13,7 +13,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +31,7 @@ from interfaces.service.memory_service import MemoryService
 from interfaces.socket import protocol
 from interfaces.socket.protocol import ServerGone
 from jobs.asking import Asking
+from memory import Memory
 from people import ME, Companion, People
 
 #: Seconds for a request, once a client is connected.
@@ -94,14 +95,12 @@ class MemoryServer:
             self._closing.set()
         with suppress(OSError):
             self._path.unlink()
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        _shut_down(self._socket)
         self._socket.close()
         with self._changed:
             self._changed.wait_for(lambda: not self._open - {but}, timeout)
             for one in self._open - {but}:
-                with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                _shut_down(one)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -158,10 +157,7 @@ class MemoryServer:
         given = arguments if isinstance(arguments, dict) else {}
         try:
             if call == "release":
-                if self._release_memory:
-                    self.close(but=client)
-                    self._release_memory()
-                protocol.send_object(client, {"answer": self._release_memory is not None})
+                protocol.send_object(client, {"answer": self._release_to(client)})
             elif call in ("say", "ask"):
                 self._run_turn(client, call, str(given.get("text", "")), bool(given.get("incognito")))
             else:
@@ -176,6 +172,13 @@ class MemoryServer:
                 self._log.error("unexpected", exc_info=fault)
                 fault = errors.OldFriendError("served.unexpected")
             protocol.send_object(client, {"error": fault})
+
+    def _release_to(self, client: socket.socket) -> bool:
+        if self._release_memory is None:
+            return False
+        self.close(but=client)
+        self._release_memory()
+        return True
 
     def _run_turn(self, client: socket.socket, call: str, text: str, incognito: bool) -> None:
         stop = CancelToken()
@@ -212,20 +215,25 @@ def _answer_message(people: People, words: Words, text: str, incognito: bool, st
     """
     with people.companion(ME) as companion, companion.turns:
         with _separate_session(companion, words, incognito) as conversation:
-            reply: _Line = {}
-            for event in conversation.turn(text, stop):
-                if isinstance(event, Replied):
-                    reply = {
-                        "reply": asdict(event.reply),
-                        "session": event.round.user.session_id,
-                        "recalled": recalled_values(event.recollection),
-                        "counts": count_recalled(event.recollection),
-                    }
-                else:
-                    yield from protocol.event_line(event)
-            for notice in conversation.compact_now():
-                yield from protocol.event_line(notice)
+            reply = yield from _take_turn(conversation, text, stop)
         yield {"answer": reply}
+
+
+def _take_turn(conversation: Conversation, text: str, stop: CancelToken) -> Generator[_Line, None, _Line]:
+    """The events of a turn; the reply is returned."""
+    reply: _Line = {}
+    for event in conversation.turn(text, stop):
+        if isinstance(event, Replied):
+            reply = {
+                "reply": asdict(event.reply),
+                "session": event.round.user.session_id,
+                "recalled": recalled_values(event.recollection),
+                "counts": count_recalled(event.recollection),
+            }
+        yield from protocol.event_line(event)
+    for notice in conversation.compact_now():
+        yield from protocol.event_line(notice)
+    return reply
 
 
 def _answer_question(people: People, question: str, stop: CancelToken) -> Iterator[_Line]:
@@ -233,12 +241,12 @@ def _answer_question(people: People, question: str, stop: CancelToken) -> Iterat
     with people.companion(ME) as one:
         asking = Asking(one.settings, one.memory, one.llm, one.log, one.clock)
         for event in asking.answer_question(question, "", stop):
-            if isinstance(event, MemoryAnswer):
-                reply = asdict(event.reply) if event.reply else None
-                counts = count_recalled(event.recollection)
-                yield {"answer": {"reply": reply, "known": event.known, "counts": counts}}
-            else:
-                yield from protocol.event_line(event)
+            yield from _answer_line(event) if isinstance(event, MemoryAnswer) else protocol.event_line(event)
+
+
+def _answer_line(answer: MemoryAnswer) -> Iterator[_Line]:
+    reply = asdict(answer.reply) if answer.reply else None
+    yield {"answer": {"reply": reply, "known": answer.known, "counts": count_recalled(answer.recollection)}}
 
 
 @contextmanager
@@ -253,15 +261,18 @@ def _separate_session(companion: Companion, words: Words, incognito: bool) -> It
     try:
         yield conversation
     finally:
-        with memory.in_one_commit():
-            memory.sessions.drop_in_flight(own.session_id)
-            if rounds := memory.messages.rounds(own.session_id):
-                said = one_line(rounds[0].user.words, _SUMMARY)
-                summary = words.say("batch.summary", said=said)
-                memory.rounds.save(own.session_id, summary, {}, open_next=False)
-            else:
-                present, _ = memory.sessions.resume_or_start()
-                memory.rounds.resume(present.session_id, own.session_id)
+        _archive_session(memory, words, own.session_id)
+
+
+def _archive_session(memory: Memory, words: Words, session_id: str) -> None:
+    with memory.in_one_commit():
+        memory.sessions.drop_in_flight(session_id)
+        if rounds := memory.messages.rounds(session_id):
+            summary = words.say("batch.summary", said=one_line(rounds[0].user.words, _SUMMARY))
+            memory.rounds.save(session_id, summary, {}, open_next=False)
+        else:
+            present, _ = memory.sessions.resume_or_start()
+            memory.rounds.resume(present.session_id, session_id)
 
 
 class BackgroundMemoryServer:
@@ -291,8 +302,9 @@ class BackgroundMemoryServer:
     def _serve_when_free(self) -> None:
         try:
             while not self._closing.is_set:
-                if self._open_memory() or not protocol.request_release(self._people.settings.data_dir, _RELEASING):
-                    self._closing.wait(_CHECK)
+                data_dir = self._people.settings.data_dir
+                is_free = not self._open_memory() and protocol.request_release(data_dir, _RELEASING)
+                self._closing.wait(0.0 if is_free else _CHECK)
         except errors.StorageError as fault:
             self._people.log.error("the memory cannot be served", exc_info=fault)
 
@@ -320,6 +332,11 @@ class BackgroundMemoryServer:
             opened, self._opened = self._opened, None
         if opened:
             opened.close()
+
+
+def _shut_down(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _watch_client(client: socket.socket, stop: CancelToken) -> None:

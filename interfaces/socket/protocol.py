@@ -118,16 +118,22 @@ def send_request(
         send_object(line, {"call": call, "arguments": arguments})
         patient = _Patience(accepted_in)
         try:
-            for came in _read_objects(line, stop, patient):
-                if isinstance(error := came.get("error"), errors.OldFriendError):
-                    raise error
-                patient.seconds = patience
-                if "accepted" not in came:
-                    yield came
-                if "answer" in came:
-                    return
+            yield from _read_answer(line, stop, patient, patience)
         except TimeoutError as fault:
             raise errors.Unreachable("socket.no_answer", seconds=round(patient.seconds)) from fault
+
+
+def _read_answer(
+    line: socket.socket, stop: CancelToken | None, patient: _Patience, patience: float
+) -> Iterator[dict[str, Any]]:
+    for came in _read_objects(line, stop, patient):
+        if isinstance(error := came.get("error"), errors.OldFriendError):
+            raise error
+        patient.seconds = patience
+        if "accepted" not in came:
+            yield came
+        if "answer" in came:
+            return
     raise ServerGone("no answer")
 
 
@@ -183,21 +189,28 @@ def _read_parts(line: socket.socket, stop: CancelToken | None, patience: _Patien
     line.settimeout(_LOOK)
     waited = 0.0
     while True:
-        try:
-            part = line.recv(_AT_ONCE)
-        except TimeoutError:
-            waited += _LOOK
-            if stop is not None and stop.is_set:
-                raise errors.Interrupted from None
-            if waited >= patience.seconds:
-                raise
-            continue
-        except OSError as fault:
-            raise ServerGone(str(fault)) from fault
-        if not part:
+        part = _receive_part(line)
+        if part == b"":
             return
-        waited = 0.0
-        yield part
+        if part:
+            waited = 0.0
+            yield part
+            continue
+        waited += _LOOK
+        if stop is not None and stop.is_set:
+            raise errors.Interrupted
+        if waited >= patience.seconds:
+            raise TimeoutError
+
+
+def _receive_part(line: socket.socket) -> bytes | None:
+    """What comes next, empty at the end; None where nothing comes for a moment."""
+    try:
+        return line.recv(_AT_ONCE)
+    except TimeoutError:
+        return None
+    except OSError as fault:
+        raise ServerGone(str(fault)) from fault
 
 
 def _parse_line(text: bytes) -> dict[str, Any]:

@@ -144,10 +144,10 @@ def _own_session(context: CommandContext) -> Iterator[None]:
         yield
     finally:
         with memory.in_one_commit():
-            last = own
-            if rounds := memory.messages.rounds(own.session_id):
-                said = one_line(rounds[0].user.words, _SUMMARY)
-                last = memory.rounds.save(own.session_id, context.words.say("batch.summary", said=said), {})
+            rounds = memory.messages.rounds(own.session_id)
+            said = one_line(rounds[0].user.words, _SUMMARY) if rounds else ""
+            summary = context.words.say("batch.summary", said=said)
+            last = memory.rounds.save(own.session_id, summary, {}) if rounds else own
             memory.sessions.drop_in_flight(own.session_id)
             memory.rounds.resume(present.session_id, last.session_id)
         context.conversation.switch_to(present, resumed=True)
@@ -197,9 +197,9 @@ def _rebuild_some(context: CommandContext) -> None:
         return
     context.screen.file.flush()
     with suppress(errors.Interrupted):
-        for event in context.run_work(rebuild_some(conversation.memory, conversation.llm, context.stop, _MOST_STEPS)):
-            if isinstance(event, Notice):
-                context.aside.line(context.words.describe_notice(event), "warning")
+        events = context.run_work(rebuild_some(conversation.memory, conversation.llm, context.stop, _MOST_STEPS))
+        for notice in (event for event in events if isinstance(event, Notice)):
+            context.aside.line(context.words.describe_notice(notice), "warning")
 
 
 def _write_json(
@@ -247,14 +247,15 @@ def lines_of(stream: TextIO, wishes: Wishes) -> Iterator[str]:
 
 
 def _read_parts(stream: TextIO, wishes: Wishes) -> Iterator[bytes]:
-    while True:
-        while not select.select([stream.fileno()], [], [], _LOOK)[0]:
-            if wishes.stop.is_set:
-                raise errors.Interrupted
-        part = os.read(stream.fileno(), _READ_SIZE)
-        if not part:
-            return
+    while part := _read_part(stream, wishes):
         yield part
+
+
+def _read_part(stream: TextIO, wishes: Wishes) -> bytes:
+    while not select.select([stream.fileno()], [], [], _LOOK)[0]:
+        if wishes.stop.is_set:
+            raise errors.Interrupted
+    return os.read(stream.fileno(), _READ_SIZE)
 
 
 # -- through the program that holds the memory

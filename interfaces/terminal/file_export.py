@@ -7,7 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -268,11 +268,10 @@ def restore_whole(
     from importers.json_stream import JsonError
     from importers.own_export import open_whole_export
 
-    try:
-        with path.open("rb") as file:
-            if not file.read(1):
-                return False
-    except OSError:  # whoever reads it as talk says so
+    begun = b""
+    with suppress(OSError), path.open("rb") as file:  # whoever reads it as talk says so
+        begun = file.read(1)
+    if not begun:
         return False
     with open_whole_export(path) as whole:
         if whole is None:

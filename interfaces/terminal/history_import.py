@@ -92,12 +92,12 @@ class HistoryImport:
             read = Exit.OK if seen.conversations else read
             if order.only_look:
                 self._show_look(seen)
-            elif not seen.conversations:
-                self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
-                if not (seen.left_out or seen.unread):
-                    self._tell_message("history.no_conversations", "warning", path=path)
-            else:
+            elif seen.conversations:
                 self._import_file(file, path, sha256, who)
+            elif seen.left_out or seen.unread:
+                self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
+            else:
+                self._tell_message("history.no_conversations", "warning", path=path)
         return read
 
     def _clear_up_speaker(self, file: HistoryFile, path: Path, who: ImportContext) -> tuple[Look, ImportContext]:
@@ -181,16 +181,18 @@ class HistoryImport:
         last: object = None
         try:
             for event in self.run_work(work):
-                if isinstance(event, FileProgress):
-                    share = min(1.0, event.done / event.size) if event.size else 0.0
-                    bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
-                    said = self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{event.messages:,}")
-                    self.screen.show_status(said)
-                elif not isinstance(event, Tick):
-                    last = event
+                last = last if isinstance(event, FileProgress | Tick) else event
+                self._show_progress(event, key)
         finally:
             self.screen.clear_status()
         return last
+
+    def _show_progress(self, event: object, key: str) -> None:
+        if isinstance(event, FileProgress):
+            share = min(1.0, event.done / event.size) if event.size else 0.0
+            bar = "█" * int(share * _BAR) + "░" * (_BAR - int(share * _BAR))
+            said = self.words.say(key, bar=bar, share=f"{share:.0%}", messages=f"{event.messages:,}")
+            self.screen.show_status(said)
 
     def _source_name(self, kind: str) -> str:
         key = f"import.source.{kind.replace('-', '_')}"
@@ -313,11 +315,8 @@ def _take_back(context: CommandContext, number: int) -> None:
 
     try:
         for event in context.run_work(take_back(), patience=None):
-            if isinstance(event, Tick):
-                context.aside.show_status("…")
-            else:
-                gone = event
-                context.aside.show_status(context.words.count("message", gone))
+            gone = gone if isinstance(event, Tick) else event
+            context.aside.show_status("…" if isinstance(event, Tick) else context.words.count("message", gone))
     except errors.Interrupted:
         context.tell("import.undo_stopped", "warning", number=number)
         return

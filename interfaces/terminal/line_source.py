@@ -102,12 +102,13 @@ class PlainReader(Reader):
                 return Typed(block, kept=False, block=True)
             twice = hinted is not None and time.monotonic() - hinted <= TWICE_WITHIN
             if self._ended or (twice and not self._unread):
-                if self._interactive:
-                    self._screen.line()
-                return None
+                break
             self._screen.line()
             self._hint()
             hinted = time.monotonic()
+        if self._interactive:
+            self._screen.line()
+        return None
 
     def ask_question(
         self, question: str, *, hidden: bool = False, choices: Iterable[str] = (), default: str = ""
@@ -323,10 +324,12 @@ def contains_text(entry: str, text: str) -> bool:
 def read_history(path: Path) -> list[str]:
     """The entries, oldest first; what is damaged is left out."""
     entries: list[object] = []
+    lines: list[str] = []
     with suppress(OSError):
-        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-            with suppress(ValueError):
-                entries.append(json.loads(line))
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    for line in lines:
+        with suppress(ValueError):
+            entries.append(json.loads(line))
     return [text for entry in entries if isinstance(entry, str) and (text := clean_text(entry))]
 
 

@@ -202,12 +202,12 @@ class _MarkdownStream:
         if len(rows) >= 2 and "-" in rows[1] and _DELIMITER.match(rows[1]):  # a header, and dashes under it
             self._write_ready()
             self._screen.draw_table(_draw_table(rows, self._base))
-        else:
-            for row in rows:
-                self._flow.begin_row([], ("", self._base))
-                for text, meanings in settle_spans(row, self._base, final=True)[0]:
-                    self._flow.write_text(text, meanings)
-                self._flow.end_row()
+            return
+        for row in rows:
+            self._flow.begin_row([], ("", self._base))
+            for text, meanings in settle_spans(row, self._base, final=True)[0]:
+                self._flow.write_text(text, meanings)
+            self._flow.end_row()
 
 
 class _PlainStream:

@@ -134,10 +134,13 @@ class Flow:
         for text, meanings in self._word:
             # A word that is longer than a row is cut where the row ends.
             for part in [text] if self._column + cells_of(text) <= self._row_width else text:
-                if self._column + cells_of(part) > self._row_width:
-                    self._new_row(self._hanging[0])
-                self._emit_text(part, meanings)
+                self._emit_where_it_fits(part, meanings)
         self._word, self._word_cells = [], 0
+
+    def _emit_where_it_fits(self, text: str, meanings: Meanings) -> None:
+        if self._column + cells_of(text) > self._row_width:
+            self._new_row(self._hanging[0])
+        self._emit_text(text, meanings)
 
     def _new_row(self, lead: str) -> None:
         self._out.append(("\n", ("words",)))

@@ -168,10 +168,10 @@ class _Wizard:
                 return replace(server, base=answered.base), answered.names
             except errors.ModelError as error:
                 mended = self._mend_settings(server, error)
-                if mended == server:
-                    self._context.tell("setup.by_hand", "quiet", base=mask_url(server.base))
-                    return server, ()
-                server = mended
+            if mended == server:
+                self._context.tell("setup.by_hand", "quiet", base=mask_url(server.base))
+                return server, ()
+            server = mended
 
     def _probe_servers(self, server: _Server) -> FoundServer:
         context = self._context
@@ -233,22 +233,21 @@ class _Wizard:
 
     def _try_settings(self, server: _Server) -> _Server:
         """The server at the address that chats: its own, or with ``/v1`` where that knows no chat."""
-        fault: errors.ModelError | None = None
+        faults: list[errors.ModelError] = []
         for address in local_addresses(server.base):
+            if faults and faults[-1].key not in _NO_CHAT_HERE:
+                break
             found = replace(server, base=address)
             try:
                 self._try_chat(found)
             except errors.ModelError as error:
-                fault = fault or error
-                if error.key not in _NO_CHAT_HERE:
-                    break
-            else:
-                if found != server:
-                    self._context.tell("setup.base_fixed", base=mask_url(address))
-                self._context.tell("setup.chat_works", "good", model=server.model)
-                return found
-        assert fault is not None
-        raise fault
+                faults.append(error)
+                continue
+            if found != server:
+                self._context.tell("setup.base_fixed", base=mask_url(address))
+            self._context.tell("setup.chat_works", "good", model=server.model)
+            return found
+        raise faults[0]
 
     def _try_chat(self, server: _Server) -> None:
         """Ask the model once. Raises ModelError."""
@@ -367,17 +366,16 @@ def probe_server(
 
     Raises ModelError: what the address as given said, unless the other one knew more.
     """
-    first: errors.ModelError | None = None
+    faults: list[errors.ModelError] = []
     for address in local_addresses(base):
+        if faults and isinstance(faults[-1], _SAME_ANYWHERE):
+            break
         with closing(connect(_aimed_at(settings, address, key, timeout))) as llm:
             try:
                 return FoundServer(address, tuple(llm.models()))
             except errors.ModelError as error:
-                if isinstance(error, _SAME_ANYWHERE):
-                    raise first or error from None
-                first = first or error
-    assert first is not None
-    raise first
+                faults.append(error)
+    raise faults[0]
 
 
 def local_addresses(base: str) -> list[str]:

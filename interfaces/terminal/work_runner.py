@@ -82,8 +82,7 @@ class WorkRunner:
         try:
             while (answer := (yield from worker.take_step(stop, patience))) is not None:
                 yield answer.event
-                if last_step(answer.event):
-                    patience = None
+                patience = None if last_step(answer.event) else patience
         finally:
             self._abandoned = worker.give_up()
 

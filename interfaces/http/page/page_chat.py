@@ -15,6 +15,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from fastapi import HTTPException
 from fastapi.responses import StreamingResponse
@@ -29,6 +30,9 @@ from interfaces.http.page.views import View, message_view, recalled_view
 from interfaces.messages import Words
 from jobs.maintenance import session_to_open
 from people import Companion, People
+
+if TYPE_CHECKING:
+    from jobs.saving import SaveEvent
 
 #: What is done for a companion, as the lines that say so.
 Work = Callable[[Companion, CancelToken], Iterator[View]]
@@ -105,10 +109,7 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
             conversation = companion.open_conversation(_session_to_talk_in(companion, wanted))
             yield {"is": "begun", "session": conversation.session.session_id}
             for event in conversation.turn(text, stop, again=again, watched=True):
-                if isinstance(event, Replied):
-                    count(event.reply)
-                if line := _event_line(words, event):
-                    yield line
+                yield from _event_line(words, event, count)
             conversation.compact_ahead()
 
     return work
@@ -118,40 +119,44 @@ def save_work(words: Words, session_id: str) -> Work:
     """Save and archive a session. 404 where there is none, 409 where it is not one that is talked in here."""
 
     def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
-        from jobs.saving import NothingToSave, Saved, Stage
-
         with companion.turns:
             conversation = companion.open_conversation(_open_session(companion, session_id))
             yield {"is": "begun", "session": session_id}
             for event in conversation.save(stop):
-                match event:
-                    case Stage(name, done):
-                        yield {"is": "stage", "name": name, "done": done}
-                    case Notice():
-                        yield {"is": "notice", "text": words.describe_notice(event)}
-                    case NothingToSave():
-                        yield {"is": "nothing"}
-                    case Saved():
-                        news = companion.memory.facts.session_changes(session_id)
-                        yield {"is": "saved", "session": session_id, "facts": news.new + news.changed}
+                yield from _save_line(words, event, companion, session_id)
 
     return work
 
 
-def _event_line(words: Words, event: TurnEvent) -> View | None:
+def _save_line(words: Words, event: SaveEvent, companion: Companion, session_id: str) -> Iterator[View]:
+    from jobs.saving import NothingToSave, Saved, Stage
+
+    match event:
+        case Stage(name, done):
+            yield {"is": "stage", "name": name, "done": done}
+        case Notice():
+            yield {"is": "notice", "text": words.describe_notice(event)}
+        case NothingToSave():
+            yield {"is": "nothing"}
+        case Saved():
+            news = companion.memory.facts.session_changes(session_id)
+            yield {"is": "saved", "session": session_id, "facts": news.new + news.changed}
+
+
+def _event_line(words: Words, event: TurnEvent, count: Callable[[Reply], None]) -> Iterator[View]:
     match event:
         case TextDelta(text):
-            return {"is": "text", "text": text}
+            yield {"is": "text", "text": text}
         case Recalled(found):
-            return {"is": "recalled", **recalled_view(words, found)}
+            yield {"is": "recalled", **recalled_view(words, found)}
         case Notice():
-            return {"is": "notice", "text": words.describe_notice(event)}
+            yield {"is": "notice", "text": words.describe_notice(event)}
         case Retrying(_, attempt, of, seconds):
-            return {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
+            yield {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
+            count(event.reply)
             user, assistant = map(message_view, spoken.turns)
-            return {"is": "replied", "user": user, "assistant": assistant}
-    return None
+            yield {"is": "replied", "user": user, "assistant": assistant}
 
 
 def _session_to_talk_in(companion: Companion, wanted: str | None) -> Session:

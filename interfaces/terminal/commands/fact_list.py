@@ -340,6 +340,6 @@ def _tell_personas(context: CommandContext, fact: Fact) -> None:
     """Lines of a persona that may still say what a fact said: personas are the person's own to change."""
     for persona in PERSONAS:
         rests = {one.line for one in context.memory.personas.line_evidence(persona) if {*one.turns} & {*fact.turns}}
-        for line in context.memory.personas.read(persona).splitlines():
-            if fact.value and fact.value in line and line in rests:
-                context.tell("facts.in_persona", "quiet", persona=persona, line=line)
+        lines = context.memory.personas.read(persona).splitlines()
+        for line in (one for one in lines if fact.value and fact.value in one and one in rests):
+            context.tell("facts.in_persona", "quiet", persona=persona, line=line)
