@@ -6,7 +6,7 @@
     ├── Interrupted                 130   nothing: they asked for it
     ├── ModelError                    1   (nothing was stored)
     │   ├── Unreachable               3   wait, or look at the base URL and the network
-    │   │   └── Insecure              1   look at http or https in the base URL, and at the certificate
+    │   ├── Insecure                  1   look at http or https in the base URL, and at the certificate
     │   ├── TimedOut                  3   wait, or raise REQUEST_TIMEOUT
     │   ├── RateLimited               3   wait as long as the server says
     │   ├── ServerFault               3   wait
@@ -101,7 +101,7 @@ class Unreachable(ModelError, key="model.unreachable", exit_code=Exit.TRY_LATER)
     """No connection: refused, no such host, reset."""
 
 
-class Insecure(Unreachable, key="model.insecure", exit_code=Exit.FAILED):
+class Insecure(ModelError, key="model.insecure", exit_code=Exit.FAILED):
     """No trusted connection: TLS failed. Waiting does not help."""
 
 

@@ -72,6 +72,7 @@ _TABLE = (
     (errors.RateLimited, 429, "served.rate_limited", True),
     (errors.ServerFault, 503, "served.model_down", True),
     (errors.Unreachable, 502, "served.unreachable", False),
+    (errors.Insecure, 502, "served.unreachable", False),
     (errors.QuotaExhausted, 502, "served.model_quota", False),
     (errors.Unauthorized, 502, "served.model_key", False),
     (errors.ContextTooLong, 413, "served.too_long", False),

@@ -27,7 +27,7 @@ _NAMES_SHOWN = 30
 #: What an address says that lists models, perhaps, but is not where the chat is.
 _NO_CHAT_HERE = ("model.no_such_path", "model.html_reply", "model.redirected")
 _NO_SUCH_MODEL = ("model.no_such_model", "model.not_found")
-_ADDRESS_AT_FAULT = (errors.Unreachable, errors.BadReply)
+_ADDRESS_AT_FAULT = (errors.Unreachable, errors.Insecure, errors.BadReply)
 
 
 class _BrokenOffError(Exception):
@@ -316,7 +316,7 @@ Connect = Callable[[Settings], Llm]
 #: Seconds that a server on this machine has to answer.
 _LOCAL_PATIENCE = 1.5
 #: Errors that another address of the same server would end in as well.
-_SAME_ANYWHERE = (errors.Unauthorized, errors.Unreachable, errors.TimedOut)
+_SAME_ANYWHERE = (errors.Unauthorized, errors.Unreachable, errors.Insecure, errors.TimedOut)
 
 
 @dataclass(frozen=True)
