@@ -26,6 +26,7 @@ ME = "me"
 #: In place of a person: a token for a program that speaks for everybody.
 EVERYBODY = "*"
 
+_ADD_PERSON = "INSERT INTO person (person, created_at) VALUES (?, ?) ON CONFLICT (person) DO NOTHING"
 _TOKEN = "SELECT name, person, created_at, revoked_at FROM token"
 _INSTRUCTION = "SELECT id, person, title, text, created_at, updated_at FROM instruction"
 #: In place of the number of an instruction: the person's own companion.
@@ -116,7 +117,8 @@ class Registry:
                 return
             with self._database.write() as run:
                 for one in unknown:
-                    run("INSERT INTO person (person, created_at) VALUES (?, ?)", one, self._timestamp())
+                    # Another program may have written the same person down since.
+                    run(_ADD_PERSON, one, self._timestamp())
 
     def has_person(self, person: str) -> bool:
         """Whether this person was ever served."""

@@ -356,6 +356,15 @@ def test_many_who_come_at_once_are_written_down_together(tmp_path: Path, clock) 
         assert commits() - before == 2
 
 
+def test_two_programs_may_write_the_same_person_down_at_once(tmp_path: Path, clock, monkeypatch) -> None:
+    path = registry_in(tmp_path)
+    with closing(Registry(path, clock)) as one, closing(Registry(path, clock)) as other:
+        monkeypatch.setattr(one, "has_person", lambda person: False)  # it looked before the other wrote
+        other.add_person("ann")
+        one.add_person("ann")
+        assert one.persons() == ["ann"]
+
+
 def test_who_shows_a_token_waits_for_nobody_who_is_written_down(tmp_path: Path, clock) -> None:
     path = registry_in(tmp_path)
     with closing(Registry(path, clock)) as registry, closing(sqlite3.connect(path)) as other:
