@@ -325,7 +325,7 @@ class People:
         with self._changed:
             place.users -= 1
             self._drop_unused(place)
-            crowded = self._next_to_close() is not None
+            crowded = self._next_to_close() or self._next_to_close(busy=True)
         if crowded:
             self._upkeep.wake()
 
@@ -392,11 +392,12 @@ class People:
         """Close an unused one if too many are open; now and then start the maintenance of all."""
         with self._changed:
             place = self._next_to_close()
+            is_late = place is None and self._next_to_close(busy=True) is not None
         if place:
             self._close_place(place, _PATIENCE)
             return AT_ONCE
         if (left := self._keep_at - time.monotonic()) > 0:
-            return left
+            return min(left, _LOOK_AGAIN) if is_late else left
         self._keep_at = time.monotonic() + _KEEP_EVERY
         for companion in self.open_now():
             try:
@@ -405,12 +406,12 @@ class People:
                 self.log.error("sessions could not be looked at", exc_info=fault)
         return max(0.0, self._keep_at - time.monotonic())
 
-    def _next_to_close(self, spare: int = 0) -> _Place | None:
-        """The one that was used least recently of those that can be closed, where too many are open."""
+    def _next_to_close(self, spare: int = 0, *, busy: bool = False) -> _Place | None:
+        """Where too many are open, the one used least recently of those that can be closed, or of the ``busy``."""
         places = [place for place in self._places.values() if place.companion]
         if len(places) <= self._most_open + spare:
             return None
-        return next((one for one in places if not one.users and one.companion and not one.companion.busy), None)
+        return next((one for one in places if not one.users and one.companion and one.companion.busy == busy), None)
 
     def _close_place(self, place: _Place, patience: float) -> None:
         """Close a companion unless it is in use. A user who arrives meanwhile waits and opens it again."""
