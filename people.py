@@ -396,15 +396,15 @@ class People:
         if place:
             self._close_place(place, _PATIENCE)
             return AT_ONCE
-        if (left := self._keep_at - time.monotonic()) > 0:
-            return min(left, _LOOK_AGAIN) if is_late else left
-        self._keep_at = time.monotonic() + _KEEP_EVERY
-        for companion in self.open_now():
-            try:
-                companion.start_maintenance()
-            except StorageError as fault:  # the memories of others are not to wait for this one
-                self.log.error("sessions could not be looked at", exc_info=fault)
-        return max(0.0, self._keep_at - time.monotonic())
+        if time.monotonic() >= self._keep_at:
+            self._keep_at = time.monotonic() + _KEEP_EVERY
+            for companion in self.open_now():
+                try:
+                    companion.start_maintenance()
+                except StorageError as fault:  # the memories of others are not to wait for this one
+                    self.log.error("sessions could not be looked at", exc_info=fault)
+        left = max(0.0, self._keep_at - time.monotonic())
+        return min(left, _LOOK_AGAIN) if is_late else left
 
     def _next_to_close(self, spare: int = 0, *, busy: bool = False) -> _Place | None:
         """Where too many are open, the one used least recently of those that can be closed, or of the ``busy``."""
