@@ -18,6 +18,8 @@ MemoryType = Literal["active", "passive"]
 About = Literal["person", "companion", "other"]
 #: How a thing was said. Only what was stated is ever the value of a slot.
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
+#: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
+Basis = Literal["verified", "quoted", "inferred"]
 #: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
 Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
 #: Who last decided about a fact; what a person put right by hand wins for good.
@@ -30,6 +32,20 @@ class Slot:
 
     subject: str
     attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The words of a message that a fact rests on: characters ``start`` to ``end`` of the message's ``words``.
+
+    ``words`` and ``role`` (whose words) are given where it is read from the store.
+    """
+
+    message: str
+    start: int
+    end: int
+    words: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +67,8 @@ class NewFact:
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
-    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time.
+    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the
+    words it rests on, at most one passage of each of ``turns``. Only a verified fact is ever the value of a slot.
     """
 
     text_id: str
@@ -72,6 +89,8 @@ class NewFact:
     location: str = ""
     start: str = ""
     end: str = ""
+    quotes: tuple[Quote, ...] = ()
+    basis: Basis = "verified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +139,8 @@ class Fact:
 
     It holds from ``since`` (its ``start`` where that is known, else when it was said) ``until`` something ended it, and
     ``replaced_by`` is what did. ``seen`` is when it was last said or confirmed. ``kept``: the person wants it kept.
-    ``first_statement`` is the statement as it was learned, where a name in it was corrected since.
+    ``first_statement`` is the statement as it was learned, where a name in it was corrected since. A fact that is not
+    verified is shown as its ``quotes``, or as an inference; it fills no slot and changes no other.
     """
 
     number: int
@@ -154,11 +174,19 @@ class Fact:
     importance: int = 5
     topic: str = ""
     first_statement: str = ""
+    quotes: tuple[Quote, ...] = ()
+    learned_as: Basis = "verified"
+    verified: bool = True
 
     @property
     def current(self) -> bool:
         """Whether it holds now, as far as known."""
         return not self.until and not self.corrected
+
+    @property
+    def basis(self) -> Basis:
+        """What it is believed on now."""
+        return "verified" if self.verified else self.learned_as
 
     @property
     def holds_since(self) -> str:

@@ -94,7 +94,7 @@ class Windows:
 _STATE = tuple(field.name for field in fields(FactState))
 _state_columns = attrgetter(*_STATE)
 _LEARNED = (
-    "SELECT seq, text_id, slot_subject, slot_attribute, single, stance, by_hand, said, start_day, end_day,"
+    "SELECT seq, text_id, slot_subject, slot_attribute, single, stance, learned_as, by_hand, said, start_day, end_day,"
     f" {', '.join(_STATE)} FROM fact"
 )
 #: The facts that a person called wrong. Where the last decision put nothing in its place, what the fact did is void.
@@ -179,8 +179,15 @@ class FactLog:
     ) -> dict[str, int]:
         place = {"session_id": learned.window.session_id, "window_id": learned.window.name, "timestamp": now}
         resting = ((fact, _named_messages(fact.turns, turns)) for fact in learned.facts)
-        rows = [(_fact_columns(fact, on, place | {"note": notes.get(fact.note)}), on) for fact, on in resting if on]
+        stored = [(fact, on) for fact, on in resting if on]
+        rows = [(_fact_columns(fact, on, place | {"note": notes.get(fact.note)}), on) for fact, on in stored]
         numbers = _insert_resting(tx, "fact", rows)
+        spans = [
+            (one.start, one.end, numbers[fact.text_id], turns[one.message].seq)
+            for fact, _ in stored
+            for one in fact.quotes
+        ]
+        tx.many("UPDATE fact_turn SET quote_start = ?, quote_end = ? WHERE fact = ? AND turn = ?", spans)
         self._index_numbered(tx, list(numbers.values()), new=True)
         return numbers
 
@@ -356,6 +363,7 @@ class FactLog:
                 said=row["said"],
                 start=row["start_day"],
                 end=row["end_day"],
+                verified=row["learned_as"] == "verified",
             )
             for number, row in rows.items()
         }
@@ -410,7 +418,7 @@ def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _
         "text_id": fact.text_id, "text": fact.restatement,
         "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
         "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
-        "about": fact.about, "stance": fact.stance,
+        "about": fact.about, "stance": fact.stance, "learned_as": fact.basis,
         "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
         "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
         "entities": _join_list(fact.entities),

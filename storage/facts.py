@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from domain.facts import About, Fact, FactCounts, FactEvent, Note, Relation, SessionChanges, Slot
+from domain.facts import About, Fact, FactCounts, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
 from language.scripts import is_unspaced
 from language.words import is_name
@@ -152,9 +152,16 @@ _FACT_COLUMNS = (
     " f.slot_subject, f.slot_attribute, f.single, f.about, f.stance, f.said, f.seen,"
     " f.keywords, f.persons, f.entities, f.location, f.start_day, f.end_day, f.since, f.until,"
     " f.replaced_by, f.corrected, f.doubtful_since, f.kept, f.decided, coalesce(n.importance, 5),"
-    " coalesce(n.topic, '')"
+    " coalesce(n.topic, ''), f.learned_as, f.verified"
 )
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window_id <> ''"
+#: The text of a message begins with whose it is and ": ".
+_QUOTES = (
+    "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
+    " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
+    " CAST(t.quote_end - t.quote_start AS INT)), c.role"
+    f" FROM fact_turn t JOIN conversation c ON c.seq = t.turn WHERE t.fact IN {EACH} ORDER BY c.position"
+)
 #: Values that never were, with what is so instead.
 _CORRECTED = (
     "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, e.moment, n.seq FROM fact_event e"
@@ -290,9 +297,16 @@ class Facts:
         return self._facts_of_rows(rows, self.corrected_names()) if rows else []
 
     def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        turns = messages_under(self.database, "fact", [row[0] for row in rows])
-        facts = [_fact_of_row(row, turns[row[0]]) for row in rows]
+        quotes = self._read_quotes([row[0] for row in rows])
+        facts = [_fact_of_row(row, quotes[row[0]]) for row in rows]
         return [with_right_names(fact, names) for fact in facts] if names else facts
+
+    def _read_quotes(self, numbers: Sequence[int]) -> Mapping[int, list[Quote]]:
+        """The messages that facts rest on, in order, by number, each with the words of it that were quoted."""
+        found: dict[int, list[Quote]] = defaultdict(list)
+        for number, *quote in self.database.run(_QUOTES, list(numbers)) if numbers else ():
+            found[number].append(Quote(*quote))
+        return found
 
     def _is_shared(self, corrected: CorrectedValue) -> bool:
         """Whether somebody else is called by the name that was wrong."""
@@ -389,13 +403,14 @@ def messages_under(
     return found
 
 
-def _fact_of_row(row: Row, turns: Sequence[str]) -> Fact:
+def _fact_of_row(row: Row, quotes: Sequence[Quote]) -> Fact:
     """A fact out of a row of ``_FACT``: its columns are the fields of a fact, but for the slot and the messages."""
-    values = list(row)
+    *values, learned_as, verified = row
     values[8:10] = [Slot(row[8], row[9])]
-    values.insert(14, tuple(turns))
+    values.insert(14, tuple(one.message for one in quotes))
     for at in (9, 24, 26):
         values[at] = bool(values[at])
     for at in (15, 16, 17):
         values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
-    return Fact(*values)
+    quoted = tuple(one for one in quotes if one.end)
+    return Fact(*values, quotes=quoted, learned_as=learned_as, verified=bool(verified))

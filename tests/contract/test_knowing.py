@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, SessionChanges, Slot, Window
+from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Quote, SessionChanges, Slot, Window
 from domain.records import ErasureScope, Round
 from storage.messages import NewMessage
 from tests.contract.stores import Store, Teller, at
@@ -521,3 +521,28 @@ def test_a_fact_that_was_known_before_may_be_what_changes_another(store: Store, 
     assert store.at(at(95)).fact_log.learn(learned([rounds[2]], changes=[change]))
     assert store.facts.events_of("Oslo")[-1].by == known(store, "Bergen").text_id
     assert current(store) == ["Bergen"]
+
+
+# -- what a fact is believed on ----------------------------------------------------------------------------------------
+
+
+def test_a_fact_keeps_the_words_it_rests_on(store: Store, teller: Teller, reopen: Callable[[], Store]) -> None:
+    spoken = teller.say("s1", "我搬到里昂了。I live in Lyon now.")
+    quote = Quote(spoken.user.text_id, 7, 27)
+    learn_one(store, spoken, new_fact("Lyon", spoken, quotes=(quote,), basis="quoted"))
+    (fact,) = reopen().facts.all()
+    assert [(one.words, one.role) for one in fact.quotes] == [("I live in Lyon now.", "user")]
+    assert fact.basis == "quoted"
+
+
+def test_only_a_verified_fact_is_the_value_of_a_slot(store: Store, teller: Teller) -> None:
+    learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
+    spoken = teller.say("s1", "Oslo, they say")
+    learn_one(store, spoken, new_fact("Oslo", spoken, basis="quoted"))
+    assert known(store, "Lyon").current
+    assert known(store, "Oslo").current
+    assert [known(store, name).verified for name in ("Lyon", "Oslo")] == [True, False]
+
+
+def learn_one(store: Store, spoken: Round, fact: NewFact) -> None:
+    assert store.at(at(91)).fact_log.learn(learned([spoken], fact))
