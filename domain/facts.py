@@ -198,7 +198,7 @@ class Fact:
 
     @property
     def believed(self) -> str:
-        """What may be said of it: the statement if it is verified, nothing of an inference, else the words themselves."""
+        """What may be said of it: the statement if it is verified, else its words; nothing of an inference."""
         return self.restatement if self.verified else "" if self.learned_as == "inferred" else self.quotation
 
     @property
