@@ -31,7 +31,7 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True)
 class QuoteDraft:
-    """The words of a message that state a fact, as the model repeats them; ``turn`` is its number, 0 if none is given."""
+    """The words of a message that state a fact, as a model repeats them; ``turn`` is its number, 0 if none is given."""
 
     turn: int
     words: str

@@ -56,7 +56,8 @@ class Windows:
             "INSERT INTO read_window (name, session_id, saving, stored_at, rejected) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (name) DO UPDATE SET session_id = excluded.session_id, saving = excluded.saving,"
             " stored_at = excluded.stored_at, rejected = excluded.rejected",
-            window.name, window.session_id, saving, now, _join_list(f"{count} {why}" for why, count in rejected.items()),
+            window.name, window.session_id, saving, now,
+            _join_list(f"{count} {why}" for why, count in rejected.items()),
         )  # fmt: skip
         read = "SELECT text_id FROM conversation WHERE window_id = ?"
         tx.do(f"DELETE FROM step WHERE kind = 'window' AND key IN ({read})", window.name)
@@ -88,7 +89,7 @@ class Windows:
         return total
 
     def store_reply(self, window: str, stage: str, base: str, reply: str) -> None:
-        """Store a model's reply for a stage of a window ("notes", "verify", "compare"); ``base``: what it was made from."""
+        """Store a reply for a stage of a window ("notes", "verify", "compare"); ``base``: what it was made from."""
         self.steps.store("window", window, stage, reply, self.stamp.now(), base)
 
     def reply(self, window: str, stage: str, base: str) -> str | None:
@@ -202,7 +203,7 @@ class FactLog:
         return numbers
 
     def verify(self, window: str, facts: Sequence[str], changes: Sequence[Change] = ()) -> None:
-        """Let facts that were only quoted or inferred count from now on, with what they change of others, in one commit.
+        """Let facts that were only quoted or inferred count from now on, with what they change, in one commit.
 
         ``window`` is where they were read; "" where a person says that they are right. Repeated, it changes nothing.
         """
@@ -497,7 +498,7 @@ def _add_event(
 
 
 def _search_words(fact: Fact | None) -> str:
-    """By what a fact is found: its words if it is only quoted; "" if it is gone, inferred, or a person called it wrong."""
+    """By what a fact is found: if it is only quoted, its words; "" if it is gone, inferred or called wrong."""
     if fact is None or (fact.corrected and fact.decided == "hand"):
         return ""
     if not fact.verified:
