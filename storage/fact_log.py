@@ -211,6 +211,7 @@ class FactLog:
         with self.facts.database.write() as tx:
             query = f"SELECT seq, text_id FROM fact WHERE verified = 0 AND corrected = 0 AND text_id IN {EACH}"
             found = {row["text_id"]: int(row["seq"]) for row in self.facts.database.run(query, list(facts))}
+            self.windows.steps.drop(tx, "window", window)
             if not found:
                 return
             for number in found.values():

@@ -195,9 +195,9 @@ class Facts:
             return self._read_facts(f"{_KNOWN}{_WHICH[current]} ORDER BY f.seq")
         return self._read_facts(f"{_KNOWN}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
 
-    def inferred(self) -> list[Fact]:
-        """What a model concluded and nobody rejected, in the order in which it was learned."""
-        return self._read_facts(f"{_FACT} AND {_INFERRED}{_WHICH[True]} ORDER BY f.seq")
+    def inferred(self, *, current: bool | None = True) -> list[Fact]:
+        """What a model concluded, in the order in which it was learned: only what nobody rejected, or all."""
+        return self._read_facts(f"{_FACT} AND {_INFERRED}{_WHICH[current]} ORDER BY f.seq")
 
     def find(self, number: int) -> Fact | None:
         """One fact by its number."""
@@ -210,6 +210,10 @@ class Facts:
     def with_numbers(self, numbers: Sequence[int]) -> list[Fact]:
         """The facts with these numbers, in the order in which they were learned."""
         return self._read_facts(f"{_FACT} AND f.seq IN {EACH} ORDER BY f.seq", list(numbers)) if len(numbers) else []
+
+    def quoted_in(self, window: str) -> list[Fact]:
+        """The facts of an extraction window that are only quoted and not corrected, in the order of learning."""
+        return self._read_facts(f"{_KNOWN} AND f.window_id = ? AND f.verified = 0{_WHICH[True]} ORDER BY f.seq", window)
 
     def of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
