@@ -33,6 +33,20 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """The words of a message that a fact rests on: characters ``start`` to ``end`` of the message's ``words``.
+
+    ``words`` and ``role`` (whose words) are given where it is read from the store.
+    """
+
+    message: str
+    start: int
+    end: int
+    words: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NewNote:
     """A note to be stored. ``turns`` are the text_ids of its messages; importance is 1 to 10."""
 
@@ -51,7 +65,8 @@ class NewFact:
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
-    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time.
+    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the words
+    it rests on, at most one passage of each of ``turns``.
     """
 
     text_id: str
@@ -72,6 +87,7 @@ class NewFact:
     location: str = ""
     start: str = ""
     end: str = ""
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

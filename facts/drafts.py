@@ -30,6 +30,14 @@ class RelationDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class QuoteDraft:
+    """The words of a message that state a fact, as the model repeats them. ``turn``: its number; 0 if none was given."""
+
+    turn: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class FactDraft:
     """A statement, as returned by the model. ``turns`` are message numbers of the window."""
 
@@ -47,6 +55,7 @@ class FactDraft:
     end: str
     turns: tuple[int, ...]
     relations: tuple[RelationDraft, ...] = ()
+    quotes: tuple[QuoteDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +233,8 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
 
 def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
     turns = first_of(fact, "turns", "turn", "evidence", "ids")
+    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words")))
+    turns = turns if turns is not None else [quote.turn for quote in quotes if quote.turn] or None
     return {
         "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
         "subject": line_of(first_of(fact, "subject", "who"))[:120],
@@ -241,7 +252,20 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
         "end": line_of(first_of(fact, "end", "until"))[:40],
         "turns": handles_of(turns if turns is not None else first_of(note, "turns", "turn")),
         "relations": tuple(_read_relations(fact.get("relations"))),
+        "quotes": quotes,
     }
+
+
+def _read_quotes(value: object) -> Iterable[QuoteDraft]:
+    """One or several quotes: words alone, or words with the number of their message."""
+    for row in value if isinstance(value, list) else [value]:
+        if isinstance(row, Mapping):
+            words = line_of(first_of(row, "words", "quote", "text"))
+            turn = next(iter(handles_of(first_of(row, "turn", "message", "turns"))), 0)
+        else:
+            words, turn = line_of(row), 0
+        if words:
+            yield QuoteDraft(turn, words[:_LONGEST_STATEMENT])
 
 
 def _read_about(said: str) -> About:
