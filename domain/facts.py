@@ -65,8 +65,8 @@ class NewFact:
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
-    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the words
-    it rests on, at most one passage of each of ``turns``.
+    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the
+    words it rests on, at most one passage of each of ``turns``.
     """
 
     text_id: str

@@ -31,7 +31,7 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True)
 class QuoteDraft:
-    """The words of a message that state a fact, as the model repeats them. ``turn``: its number; 0 if none was given."""
+    """The words of a message that state a fact, as the model repeats them. ``turn``: its number; 0 if not given."""
 
     turn: int
     words: str
