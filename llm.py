@@ -23,7 +23,7 @@ from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
-from domain.records import Message, Role, Round
+from domain.records import Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
 from domain.tree import Member
 from domain.workers import CancelToken
@@ -39,8 +39,8 @@ from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
-    from models.client import Transport
     from facts.spans import Material as Candidate
+    from models.client import Transport
     from models.tasks import ExtractionTask, PersonaTask, Task
 
 __all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]

@@ -151,7 +151,9 @@ def read_answers(reply: str, count: int) -> dict[int, Answer]:
         word = each["word"].casefold()
         answer: Answer = "yes" if word in ("yes", "是") else "no" if word in ("no", "否", "不是") else "partly"
         found.setdefault(int(each["number"]), set()).add(answer)
-    return {number: next(iter(said)) for number, said in sorted(found.items()) if 0 < number <= count and len(said) == 1}
+    return {
+        number: next(iter(said)) for number, said in sorted(found.items()) if 0 < number <= count and len(said) == 1
+    }
 
 
 #: A number and the answer behind it, in lines, in a table or in JSON.

@@ -20,20 +20,12 @@ from typing import TypeVar
 from domain import errors
 from domain.events import Notice
 from domain.facts import Fact, Learned, NewFact, Window
+from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message
 from domain.settings import Settings
 from domain.workers import CancelToken
-from domain.patterns import pattern_of
-from facts.believing import (
-    Spoken,
-    believe,
-    in_asking_order,
-    infer_facts,
-    is_same,
-    without_inferences,
-    without_rejected,
-)
+from facts.believing import Spoken, believe, in_asking_order, infer_facts, is_same, without_inferences, without_rejected
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
@@ -85,7 +77,10 @@ class _HopelessError(errors.BadReply):
 
 @dataclass(frozen=True)
 class _Work:
-    """What stays the same through all calls for a window; ``known`` are the current facts before it."""
+    """What stays the same through all calls for a window.
+
+    ``known`` are the current facts before it, and all that are in the slots of the new ones.
+    """
 
     turns: Sequence[Message]
     before: Sequence[Message]
@@ -149,6 +144,8 @@ class Extraction:
         self._llm = llm
         self._log = llm.log
         self._count_calls = count_calls
+        #: The window that was read last, and its stored replies.
+        self._kept = ("", dict[str, tuple[str, str]]())
         #: How often a model was asked so far, also in vain.
         self.calls = 0
 
@@ -184,12 +181,14 @@ class Extraction:
         known = self._memory.facts.all(current=True)
         said = [one for one in self._memory.messages.of_session(turns[0].session_id) if not one.hidden and not one.demo]
         before = [one for one in said if one.position < turns[0].position]
-        after = [one for one in said if one.position > turns[-1].position and one.role == "user"][: _AFTER]
+        after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
         work = _Work(turns, before[-_BEFORE:], following, known, names_of_both(known, self._llm.settings))
         asked = True
         try:
             checked = self._extract_notes(work, cancel)
+            in_slots = self._memory.facts.in_slots(one.slot for one in checked.facts) if checked.facts else []
+            work = replace(work, known=[*work.known, *in_slots])
             checked, asked = self._verify_facts(work, checked, cancel)
             outcome = self._compare_with_known(work, checked.facts, cancel)
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
@@ -228,6 +227,8 @@ class Extraction:
         said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
         work = _Work(said, (), (), known, names_of_both(known, self._llm.settings))
         facts = [_as_new(one) for one in quoted]
+        in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
+        work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])
         answers = self._ask_whether_said(work, window, facts, cancel)
         verified = tuple(replace(one, basis="verified") for one in facts if answers.get(one.text_id) == "yes")
         outcome = self._compare_with_known(work, verified, cancel, window)
@@ -261,15 +262,17 @@ class Extraction:
         except errors.BadReply as fault:
             if fault.key != _UNREADABLE:
                 raise
-            tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
+            before, made_from = self._replies_of(work.window.name).get("unreadable", ("0", ""))
+            tries = 1 + int(before if made_from == work.digest else 0)
             self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
             if tries >= _MOST_TRIES:
                 raise _HopelessError(_UNREADABLE) from fault
             raise
         notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
-        new_id, inferred = self._memory.fact_log.new_id, self._memory.facts.inferred(current=None)
+        new_id = self._memory.fact_log.new_id
         checked = check_notes(notes, work.turns, work.before, work.names, new_id)
-        found = infer_facts(concluded, work.spoken(self._llm.settings), inferred, checked.rejected, new_id)
+        before = self._memory.facts.inferred(current=None) if concluded else []
+        found = infer_facts(concluded, work.spoken(self._llm.settings), before, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
         if self._memory.sessions.was_imported(work.turns[0].session_id):
             # What another program says of itself is not true of this companion.
@@ -278,11 +281,12 @@ class Extraction:
         checked.rejected.update(drafts.rejected)
         return checked
 
-    def _verify_facts(
-        self, work: _Work, checked: CheckedNotes, cancel: CancelToken
-    ) -> tuple[CheckedNotes, bool]:
+    def _verify_facts(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> tuple[CheckedNotes, bool]:
         """The facts as they are believed, and whether the model was asked; where it is not there, all are quoted."""
-        checked = without_rejected(checked, *self._rejected_values(checked.facts))
+        wrong = [fact for fact in work.known if fact.corrected]
+        events = (event for fact in wrong for event in self._memory.facts.events_of(fact.text_id))
+        rejected_at = {event.fact: event.when for event in events if event.kind in ("put_right", "corrected")}
+        checked = without_rejected(checked, wrong, rejected_at)
         facts = [fact for fact in checked.facts if fact.basis != "inferred"]
         inferred = [fact for fact in checked.facts if fact.basis == "inferred"]
         answers: Mapping[str, Answer] = {}
@@ -294,13 +298,6 @@ class Extraction:
             asked = False
         believed = believe(replace(checked, facts=tuple(facts)), answers, work.spoken(self._llm.settings))
         return replace(believed, facts=(*believed.facts, *inferred)), asked
-
-    def _rejected_values(self, facts: Sequence[NewFact]) -> tuple[list[Fact], dict[str, str]]:
-        """The facts in the slots of these that were never true, and when each was rejected, by id."""
-        in_slots = self._memory.facts.in_slots(fact.slot for fact in facts) if facts else []
-        wrong = [fact for fact in in_slots if fact.corrected]
-        events = (event for fact in wrong for event in self._memory.facts.events_of(fact.text_id))
-        return wrong, {event.fact: event.when for event in events if event.kind in ("put_right", "corrected")}
 
     def _ask_whether_said(
         self, work: _Work, window: str, facts: Sequence[NewFact], cancel: CancelToken
@@ -336,12 +333,13 @@ class Extraction:
         """
         new = [fact for fact in facts if fact.basis == "verified"]
         others = tuple(fact for fact in facts if fact.basis != "verified")
-        in_slots = self._memory.facts.in_slots(fact.slot for fact in new) if new else []
-        every = {fact.text_id: fact for fact in (*work.known, *in_slots)}.values() if new else ()
+        every = {fact.text_id: fact for fact in work.known}.values() if new else ()
         again = {
             one.text_id: replace(one, verified=True)
             for one in every
-            if not one.verified and one.current and any(is_same(one, fact) and one.stance == fact.stance for fact in new)
+            if not one.verified
+            and one.current
+            and any(is_same(one, fact) and one.stance == fact.stance for fact in new)
         }
         known = [again.get(one.text_id, one) for one in every if one.verified or one.text_id in again]
         outcome = self._decide(work, new, known, cancel, window or work.window.name)
@@ -373,15 +371,22 @@ class Extraction:
         self, window: str, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
     ) -> _Read:
         """The stored reply, or a new one, which is stored before it is used."""
-        kept = self._memory.windows.reply(window, stage, base)
-        if kept is not None:
+        kept, made_from = self._replies_of(window).get(stage, ("", None))
+        if made_from == base:
             return read(kept)
         self.calls += 1
         self._count_calls(1)
         reply = ask()
         found = read(reply)
         self._memory.windows.store_reply(window, stage, base, reply)
+        self._replies_of(window)[stage] = (reply, base)
         return found
+
+    def _replies_of(self, window: str) -> dict[str, tuple[str, str]]:
+        """The stored replies for a window, read once."""
+        if self._kept[0] != window:
+            self._kept = window, self._memory.windows.replies(window)
+        return self._kept[1]
 
     def _find_contradicted(self, outcome: Outcome) -> Iterator[Notice]:
         """The companion's own statements that a new one takes back, with both."""

@@ -225,7 +225,9 @@ class Eraser:
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all()),
             file_names=tuple(one.name for one in self.imports.all()),
-            **self._derived_from(turns, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]),
+            **self._derived_from(
+                turns, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
+            ),
         )
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:

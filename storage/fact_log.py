@@ -92,10 +92,9 @@ class Windows:
         """Store a reply for a stage of a window ("notes", "verify", "compare"); ``base``: what it was made from."""
         self.steps.store("window", window, stage, reply, self.stamp.now(), base)
 
-    def reply(self, window: str, stage: str, base: str) -> str | None:
-        """The reply that is stored for a stage of a window; None when there is none that was made from the same."""
-        reply, made_from = self.steps.of("window", window).get(stage, ("", None))
-        return reply if made_from == base else None
+    def replies(self, window: str) -> dict[str, tuple[str, str]]:
+        """The replies that are stored for a window, by stage, each with what it was made from."""
+        return self.steps.of("window", window)
 
     def drop_replies(self, tx: Transaction) -> None:
         """Remove all replies, because something that they may have been made from is removed."""

@@ -177,8 +177,7 @@ def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(store:
     store.at(at(3)).windows.store_reply("a2", "notes", "digest", "another")
     store.at(at(3)).windows.store_reply("u1", "notes", "digest", "of a shorter window")
     assert store.steps.of("window", "a1") == {"notes": ("the later reply", "digest")}
-    assert store.windows.reply("a1", "notes", "digest") == "the later reply"
-    assert store.windows.reply("a1", "notes", "another digest") is None
+    assert store.windows.replies("a1") == {"notes": ("the later reply", "digest")}
     learn(store, one)
     assert (store.steps.of("window", "a1"), store.steps.of("window", "u1")) == ({}, {})
     assert store.steps.of("window", "a2") != {}
@@ -490,7 +489,7 @@ def test_what_is_known_is_counted_and_a_session_says_what_is_new_by_it(store: St
     assert [note.text for note in store.notes.all()] == ["Of Oslo."]
     assert store.notes.of_turns([spoken.user.text_id]) == store.notes.of_session("s1") == store.notes.all()
     assert store.facts.session_changes("s1") == SessionChanges(new=1)
-    assert store.windows.reply(window, "notes", "base") is None
+    assert store.windows.replies(window) == {}
 
 
 def test_relations_are_found_by_their_fact_and_by_a_name_in_a_text(store: Store, teller: Teller) -> None:
@@ -588,8 +587,10 @@ def test_a_verified_fact_stays_so_where_another_message_of_its_window_goes(store
 def test_a_person_may_verify_a_fact_and_take_that_back(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "Oslo now")
     learn_one(store, spoken, new_fact("Oslo", spoken, basis="quoted"))
+    assert [one.value for one in store.facts.quoted_in(window_of(spoken).name)] == ["Oslo"]
     store.fact_log.verify("", ["Oslo"])
     assert known(store, "Oslo").verified
+    assert store.facts.quoted_in(window_of(spoken).name) == []
     assert store.fact_log.undo_decision("Oslo")
     assert not known(store, "Oslo").verified
 
