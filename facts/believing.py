@@ -84,7 +84,7 @@ def in_asking_order(facts: Iterable[NewFact], window: str) -> list[NewFact]:
 
 
 def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken) -> CheckedNotes:
-    """The facts as they are believed after the ``answers`` by id, with quotes that can be shown; notes of nothing else."""
+    """The facts as they are believed after the ``answers`` by id, with quotes to show; notes that say nothing else."""
     facts = tuple(_believe_fact(fact, answers.get(fact.text_id), spoken) for fact in checked.facts)
     notes = (_believe_note(note, [one for one in facts if one.note == note.text_id], spoken) for note in checked.notes)
     return replace(checked, facts=facts, notes=tuple(note for note in notes if note))

@@ -323,7 +323,8 @@ def _read_stance(said: str) -> str:
 
 _STANCE_FORMS = {
     "fact": "stated", "asserted": "stated", "past": "stated", "plan": "planned", "plans": "planned", "wish": "wished",
-    "hypothetical": "supposed", "inferred": "supposed", "inference": "supposed", "concluded": "supposed", "supposition": "supposed", "reported": "supposed", "joke": "joked", "irony": "joked",
+    "hypothetical": "supposed", "supposition": "supposed", "reported": "supposed", "inferred": "supposed",
+    "inference": "supposed", "concluded": "supposed", "joke": "joked", "irony": "joked",
 }  # fmt: skip
 
 

@@ -44,7 +44,8 @@ _BEFORE = 2
 #: How many messages after a window may ask to have something of it forgotten.
 _AFTER = 2
 _MAY_ASK_TO_FORGET = pattern_of(
-    r"\b(?:forget|remember|mention|bring .{0,20}up|delete|erase|never said|between us|secret)\b|忘|别提|不要提|不提|记|删|当我没说|保密|秘密",
+    r"\b(?:forget|remember|mention|bring .{0,20}up|delete|erase|never said|between us|secret)\b"
+    r"|忘|别提|不要提|不提|记|删|当我没说|保密|秘密",
     re.IGNORECASE,
 )
 #: So many of the first facts decide in which language a memory is written.
