@@ -133,10 +133,11 @@ def infer_facts(
     for draft in drafts:
         own = [one for one in window.find_named(draft.turns) if one.spoken_by_person and not one.turn.speaker]
         fact = _infer_fact(draft, [one.turn for one in own], spoken.names, new_id())
+        known: list[NewFact | Fact] = [*before, *found]
         heard = all(window.source_of(name, own, of_companion=False) for name in names_in(draft.restatement))
         if not fact.quotes or not heard or any(one.barred for one in own):
             rejected["inferred from nothing"] += 1
-        elif len(found) >= room or any(is_same(fact, one) for one in (*before, *found)):
+        elif len(found) >= room or any(is_same(fact, one) for one in known):
             rejected["inferred already"] += 1
         else:
             found.append(fact)

@@ -272,8 +272,8 @@ class Extraction:
         notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
         new_id = self._memory.fact_log.new_id
         checked = check_notes(notes, work.turns, work.before, work.names, new_id)
-        before = self._memory.facts.inferred(current=None) if concluded else []
-        found = infer_facts(concluded, work.spoken(self._llm.settings), before, checked.rejected, new_id)
+        earlier = self._memory.facts.inferred(current=None) if concluded else []
+        found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
         if self._memory.sessions.was_imported(work.turns[0].session_id):
             # What another program says of itself is not true of this companion.

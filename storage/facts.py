@@ -426,4 +426,4 @@ def _fact_of_row(row: Row, quotes: Sequence[Quote]) -> Fact:
     for at in (15, 16, 17):
         values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
     quoted = tuple(one for one in quotes if one.end)
-    return Fact(*values, quotes=quoted, learned_as=learned_as, verified=bool(verified))
+    return replace(Fact(*values), quotes=quoted, learned_as=learned_as, verified=bool(verified))
