@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
-from facts.cues import is_in_first_person, tells_birthday, with_days
+from facts.cues import asks_openly, ends_or_denies, is_in_first_person, tells_birthday, with_days
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -214,10 +214,10 @@ class _Checking:
             return "pronoun"
         answered = () if claim.about == "companion" else self._window.find_answered(sources)
         basis = self._with_right_figures(claim, sources, answered)
-        lenders = self._find_names(claim, sources, answered) if not isinstance(basis, str) else None
+        lenders = self._find_names(claim, sources) if not isinstance(basis, str) else None
         if isinstance(basis, str) or lenders is None:
             return basis if isinstance(basis, str) else "name"
-        fault, said = self._judge(basis.claim, sources, answered)
+        fault, said = self._judge(basis.claim, sources, answered, lenders)
         if fault:
             return fault
         stance = said if claim.stance == "stated" else claim.stance
@@ -257,15 +257,28 @@ class _Checking:
             return wrong or wrong_value
         return _Basis(sources, replace(claim, text=text, value=value), figures, own)
 
-    def _judge(self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]) -> tuple[str, Stance]:
+    def _judge(
+        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...], lenders: tuple[Source, ...]
+    ) -> tuple[str, Stance]:
         """Why the messages do not say a claim, "" if no rule knows, and the strongest stance that they allow."""
         wanted = self._window.without_own_names(telling_terms(claim.text))
         quoted = _quoted_sentences(claim.quotes, sources) if claim.draft and claim.draft.quotes else ()
-        best = best_sentences(wanted, sources, quoted) or _of_ages(claim.text, sources)
-        if not best:
-            if not self._may_say(claim, wanted, sources, answered):
+        best = best_sentences(wanted, sources, quoted) or best_sentences(wanted, lenders)
+        asked = best_sentences(wanted, answered)
+        if asked and not quoted and best and asked[0][1] >= best[0][1]:
+            # What the question says is told by how the answer begins.
+            places = {one.place + 1 for one in answered if any(each is asked[0][0] for each in one.sentences)}
+            answers = [source.sentences[0] for source in sources if source.place in places and source.sentences]
+            best = tuple((each, asked[0][1]) for each in answers) or best
+        if not best or not best[0][1]:
+            ages = _of_ages(claim.text, sources)
+            best = ages or best
+            unheard = not ages and (not best or self._window.lacks_terms(wanted))
+            if unheard and not self._may_say(claim, wanted, sources, answered):
                 return "unsupported", claim.stance
-            best = tuple((sentence, 1) for source in sources for sentence in source.sentences)
+            best = best or tuple((sentence, 1) for source in sources for sentence in source.sentences)
+        if asked and self._is_unconfirmed(claim, wanted, asked[0][0], sources):
+            return "companion's words", claim.stance
         if claim.value and self._is_unheard(claim, sources):
             return "value", claim.stance
         if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
@@ -277,9 +290,11 @@ class _Checking:
         spoken = any(normalize_text(source.turn.speaker) == normalize_text(claim.subject) for source in sources)
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
-        if fault := find_fault(claim.text, subject, claim.about, others, tops, self._window.words, said):
+        if fault := find_fault(
+            claim.text, subject, claim.about, others, tops, self._window.words, said, self._names.person
+        ):
             return fault, claim.stance
-        if subject and claim.about == "other" and is_asked_of_speaker(subject, tops, answered):
+        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered):
             return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
@@ -289,18 +304,36 @@ class _Checking:
         self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
     ) -> bool:
         """Whether messages that share no word with a claim may say it: by figures, or by what they answer."""
-        given = frozenset().union(*(telling_terms(one.text_but_asked) for one in answered))
-        if wanted & given:
+        given = frozenset().union(
+            *(telling_terms(one.text if claim.draft and claim.draft.quotes else one.text_but_asked) for one in answered)
+        )
+        if wanted & given or (ends_or_denies(claim.text) and any(source.denies for source in sources)):
             return True
         figures = frozenset().union(*(source.figures.numbers for source in sources))
-        if any(not figures.isdisjoint(forms) for forms in asserted_numbers(claim.text)):
+        if any(not figures.isdisjoint(forms) for forms in asserted_numbers(claim.text)) or any(
+            source.is_agreement or source.own_days for source in sources
+        ):
             return True
         return not wanted or language_of(claim.text) not in {source.language for source in sources}
+
+    def _is_unconfirmed(
+        self, claim: _Claim, wanted: frozenset[str], question: Sentence, sources: Sequence[Source]
+    ) -> bool:
+        """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
+        if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
+            return False
+        figures = frozenset().union(*(source.figures.numbers for source in sources))
+        if any(source.own_days for source in sources) or any(figures & each for each in asserted_numbers(claim.text)):
+            return False
+        people = telling_terms(" ".join(self._find_people(claim)))
+        said = frozenset().union(*(telling_terms(one.text) for one in sources))
+        asked = telling_terms(question.text) - people
+        return bool(wanted & asked) and (wanted | people).isdisjoint(said)
 
     def _is_unheard(self, claim: _Claim, sources: Sequence[Source]) -> bool:
         """Whether nothing of a value is in any message, under any form, though it is in their language."""
         known = self._window.source_of(claim.value, (), claim.about == "companion") is not None
-        if known or find_numbers(claim.value) or mentions_kin(claim.value):
+        if known or find_numbers(claim.value) or mentions_kin(claim.value) or ends_or_denies(claim.value):
             return False
         if language_of(claim.value) not in {source.language for source in sources}:
             return False
@@ -314,15 +347,14 @@ class _Checking:
         found = (*listed, *self._own, *whole_names(claim.text))
         return tuple(dict.fromkeys(name for name in found if name in claim.text))
 
-    def _find_names(
-        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]
-    ) -> tuple[Source, ...] | None:
+    def _find_names(self, claim: _Claim, sources: tuple[Source, ...]) -> tuple[Source, ...] | None:
         """The other messages with names of a claim; None if a name is in no message and like none in them."""
         of_companion, lenders = claim.about == "companion", []
         if language_of(claim.text) not in {source.language for source in sources}:
             return ()  # names are spelt in another script
+        before = () if of_companion else self._window.before(sources)
         for name in _names_of(claim):
-            place = self._window.source_of(name, (*sources, *answered), of_companion)
+            place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
                 lenders.append(place)
             elif place is None and not self._window.is_like_a_word(name, _SIMILAR_NAME):

@@ -111,8 +111,8 @@ _JOKED = Guarded(
 _LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!！。.~～)）]*$")
 _WISHED = Guarded(
     "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
-    r"\b(?:i wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
-    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不])想(?:养|买|学|换|搬|找|当|考|开|试|再|生|写|参加|申请|有个|有一)",
+    r"\b(?:i (?:\w+ )?wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家])",
 )
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|will|'ll|打算|计划|准备|考虑|想",
@@ -140,6 +140,17 @@ def stance_of(sentence: str, following: str = "") -> Stance:
 def governs_whole(sentence: str) -> bool:
     """Whether a sentence is a supposition as a whole, not one with a doubt in one clause."""
     return _GOVERNS.search(sentence.casefold().replace("’", "'")) is not None or is_question(sentence)
+
+
+_BACK = pattern_of(
+    r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实)",
+    re.IGNORECASE,
+)
+
+
+def turns_back(sentence: str) -> bool:
+    """Whether a sentence turns back from a supposition to what is so: "…, luckily they have none"."""
+    return _BACK.search(sentence) is not None
 
 
 #: Words that mark a joke, a thought or hearsay.

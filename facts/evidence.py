@@ -33,6 +33,7 @@ from facts.cues import (
     split_sentences,
     stance_of,
     takes_back,
+    turns_back,
     words_of_staying,
 )
 from facts.slots import Names, normalize_text
@@ -72,7 +73,8 @@ class Sentence:
 
     def stance_of(self, wanted: frozenset[str]) -> Stance:
         """The stance of the clause with these terms; a plan, a wish or a doubt governs its own clause only."""
-        if self.stance in ("stated", "joked") or (self.stance == "supposed" and governs_whole(self.text)):
+        whole = self.stance == "supposed" and governs_whole(self.text)
+        if self.stance in ("stated", "joked") or (whole and not turns_back(self.text)):
             return self.stance
         scored = [(len(wanted & terms), stance) for terms, stance in self._stance_by_clause]
         most = max((score for score, _ in scored), default=0)
@@ -255,8 +257,7 @@ class Source:
     @cached_property
     def is_denial(self) -> bool:
         """Whether it begins with a denial, or only asks back."""
-        first = next(iter(split_sentences(self.text)), "")
-        return self.only_asks or is_denial(first)
+        return self.only_asks or self.denies
 
     @cached_property
     def denies(self) -> bool:
@@ -277,6 +278,11 @@ class Source:
     def figures(self) -> TextFigures:
         """The numbers, days and times in it."""
         return TextFigures(self.text, self.said)
+
+    @cached_property
+    def own_days(self) -> tuple[TimeRange, ...]:
+        """The single days that it names."""
+        return self.figures.own_days
 
     @cached_property
     def language(self) -> Language:
@@ -365,9 +371,13 @@ class SpokenWindow:
         said = characters.intersection("".join(source.normalized for source in open_to_all))
         return 2 * len(said) <= len(characters)
 
+    def before(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """The messages directly before these of the person."""
+        return tuple(self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place)
+
     def find_answered(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """The companion's questions that these messages answer without denying them."""
-        before = [self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place]
+        before = self.before(sources)
         answers = {each.place - 1: each for each in sources}
         return tuple(
             one
@@ -466,6 +476,8 @@ def is_reversed(
     if stays_as_it_was(statement, wanted, sources):
         return False
     tops = [sentence for sentence, score in best if score == best[0][1]]
+    if takes_back(statement) and not is_denial(statement) and all(words_of_staying(each.text) for each in tops):
+        return not any(sentence.ends_or_denies for source in sources for sentence in source.sentences)
     if is_denial(statement):
         said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
         # True denials often say in other words what was not denied at all: "has not decided" for "I'll think about it".

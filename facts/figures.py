@@ -20,6 +20,7 @@ _PARTS = (
     "hundred", "thousand", "million", *MONTH_NAMES,
 )  # fmt: skip
 _TENS = pattern_of(r"ty\b")
+_WHOLE_MONTH = 28
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -106,6 +107,15 @@ class Figures:
             (each.last - each.first).days < 34 and month in {each.first.month, each.last.month} for each in self.days
         )
 
+    def names_other_part(self, days: TimeRange) -> bool:
+        """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
+        month = days.first.month
+        parts = [
+            each for each in self.days if 1 < each.days < _WHOLE_MONTH and each.first.month == each.last.month == month
+        ]
+        spans = {(each.first.day, each.last.day) for each in parts}
+        return days.days < _WHOLE_MONTH and bool(spans) and (days.first.day, days.last.day) not in spans
+
     def _is_birth(self, iso: str) -> bool:
         """Whether a date is a day of birth: its year follows from an age, and its day was stated."""
         days = range_of(iso)
@@ -174,7 +184,7 @@ def _bears_expression(named: TimeExpression, figures: Figures, weekdays: Abstrac
     if named.kind == "day":
         return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))
     if named.kind == "month":
-        return figures.holds_month(days.first.month)
+        return figures.holds_month(days.first.month) and not figures.names_other_part(days)
     return named.kind == "date" or days.first.weekday() in weekdays
 
 

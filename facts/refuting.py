@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import split_clauses
-from facts.evidence import Sentence, Source
+from facts.evidence import Sentence, Source, telling_terms
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.words import latin_names, terms
 
@@ -66,6 +66,15 @@ _COUNTED = pattern_of(
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
     r"|(?P<han>[一二两三四五六七八九十百]+|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
 )
+#: "Chapter four".
+_NUMBERED = pattern_of(
+    r"[a-z]{3,} (?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:hours|days|weeks|months|years))"
+)
+#: A number that measures time.
+_MEASURED = pattern_of(
+    r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty)[ -](?:seconds?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)\b"
+    r"|[\d一二两三四五六七八九十百]+个?半?(?:分钟|小时|钟头|天|周|星期|礼拜|月|年|岁)"
+)
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
     "tenth": 10,
@@ -85,17 +94,20 @@ _KIN_HAN = (
     "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
     "|姥姥|姥爷|小姨|舅舅|姑姑|叔叔|女朋友|男朋友|女友|男友|老板|同事|室友|邻居"
 )
+_MY_KIN = rf"{_KIN_HAN}|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆公娃侄]|闺女|儿子|孩子"
+_KIN_MENTIONED = pattern_of(_MY_KIN)
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
-    rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that)\W+)*"
-    rf"(?:(?:he|she)(?:'s|'d|'ll)?|my (?:\w+ )?(?:{_KIN})|mum|mom|dad|gran|grandma|grandpa)\b"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?(?:(?:我|咱)(?:们?家?的?)?)?(?:{_KIN_HAN})(?!的)"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)",
+    rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
+    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|my (?:\w+ )?(?:{_KIN})|mum|mom|dad|gran|grandma|grandpa)\b"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
+    rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的",
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
     r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b"
-    rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_KIN_HAN})|们?的)"
+    rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: Something of the person's that somebody else did something to.
 _OWN_THING = pattern_of(r"(?<!^)\b(?:my|our) (?P<thing>[a-z]+)|(?<=.)(?:我|我们|咱们?)的(?P<han>[^，。！]{2})")
@@ -129,7 +141,7 @@ _SAYS = pattern_of(
 #: What others think, and what they foretell; "the vet says she is too heavy" is neither.
 _OPINION = pattern_of(
     r"(?<!\bi )(?<!\bwe )\b(?:thinks|reckons|believes|predicts|swears|is convinced)\b"
-    r"|\b(?:say|says|said|warned)(?: that)? (?:i'll|i will|i'd|i'm going to|i look|i should|we'll|we should|he'll|she'll|it'll|they'll)\b"
+    r"|\b(?:say|says|said|saying|warned)(?: that)? (?:i'll|i will|i'd|i'm going to|i look|i should|we'll|we should|he'll|she'll|it'll|they'll)\b"
     r"|(?<![我咱自])(?<!我们)(?<!咱们)(?:觉得|认为|以为|断定|打赌)|(?<!听)(?<!我)说[^，。！？]{0,5}(?:肯定|一定|迟早|早晚|准会|会|应该)",
     re.IGNORECASE,
 )
@@ -147,7 +159,7 @@ _GRAVE = tuple(
         (r"\b(?:divorc\w+|separated|broke up)\b|离婚|分手",
          r"divorc|separat|split|br[oe]a?k|\bex\b|ex-|left|over|apart|leav|dump|离|分|前夫|前妻|散|吹|黄了"),
         (r"\b(?:surgery|operation|operated)\b|手术",
-         r"surg|operat|\bop\b|remov|replac|implant|stent|transplant|bypass|theatre|anaesth|anesth|knife|手术|刀|切|支架|置换|移植|割|拆线|住院|绝育|结扎|spay|neuter|castrat"),
+         r"surg|operat|\bop\b|remov|replac|implant|stent|transplant|bypass|theatre|anaesth|anesth|knife|手术|刀|切|支架|置换|移植|割|拆线|住院|\b(?:hip|knee)\b|hospital|绝育|结扎|spay|neuter|castrat"),
         (r"\ballerg\w+|过敏", r"allerg|intoleran|react|hay ?fever|sneez|swell|hives|anaphyla|epi-?pen|c(?:o)?eliac|rash|itch|过敏|不耐|疹|痒|喷嚏|肿"),
         (r"\b(?:married|wife|husband|spouse|wedding)\b|结婚|已婚|妻子|丈夫",
          r"marri|marry|wife|wives|husband|hubby|wedding|spouse|engag|fianc|honeymoon|propos|anniversar|vows|\bour\b|we\b|婚|老婆|老公|妻|丈夫|媳妇|爱人|嫁|娶|我俩|我们|夫|太太|先生|对象"),
@@ -173,11 +185,12 @@ def find_fault(
     evidence: Sequence[Sentence],
     around: str = "",
     said: str = "",
+    own: Collection[str] = (),
 ) -> str:
     """What is wrong with a statement that rests on these sentences; "" if no rule knows.
 
-    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``said`` are
-    all sentences that it may rest on, ``around`` all messages of the conversation.
+    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``own`` are
+    the names of the person; ``said`` all sentences that it may rest on, ``around`` all messages of the conversation.
     """
     if about == "companion":
         return ""
@@ -198,9 +211,15 @@ def find_fault(
     if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
     if about == "person":
-        wrong = not others and all(_is_of_another(statement, _best_clause(statement, each)) for each in sentences)
+        wrong = not others and all(_is_of_another(statement, _governing_clause(statement, each)) for each in sentences)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
+    if (
+        about == "other"
+        and subject.split("'s ")[0].split("的")[0] in own
+        and _is_of_another_owner(subject, said.casefold())
+    ):
+        return "subject"
     return "subject" if wrong else ""
 
 
@@ -219,13 +238,12 @@ def _is_of_the_other_one(statement: str, sentence: str) -> bool:
     found = _COMPARED.search(sentence.casefold())
     if not found:
         return False
-    than = set(terms(found["than"] or found["bi"] or ""))
+    than = telling_terms(found["than"] or found["bi"] or "")
     numbers = find_numbers(sentence[: found.start()])
     stated = asserted_numbers(statement)
     compares = _COMPARED.search(statement.casefold()) is not None
-    return bool(than.intersection(terms(statement)) and stated and not compares) and all(
-        not numbers.isdisjoint(forms) for forms in stated
-    )
+    named = bool(than) and 2 * len(than & telling_terms(statement)) >= len(than)
+    return named and bool(stated) and not compares and all(not numbers.isdisjoint(forms) for forms in stated)
 
 
 def _is_story(statement: str, evidence: Sentence) -> bool:
@@ -239,6 +257,10 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     return bool(_TALE.search(before)) and not _AWAKE.search(before + told)
 
 
+#: Verbs that say nothing without what follows: "nearly got a second dog".
+_WEAK = frozenset("got get had have took take went go made make did do was were came bought gave".split())  # noqa: SIM905
+
+
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     """Whether what a statement reports only nearly happened: "Carla almost fainted", 差点迟到.
 
@@ -249,18 +271,26 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
     plain = [one.casefold() for one in sentences]
     rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
-    words = [each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
+    words = [
+        (each["word"] if each["word"] not in _WEAK else re.split("[,.;!?]|\\bbut\\b", one[each.end() :])[0])
+        or each["han"]
+        or ""
+        for one in plain
+        for each in _ALMOST.all_in(one)
+    ]
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def is_asked_of_speaker(subject: str, evidence: Sequence[Sentence], answered: Sequence[Source]) -> bool:
+def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source]) -> bool:
     """Whether words answer a question about "you" and name nobody, while a statement is about somebody else."""
-    texts = [each.text.casefold() for each in evidence]
+    texts = [said.casefold()]
     asked = [question.casefold() for each in answered for question in each.questions]
     named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
-    if named or not asked or _SOMEBODY.search(subject):
+    if named or not asked:
         return False
-    somebody = any(_ANOTHER.search(one) or _SOMEBODY.search(one) for one in (*texts, *asked))
+    somebody = any(
+        _ANOTHER.search(one) or _SOMEBODY.search(one) or _KIN_MENTIONED.search(one) for one in (*texts, *asked)
+    )
     return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
 
 
@@ -281,11 +311,16 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     plain = " ".join(sentences).casefold()
     elsewhere = {number for numbers in said.values() for number in numbers}
     alone = {int(each) for each in find_numbers(_COUNTED.sub(" ", plain)) if each.isdecimal()}
-    return any(
-        noun not in said and re.search(rf"\b{noun}s?\b", plain) and numbers & elsewhere and not numbers & alone
-        for noun, numbers in stated.items()
-        if noun.isascii()
-    )
+    alone |= {number for found in _NUMBERED.finditer(plain) if (number := parse_number(found["number"])) is not None}
+    bare = {int(each) for each in find_numbers(_MEASURED.sub(" ", plain)) if each.isdecimal()}
+    measured = {int(each) for each in find_numbers(plain) if each.isdecimal()} - bare
+    for noun, numbers in stated.items():
+        if noun.isascii() and noun not in said and re.search(rf"\b{noun}s?\b", plain):
+            if numbers & elsewhere and not numbers & alone:
+                return True
+        elif numbers <= measured:  # "eight teeth" from "eight months"
+            return True
+    return False
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
@@ -308,10 +343,15 @@ def _best_clause(statement: str, sentence: str) -> str:
 
 #: A name like 阿珂 or 老魏, or a name with a verb, at the beginning of a clause.
 _NICKNAME = pattern_of(
-    r"^(?:[^，。]{0,5}?[，,])?(?:那|可|就|今天|昨天)?(?P<name>[阿老小][\u4e00-\u9fff])(?<!小[时区孩学伙组说])(?<!老[家人是年了师])(?!和我|跟我)"
+    r"^(?:[^，。]{0,5}?[，,])?(?:对了|还有|另外|话说|那|可|就|今天|昨天)?(?P<name>[阿老小][\u4e00-\u9fff])(?<!小[时区孩学伙组说])(?<!老[家人是年了师])(?!和我|跟我)"
 )
 _OPENING_NAME = pattern_of(
     r"^\W*(?:(?:and|but|so|because|since|well|then|also|today|yesterday)\W+)*(?P<name>[A-Z][\w-]+)(?='s\b| [a-z])"
+)
+
+
+_IRREGULAR = pattern_of(
+    r" (?:won|lost|sold|bought|kept|broke|wrote|fell|drove|paid|sent|found|brought|thought|swam|sang|quit|knew|drank|ate)\b"
 )
 
 
@@ -319,8 +359,18 @@ def _opens_with_name(clause: str, statement: str) -> str:
     """The name that a clause begins with, if a statement does not mention it; else ""."""
     found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
     name = found["name"] if found else ""
-    known = not name.isascii() or name in latin_names(clause)
+    known = not name.isascii() or name in latin_names(clause) or _IRREGULAR.match(clause, found.end() if found else 0)
     return name if name and known and name.casefold() not in statement.casefold() else ""
+
+
+def _governing_clause(statement: str, sentence: str) -> str:
+    """The clause with the subject of the one that shares most with a statement: itself, or one before it."""
+    best = _best_clause(statement, sentence)
+    before = sentence[: sentence.find(best) + len(best)]
+    for clause in reversed(split_clauses(before)):
+        if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
+            return clause
+    return best
 
 
 def _is_of_another(statement: str, clause: str) -> bool:
@@ -354,6 +404,32 @@ def _lacks_subject(statement: str, subject: str, others: Collection[str], senten
         return False
     clause = _best_clause(statement, sentence).casefold()
     return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
+
+
+_POSSESSED = pattern_of(
+    rf"\b(?P<whose>my|our|his|her|their|[\w-]+'s) (?:\w+ )?(?P<kin>{_KIN})\b|(?P<zh>[我咱他她])们?家?的?(?P<han>{_KIN_HAN})",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another_owner(subject: str, said: str) -> bool:
+    """Whether a relation of the person ("Mara's daughter") was named only as another's ("his daughter")."""
+    found = _RELATION.search(subject.casefold())
+    if not found:
+        return False
+    kin = found["kin"] or found["han"]
+    if not kin:
+        return False
+    if re.search(rf"\b(?:{kin}-in-law|step-?{kin})\b", said) and not re.search(rf"(?<![-\w]){kin}\b(?!-in-law)", said):
+        return True
+    owners = [
+        each["whose"] or each["zh"] or "" for each in _POSSESSED.finditer(said) if kin in (each["kin"], each["han"])
+    ]
+    own = re.search(rf"(?<![\w'])(?<!his )(?<!her )(?<!their )(?<!'s ){kin}\b", said) if kin.isascii() else None
+    return bool(owners) and not own and all(re.match(r"his|her|their|[他她]", each) for each in owners)
+
+
+_RELATION = pattern_of(rf"^[^\s的]+(?:'s |的)(?P<kin>{_KIN})?(?P<han>{_KIN_HAN})?$")
 
 
 def mentions_kin(text: str) -> bool:
