@@ -21,8 +21,6 @@ About = Literal["person", "companion", "other"]
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
 #: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
 Basis = Literal["verified", "quoted", "inferred"]
-#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
-Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 

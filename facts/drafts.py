@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from domain.facts import About, MemoryType, Stance, Verdict
+from domain.facts import About, MemoryType, Stance
 from domain.patterns import pattern_of
 from facts.reply_json import Entries, first_of, handles_of, line_of, read_entries, read_object, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
+#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
+Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
 #: Whether words say a statement.
 Answer = Literal["yes", "no", "partly"]
 #: Longer statements and values are rejected.

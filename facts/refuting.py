@@ -216,7 +216,7 @@ def find_fault(
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
     if (
         about == "other"
-        and subject.split("'s ")[0].split("的")[0] in own
+        and subject.split("'s ", maxsplit=1)[0].split("的", maxsplit=1)[0] in own
         and _is_of_another_owner(subject, said.casefold())
     ):
         return "subject"

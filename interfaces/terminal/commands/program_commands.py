@@ -163,20 +163,11 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     index, known = memory.index.status(), memory.facts.count_all()
     state = say(f"index.{index.doing}")
     facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
+    counted = say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)
     log = settings.log_dir / "debug.log"
     rows = [
         ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
-        (
-            "facts",
-            say(
-                "status.facts_value",
-                current=facts,
-                quoted=known.quoted,
-                past=known.past,
-                notes=notes,
-                unread=known.unread,
-            ),
-        ),
+        ("facts", counted + (say("status.facts_quoted", quoted=known.quoted) if known.quoted else "")),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
