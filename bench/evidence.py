@@ -30,7 +30,7 @@ from facts.cues import begins_with_no, governs_next, is_denial, sentence_spans, 
 from facts.drafts import NoteDraft, read_notes
 from facts.reply_json import read_entries
 from facts.slots import Names
-from facts.spans import Candidate, locate_quote, material_of, quotation_of
+from facts.spans import StatementToCheck, locate_quote, material_of, quotation_of
 
 _ADDED = re.compile(r"\s?[(（][^()（）]*[)）]")
 _ASK = """\
@@ -190,14 +190,14 @@ def _ask_model(found: Sequence[_Judged], replies: KeptReplies) -> None:
             one.answer = answers.get(str(number), "no")
 
 
-def _material(one: _Judged) -> Candidate:
+def _material(one: _Judged) -> StatementToCheck:
     names = one.row["names"]
     speakers = {"user": next(iter(names.get("person", ())), "user"), "assistant": "companion"}
     assert one.fact
     return material_of(one.fact, one.messages, speakers)
 
 
-def _item(number: int, material: Candidate) -> str:
+def _item(number: int, material: StatementToCheck) -> str:
     passage = "\n".join(material.passage)
     statement = f"{number}. Statement ({material.stance}): {material.statement}"
     return f"{statement}\nConversation:\n{passage}\nWords: {material.said}"

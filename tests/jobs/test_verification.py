@@ -1,4 +1,4 @@
-"""What words say is asked once a window, and only a yes makes a statement of them; all else stays the words themselves."""
+"""What words say is asked once a window, and only a yes makes a statement of them; all else stays the words."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_what_is_not_answered_with_yes_is_quoted_and_costs_its_neighbours_nothin
     with opened() as home:
         saved(home, LYON, CAT)
         cat = ("verified", "the user has a cat called Momo.") if "\n" not in answer else ("quoted", CAT)
-        assert believed(home) == [("quoted", LYON), cat]
+        assert sorted(believed(home)) == sorted([("quoted", LYON), cat])
         (note,) = home.memory.notes.all()
-        assert note.text.startswith(f'the user said: "{LYON}"')
+        assert f'the user said: "{LYON}"' in note.text
         assert "lives in Lyon" not in note.text
 
 
