@@ -39,7 +39,7 @@ from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
-    from facts.spans import Material as Candidate
+    from facts.spans import Candidate
     from models.client import Transport
     from models.tasks import ExtractionTask, PersonaTask, Task
 

@@ -28,9 +28,6 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
-    sentence_spans,
-    split_clauses,
-    split_sentences,
     stance_of,
     takes_back,
     turns_back,
@@ -42,6 +39,7 @@ from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.scripts import Language, is_unspaced, language_of
+from language.sentences import sentence_spans, split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
@@ -233,9 +231,9 @@ class Source:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         spans = sentence_spans(self.text)
-        found = [self.text[slice(*span)] for span in spans]
-        around = zip(found, ("", *found), (*found[1:], ""), spans, strict=False)
-        return tuple(Sentence(*each, self._confirmed, span) for *each, span in around)
+        found = ["", *(self.text[slice(*span)] for span in spans), ""]
+        around = zip(found[1:], found, found[2:], spans, strict=False)
+        return tuple(Sentence(text, before, after, self._confirmed, span) for text, before, after, span in around)
 
     @cached_property
     def only_asks(self) -> bool:

@@ -16,7 +16,7 @@ from domain.facts import Change, Fact, NewFact, Note
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from facts.spans import Material as Candidate
+from facts.spans import Candidate
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
