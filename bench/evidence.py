@@ -30,7 +30,7 @@ from facts.checking import CheckedNotes, check_notes
 from facts.cues import begins_with_no, is_denial, stance_of
 from facts.drafts import NoteDraft, read_answers, read_notes
 from facts.slots import Names
-from facts.spans import Candidate, governs_next, locate_quote, material_of, quotation_of, takes_back_before
+from facts.spans import Testimony, governs_next, locate_quote, material_of, quotation_of, takes_back_before
 from language.scripts import language_of
 from language.sentences import sentence_spans
 from models.tasks import Task
@@ -175,9 +175,7 @@ def _ask_model(found: Sequence[_Judged], replies: KeptReplies) -> None:
         names = {"person": _name_of(kept[0], "person"), "companion": _name_of(kept[0], "companion")}
         task = Task(language, names, _BOUNDARY, datetime.fromisoformat(kept[0].messages[-1].timestamp))
         asked = task.verification_prompt([_candidate(one) for one in kept])
-        answers = read_answers(
-            replies.reply([{"role": one["role"], "content": one["content"]} for one in asked]), len(kept)
-        )
+        answers = read_answers(replies.reply([{"role": one.role, "content": one.content} for one in asked]), len(kept))
         for number, one in enumerate(kept, 1):
             one.answer = answers.get(number, "no")
 
@@ -189,7 +187,7 @@ def _name_of(one: _Judged, who: str) -> str:
     return str(next(iter(one.row["names"].get(who, ())), who))
 
 
-def _candidate(one: _Judged) -> Candidate:
+def _candidate(one: _Judged) -> Testimony:
     assert one.fact
     return material_of(
         one.fact, one.messages, {"user": _name_of(one, "person"), "assistant": _name_of(one, "companion")}

@@ -338,7 +338,10 @@ class _Checking:
             return False
         if language_of(claim.value) not in {source.language for source in sources}:
             return False
-        return all(map(self._window.lacks_terms, (telling_terms(claim.value), telling_terms_of_value(claim.value))))
+        wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
+        strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
+        forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
+        return 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
 
     # --- names
 

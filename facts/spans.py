@@ -119,7 +119,7 @@ def is_pasted(quote: Quote, words: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
@@ -284,7 +284,7 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
     return asked[-1] if asked else None
 
 
-def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Candidate:
+def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
     """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
     shown = dict(_shown(fact.quotes, messages))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.turns]
@@ -299,4 +299,4 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
         if len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
         lines.append(f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}")
-    return Candidate(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)
+    return Testimony(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)
