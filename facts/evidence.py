@@ -191,6 +191,90 @@ def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None
 
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
+    r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
+)
+_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
+        return found | derived_numbers(self.text, found) | since | listed
+
+    @cached_property
+    def days(self) -> tuple[TimeRange, ...]:
+        """The days that it may refer to."""
+        return possible_ranges(self.text, self._written)
+
+    @cached_property
+    def exact_times(self) -> frozenset[time]:
+        """The exact times of day in it."""
+        return clock_times(self.text, self._written)
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """The numbers that it states, dates and times aside, each in its fullest form: 15 grand is 15000."""
+        rest = without_times(self.text, read_times(self.text, self._written))
+        return frozenset(max(forms, key=float) for forms in asserted_numbers(rest))
+
+    @cached_property
+    def clock_times(self) -> frozenset[time]:
+        """The times of day in it, also bare hours; one before noon may mean the afternoon."""
+        found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
+        return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    def with_values(self, value: str) -> str:
+        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00."""
+        for one in reversed(read_times(value, self._written) if value else ()):
+            day = meant_day(one, self.text, self._written)
+            if one.kind in ("relative", "ago", "weekday") and day:
+                exact = one.hours and one.hours[0] == one.hours[1]
+                at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
+                value = value[: one.start] + day.iso + at + value[one.end :]
+        return value
+
+    @cached_property
+    def years_of_birth(self) -> frozenset[int]:
+        """The years of birth that follow from its ages."""
+        return birth_years(self.text, self._written)
+
+    @cached_property
+    def years_since(self) -> frozenset[int]:
+        """The years that its lengths of time reach back or ahead to: "eleven years now"."""
+        counts = [int(number) for number in self.numbers if number.isdecimal() and int(number) < 120]
+        away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
+        return frozenset(self._written.year + years for years in away)
+
+    @cached_property
+    def own_days(self) -> tuple[TimeRange, ...]:
+        """The single days that it names, as the words around them mean them: "on Friday" of a plan lies ahead."""
+        named = [
+            one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
+        ]
+        days = [day for one in named if (day := meant_day(one, self.text, self._written))]
+        return tuple(dict.fromkeys(days))
+
+
+#: What has not happened yet: there "on Friday" is the next one.
+_AHEAD = pattern_of(
+    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
+    r"|meeting|deadline|due|want|see you|let's|hope)\b"
+    r"|[要会]|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
+    re.IGNORECASE,
+)
+
+
+def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None:
+    """The single day that an expression means in a text written on a day; None if it means no single day."""
+    singles = [each for each in one.possible if each.days == 1]
+    if one.kind in ("weekday", "day of month", "day") and len(singles) > 1 and _AHEAD.search(text):
+        ahead = [each for each in singles if each.first >= written]
+        if ahead and not re.match(r"last|past|上", text[one.start : one.end].casefold()):
+            return min(ahead, key=lambda each: each.first)
+    if one.meant is None:
+        return None
+    near = one.meant if not one.meant.yearly else min(singles, key=lambda each: abs(each.first - written), default=None)
+    return near if near and near.days == 1 and not near.about else None
+
+
+#: Names in a row, which a statement may count.
+_LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
 )
 _LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")

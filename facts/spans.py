@@ -264,10 +264,11 @@ def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int
         opens = bounds[at][0] == _first(messages[at].words)
         if opens and before >= 0 and before not in bounds and (question := _last_question(messages, before, at)):
             bounds[before] = question
-        answered = after < len(messages) and after not in bounds and messages[at].role != messages[after].role
+        answered = after < len(messages) and messages[at].role != messages[after].role
         if answered and is_question(messages[at].words[slice(*bounds[at])].strip()):
-            spans = sentence_spans(messages[after].words)
-            bounds[after] = (spans[0][0], spans[min(1, len(spans) - 1)][1]) if spans else (0, 0)
+            spans = sentence_spans(messages[after].words) or ((0, 0),)
+            end = bounds[after][1] if after in bounds else spans[min(1, len(spans) - 1)][1]
+            bounds[after] = (spans[0][0], end)
     return bounds
 
 

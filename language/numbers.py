@@ -90,7 +90,8 @@ def find_numbers(text: str) -> frozenset[str]:
 
 _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|per|times|another|off|total|altogether"
-    r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b|\d\w* ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
+    r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
+    r"|\d\w* ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
     r"|[比多少大小差共每减加涨降跌胖瘦]|又",
     re.IGNORECASE,
 )
