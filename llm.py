@@ -39,7 +39,7 @@ from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
-    from facts.spans import StatementToCheck
+    from facts.spans import Testimony
     from models.client import Transport
     from models.tasks import ExtractionTask, PersonaTask, Task
 
@@ -389,7 +389,7 @@ class Llm:
         raise refused
 
     def check_statements(
-        self, asked: Sequence[StatementToCheck], language: Language, stop: CancelToken, names: Names = NO_NAMES
+        self, asked: Sequence[Testimony], language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
         """The reply to whether words say statements, all of them in one call."""
         task = self._task(language, names)

@@ -16,7 +16,7 @@ from domain.facts import Change, Fact, NewFact, Note
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from facts.spans import StatementToCheck
+from facts.spans import Testimony
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
@@ -100,7 +100,7 @@ class Task:
             day = date
         return self._task_prompt(self._templates.notes, records)
 
-    def verification_prompt(self, asked: Sequence[StatementToCheck]) -> tuple[PromptMessage, ...]:
+    def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
         """The prompt to check statements, numbered from 1 in this order; each message is shown once."""
         lines = dict.fromkeys(line for one in asked for line in one.passage)
         numbers = {line: number for number, line in enumerate(lines, 1)}
