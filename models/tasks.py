@@ -109,10 +109,8 @@ class Task:
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
-            rests = [numbers[line] for line in one.passage]
-            records.append({
-                "statement": number, "messages": rests, "says": self._harmless_text(one.statement), **stance
-            })  # fmt: skip
+            rests = _ranges_of([numbers[line] for line in one.passage])
+            records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
         return self._task_prompt(self._templates.verify, records)
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
@@ -220,6 +218,21 @@ class Task:
 def language_of_persona(current: str, spoken: Language) -> Language:
     """The language of a persona update: that of the persona, or of the conversation if it is empty."""
     return language_of(current) if current.strip() else spoken
+
+
+def _ranges_of(numbers: Iterable[int]) -> str:
+    """Numbers in as few characters as possible.
+
+    >>> _ranges_of([3, 4, 5, 9])
+    '3-5, 9'
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ", ".join("-".join(map(str, one)) for one in ranges)
 
 
 def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
