@@ -29,12 +29,11 @@ from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
-from models.chat import ChatModel, Patience, PromptMessage, merge_messages, save_partial_reply
+from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
 from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
 from models.memories import RecordContext, explain_records, prompt_records
 from models.relaying import Relay
-from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
 from language.words import terms
-from storage.persona_versions import split_sentences
+from storage.personas import split_sentences
 
 if TYPE_CHECKING:
     from storage.facts import Facts

@@ -31,7 +31,7 @@ from domain.facts import Fact, Note, Relation
 from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
 from storage.imports import Imports
-from storage.persona_versions import Filtered, LineFilter, normalise
+from storage.personas import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema

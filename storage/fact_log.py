@@ -25,8 +25,7 @@ from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
-from storage.messages import Messages
-from storage.sessions import UndoableSaves
+from storage.messages import Messages, UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
 
 

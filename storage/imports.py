@@ -19,10 +19,9 @@ from itertools import count, groupby
 from domain.imports import IMPORT_CLIENT, Added, DueSession, ImportedMessage, ImportSource, PastPiece, ReadingLeft
 from domain.records import PREFIX, Message
 from storage.engine import EACH, instant
-from storage.messages import TURN_SPACE, NewSummary
+from storage.messages import SESSION_SPACE, TURN_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
-from storage.sessions import SESSION_SPACE
 from storage.sqlite import digests
 from storage.sqlite.database import Row, Transaction
 

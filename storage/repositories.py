@@ -14,9 +14,8 @@ from storage.engine import Stamp
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Jobs, Rebuilds, Steps
-from storage.messages import Archive, Messages, Summaries
+from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
-from storage.sessions import Sessions, UndoableSaves
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex

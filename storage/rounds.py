@@ -32,10 +32,9 @@ from domain.records import (
     Session,
     pair_messages,
 )
-from storage.messages import NewMessage, NewSummary
+from storage.messages import SAVING_WINDOWS, NewMessage, NewSummary
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sessions import SAVING_WINDOWS
 from storage.sqlite.database import Transaction
 
 
