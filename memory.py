@@ -291,7 +291,7 @@ class Memory:
             offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
         search = self._opened_search()
         if search.vectors.state != "ready":
-            self.index.start()
+            search.index.start()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]

@@ -439,8 +439,31 @@ ORDER BY coalesce(v.last_visit, 0), coalesce(v.visit_count, 0), position, place 
 """
 
 
+#: Visits messages, sessions by a message or the summary, and chapters, and all above them.
+_VISIT = (
+    "INSERT INTO visit (text_id, visit_count, last_visit) WITH RECURSIVE"
+    f" hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
+    " hit_session AS (SELECT session_id FROM hit"
+    f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
+    " up (seq) AS (SELECT chapter FROM hit WHERE chapter IS NOT NULL"
+    " UNION SELECT s.chapter FROM session s JOIN hit_session h ON h.session_id = s.session_id"
+    " WHERE s.chapter IS NOT NULL"
+    f" UNION SELECT seq FROM chapter WHERE text_id IN {EACH}"
+    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL),"
+    " named (name) AS (SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
+    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq)"
+    f" SELECT name, 1, CAST(? AS INTEGER) FROM (SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
+    " WHERE name <> '' ON CONFLICT (text_id)"
+    " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit"
+)
+
+
 class Archive:
-    """Reads and writes the table ``archived_memory``."""
+    """Reads and writes the tables ``archived_memory`` and ``visit``.
+
+    A visit is a round in which a message, a session or a chapter, or anything under it, was recalled; ``last_visit`` is
+    the number of that round.
+    """
 
     def __init__(
         self, database: Database, index: TextIndex, messages: Messages, summaries: Summaries, stamp: Stamp
@@ -518,6 +541,30 @@ class Archive:
         for summary in summaries:
             self._index.add_summary(tx, summary)
         self._messages.note_moves(tx)
+
+    # -- what was used -------------------------------------------------------------------------------------------
+
+    def rounds_counted(self) -> int:
+        """How many rounds this memory ever had, by which visits are dated; also those that are gone."""
+        rows = self._database.run("SELECT value FROM counter WHERE name = 'round'")
+        return int(rows[0][0]) if rows else 0
+
+    def count_round(self, tx: Transaction, served: Sequence[str]) -> None:
+        """One more round, in which these messages, summaries and chapters were recalled; archived ones are restored."""
+        number, ids = tx.next("round"), list(dict.fromkeys(served))
+        if ids:
+            tx.do(_VISIT, ids, ids, ids, number)
+            if back := sorted(self._index.archived_among(ids)):
+                self.bring_back(tx, back)
+
+    def set_never_delete(self, names: Sequence[str], never: bool) -> None:
+        """Note whether these nodes may never be archived out of the search or deleted."""
+        with self._database.write() as tx:
+            tx.many(
+                "INSERT INTO visit (text_id, never_delete) VALUES (?, ?) ON CONFLICT (text_id)"
+                " DO UPDATE SET never_delete = excluded.never_delete",
+                [(name, int(never)) for name in names],
+            )
 
     def _find_named(self, names: Sequence[str]) -> tuple[list[Message], list[Summary]]:
         summaries = (self._summaries.of(name) for name in names)

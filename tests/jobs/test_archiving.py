@@ -234,7 +234,7 @@ def test_what_is_marked_never_fades_with_all_that_is_under_it(home: House, clock
     tell(home, clock, *SAID[:2])
     turn = home.rows("conversation")[0]
     name = {"turn": turn["text_id"], "session": turn["session_id"], "life": "life"}[what]
-    home.memory.chapters.set_never_delete([name], True)
+    home.memory.archive.set_never_delete([name], True)
     run(home, EVERYTHING)
     faded = set(home.memory.archive.all())
     assert turn["text_id"] not in faded
