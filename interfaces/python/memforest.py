@@ -264,7 +264,7 @@ class MemorySystem:
         if any(one.session_id == self._session for one in self._memory.messages.with_ids([wanted])):
             return wanted
         turn = ImportedMessage(wanted, "user", "", "", 0)
-        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,)))
+        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,))).messages
         free = _UNIT.fullmatch(wanted) and not gone and self._memory.chapters.node(wanted) is None
         return wanted if free else self._new_id()
 
