@@ -65,7 +65,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMessages:
     """How many messages are in the memory already, or were, and how many of others were erased from it."""
 
     messages: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -259,30 +259,6 @@ class ErasureScope:
             return set()
         wanted = re.compile(re.escape(self.words), re.IGNORECASE)
         return {self.words} | {found[0] for text in texts for found in wanted.finditer(text)}
-
-
-#: Why something was erased: a person wanted it, ``MAX_MEMORIES`` was exceeded, or it was left out of a restored memory.
-ErasureReason = Literal["person", "limit", "restore"]
-
-
-@dataclass(frozen=True, slots=True)
-class ErasureReceipt:
-    """That something was erased, without what it was.
-
-    ``days`` counts the messages by the day on which they were said, "" where no one knows; ``derived`` counts summaries,
-    notes, facts and lines. Afterwards ``files`` were searched for ``searched`` texts, and ``traces`` found; 0 files where
-    that was cut short.
-    """
-
-    erased_at: str
-    reason: ErasureReason
-    messages: int
-    sessions: int
-    days: Mapping[str, int]
-    derived: int
-    files: int
-    searched: int
-    traces: int
 
 
 # -- what is stored for a client of the chat API, which sends its history, or the end of it, with every request

@@ -21,7 +21,7 @@ from domain.imports import (
     ASSISTANTS,
     HistoryFile,
     ImportedMessage,
-    Known,
+    KnownMessages,
     Look,
     PastConversation,
     PastMessage,
@@ -135,7 +135,7 @@ def preview_file(
     window: int,
     group: int,
     cancel: CancelToken,
-    known: Callable[[PastPiece], Known] = lambda one: Known(),
+    known: Callable[[PastPiece], KnownMessages] = lambda one: KnownMessages(),
 ) -> Iterator[FileProgress | Look]:
     """Read a file without storing anything; the last event is what it contains. Raises Interrupted.
 
@@ -170,7 +170,9 @@ class Importing:
     ) -> Iterator[FileProgress | ImportDone]:
         """Import a file; the last event is ``ImportDone``. Raises Interrupted and StorageError.
 
-        What was erased is left out and counted, unless the person wants it back: ``with_erased``. However it ends, what was stored by then stays, and the next run continues after it.
+        What was erased is left out and counted, unless the person wants it back: ``with_erased``.
+
+        However it ends, what was stored by then stays, and the next run continues after it.
         """
         number = self._past.begin(name, file.source, sha256, READER)
         counts, turns, sessions, erased = _Counts(), 0, 0, 0
@@ -303,7 +305,7 @@ class _Preview:
     """Collects what a file contains."""
 
     def __init__(
-        self, source: str, who: ImportContext, window: int, group: int, known: Callable[[PastPiece], Known]
+        self, source: str, who: ImportContext, window: int, group: int, known: Callable[[PastPiece], KnownMessages]
     ) -> None:
         self.counts = _Counts()
         self._count_known = known

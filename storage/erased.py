@@ -2,16 +2,16 @@
 
     add_receipt, add_scope     written by the commit that erases
     holds, recognise           which texts, which messages, say something that was erased
-    add_values, values_in      values of facts that a person rejected, or that were erased
+    add_values, find_values    values of facts that a person rejected, or that were erased
     receipts, record_proof     when, how many messages of which days, and what the search of every file found
 
 A text is compared by its letters and digits alone (NFKC, case folded), whole and sentence by sentence, so that another
-format, other quotation marks or other ids hide nothing. What is short or common ("ok", 好的) has no digest of its own. A
-text is recognised if it was erased whole, if at least half of it was, or if it holds a long sentence of the person's.
-Each message has digests of its id and of its time too, by which also "ok" is recognised where it is the same one.
+format, other quotation marks or other ids hide nothing. What is short or common ("ok", 好的) has no digest of its own.
+A text is recognised if it was erased whole, if at least half of it was, or if it holds a long sentence of the
+person's. Each message has digests of its id and of its time too, by which also "ok" is recognised where it is the same.
 
-Digests travel with backups and exports, each with the salt of the memory that made it. What was said after an erasure is
-new, whatever it says. Someone who has the whole file can test a guess, but read nothing.
+Digests travel with backups and exports, each with the salt of the memory that made it. What was said after an erasure
+is new, whatever it says. Someone who has the whole file can test a guess, but read nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from domain.facts import Fact, NewFact
 from domain.patterns import pattern_of
-from domain.records import ErasureReason, ErasureReceipt, ErasureScope
+from domain.receipts import ErasureReason, ErasureReceipt
+from domain.records import ErasureScope, Message
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, is_unspaced
 from storage.engine import EACH, Stamp, instant
 from storage.sqlite import digests
@@ -55,29 +56,30 @@ _UNPROVEN = -1
 _UNPROVEN_ERASURES = "SELECT erased_at, number FROM erasure WHERE files = ?"
 #: What is known of a piece that was not erased.
 _NONE = (None, 0.0)
+_NEVER = -1.0
 
 
-class Piece(NamedTuple):
+class _Piece(NamedTuple):
     """A sentence, or a whole text, as it is compared: its letters and digits, and how much they weigh."""
 
     words: str
     weight: float
 
 
-def pieces_of(text: str) -> tuple[Piece, list[Piece]]:
+def _pieces_of(text: str) -> tuple[_Piece, list[_Piece]]:
     """A text as a whole, and its sentences that are long enough to be recognised.
 
-    >>> pieces_of("Ok. My sister Patty is expecting!")[1]
-    [Piece(words='mysisterpattyisexpecting', weight=20)]
+    >>> _pieces_of("Ok. My sister Patty is expecting!")[1]
+    [_Piece(words='mysisterpattyisexpecting', weight=20)]
     """
     sentences = [one for part in _CUT.split(text) if part and (one := _as_piece(part)).weight >= SHORTEST]
     return _as_piece(text), sentences
 
 
-def _as_piece(text: str) -> Piece:
+def _as_piece(text: str) -> _Piece:
     folded = unicodedata.normalize("NFKC", text).casefold()
     weight = sum(map(_weigh_word, _WORD.findall(folded.replace("’", "'"))))
-    return Piece(_NOT_IN_WORDS.sub("", folded), weight)
+    return _Piece(_NOT_IN_WORDS.sub("", folded), weight)
 
 
 def _weigh_word(word: str) -> float:
@@ -90,12 +92,12 @@ def _weigh_word(word: str) -> float:
     )
 
 
-def _long_enough(whole: Piece, sentences: Sequence[Piece]) -> Iterator[str]:
+def _long_enough(whole: _Piece, sentences: Sequence[_Piece]) -> Iterator[str]:
     """What of a text has digests."""
     yield from dict.fromkeys(one.words for one in (whole, *sentences) if one.weight >= SHORTEST)
 
 
-def _is_said_in(whole: Piece, sentences: Sequence[Piece], kind_of: Callable[[str], Kind | None]) -> bool:
+def _is_said_in(whole: _Piece, sentences: Sequence[_Piece], kind_of: Callable[[str], Kind | None]) -> bool:
     """Whether a text says something that was erased; ``kind_of`` knows the pieces that were."""
     if whole.weight >= SHORTEST and kind_of(whole.words):
         return True
@@ -106,8 +108,8 @@ def _is_said_in(whole: Piece, sentences: Sequence[Piece], kind_of: Callable[[str
 
 def texts_like(texts: Sequence[str], hidden: Sequence[str]) -> set[str]:
     """Those of these texts that say what messages of the person say that are still stored, but hidden."""
-    known = {word for text in hidden for word in _long_enough(*pieces_of(text))}
-    return {text for text in texts if _is_said_in(*pieces_of(text), lambda word: "person" if word in known else None)}
+    known = {word for text in hidden for word in _long_enough(*_pieces_of(text))}
+    return {text for text in texts if _is_said_in(*_pieces_of(text), lambda word: "person" if word in known else None)}
 
 
 def value_of(fact: Fact | NewFact) -> FactValue:
@@ -126,6 +128,11 @@ class SaidMessage:
     speaker: str = ""
     undated: bool = False
 
+    @classmethod
+    def of(cls, turn: Message) -> Self:
+        """A stored message."""
+        return cls(turn.role, turn.words, turn.timestamp, (turn.text_id,), turn.speaker, turn.undated)
+
     @property
     def instant(self) -> float:
         """When it was said; long ago where no one knows."""
@@ -142,7 +149,7 @@ class ErasedRecord:
 
 
 @dataclass(frozen=True)
-class Erased:
+class ErasedTexts:
     """Reads and writes the tables ``erasure``, ``erased_salt`` and ``erased_text``.
 
     >>> memory.erased.holds(["Patty is expecting in May.", "It rains."])
@@ -200,8 +207,7 @@ class Erased:
             return
         rows: list[tuple[str, Kind]] = []
         for turn in chosen.turns:
-            said = SaidMessage(turn.role, turn.words, turn.timestamp, (turn.text_id,), turn.speaker)
-            rows += [(one, "message") for one in _message_digests(salt, said)]
+            rows += [(one, "message") for one in _message_digests(salt, SaidMessage.of(turn))]
             rows += _piece_digests(salt, [turn.words], "person" if turn.role == "user" else "other")
         derived = [one.summary for one in chosen.summaries] + [one.text for one in chosen.notes]
         rows += _piece_digests(salt, [*derived, *chosen.lines, *chosen.pins], "other")
@@ -209,34 +215,38 @@ class Erased:
         rows += [(_value_digest(salt, value_of(fact)), "fact") for fact in chosen.facts if fact.value]
         self._add(tx, salt, rows)
 
-    def add_values(self, tx: Transaction, values: Sequence[FactValue]) -> None:
-        """Store the digests of values that the person called wrong."""
+    def add_values(self, tx: Transaction, facts: Sequence[Fact | NewFact]) -> None:
+        """Store the digests of what the person called wrong: the values of these facts."""
         if salt := self._own_salt():
+            values = (value_of(one) for one in facts if one.value)
             self._add(tx, salt, [(_value_digest(salt, one), "rejected") for one in values])
 
-    def remove_values(self, tx: Transaction, values: Sequence[FactValue]) -> None:
-        """The person takes back that these values are wrong."""
-        found = [_value_digest(salt, one) for salt in self._salts().values() for one in values]
+    def remove_values(self, tx: Transaction, facts: Sequence[Fact | NewFact]) -> None:
+        """The person takes back that the values of these facts are wrong."""
+        found = [_value_digest(salt, value_of(one)) for salt in self._salts().values() for one in facts]
         tx.many("DELETE FROM erased_text WHERE kind = 'rejected' AND digest = ?", [(one,) for one in found])
 
-    def values_in(self, values: Iterable[FactValue], said: str = "") -> dict[FactValue, Literal["rejected", "fact"]]:
-        """Those of these values that were rejected, or erased with a fact, each with which of the two.
+    def find_values(self, facts: Sequence[Fact | NewFact]) -> dict[str, Literal["rejected", "erased"]]:
+        """Those of these facts, by ``text_id``, whose value was rejected, or was erased, by their slot and value.
 
-        ``said`` is when the words were said that state them: what was said after the decision is new.
+        A fact whose words were said after that is new.
         """
-        salts, before = self._salts().values(), instant(said) if said else 0.0
-        named = {_value_digest(salt, one): one for one in values for salt in salts}
-        found: dict[FactValue, Literal["rejected", "fact"]] = {}
-        for digest, kind, when in self._find(named):
-            if before <= when and kind in ("rejected", "fact") and found.get(named[digest]) != "rejected":
-                found[named[digest]] = "rejected" if kind == "rejected" else "fact"
+        salts = self._salts().values()
+        named = [(_value_digest(salt, value_of(one)), one) for one in facts for salt in salts]
+        decided = {(digest, kind): when for digest, kind, when in self._find([digest for digest, _ in named])}
+        found: dict[str, Literal["rejected", "erased"]] = {}
+        for digest, one in named:
+            if instant(one.said) <= decided.get((digest, "rejected"), _NEVER):
+                found[one.text_id] = "rejected"
+            elif instant(one.said) <= decided.get((digest, "fact"), _NEVER):
+                found.setdefault(one.text_id, "erased")
         return found
 
     def holds(self, texts: Sequence[str]) -> set[str]:
         """Those of these texts that say something that was erased, whenever they were written."""
         if not (salts := self._salts()):
             return set()
-        cut = {text: pieces_of(text) for text in texts}
+        cut = {text: _pieces_of(text) for text in texts}
         kinds = self._kinds_of(salts, cut.values())
         return {text for text, pieces in cut.items() if _is_said_in(*pieces, lambda word: kinds.get(word, _NONE)[0])}
 
@@ -246,7 +256,7 @@ class Erased:
             return [False] * len(messages)
         names = [[name for salt in salts.values() for name in _message_digests(salt, one)] for one in messages]
         same = {digest for digest, kind, _ in self._find([name for one in names for name in one]) if kind == "message"}
-        cut = [pieces_of(one.words) for one in messages]
+        cut = [_pieces_of(one.words) for one in messages]
         kinds = self._kinds_of(salts, cut)
 
         def kind_before(word: str, said: float) -> Kind | None:
@@ -262,7 +272,7 @@ class Erased:
         """Let these messages be erased no more, since the person brings them back."""
         salts = self._salts().values()
         own = [name for salt in salts for one in messages for name in _message_digests(salt, one)]
-        pieces = dict.fromkeys(word for one in messages for word in _long_enough(*pieces_of(one.words)))
+        pieces = dict.fromkeys(word for one in messages for word in _long_enough(*_pieces_of(one.words)))
         own += [_text_digest(salt, word) for salt in salts for word in pieces]
         tx.many("DELETE FROM erased_text WHERE digest = ?", [(one,) for one in own])
 
@@ -303,7 +313,7 @@ class Erased:
         tx.many(stored, [(digest, number, kind, when) for digest, kind, when in rows])
 
     def _kinds_of(
-        self, salts: Mapping[int, str], cut: Iterable[tuple[Piece, list[Piece]]]
+        self, salts: Mapping[int, str], cut: Iterable[tuple[_Piece, list[_Piece]]]
     ) -> dict[str, tuple[Kind | None, float]]:
         """The pieces of these texts that were erased, each with its kind and when that was last."""
         pieces = {word for one in cut for word in _long_enough(*one)}
@@ -321,7 +331,7 @@ class Erased:
 
 
 def _piece_digests(salt: str, texts: Iterable[str], kind: Kind) -> list[tuple[str, Kind]]:
-    return [(_text_digest(salt, word), kind) for text in texts for word in _long_enough(*pieces_of(text))]
+    return [(_text_digest(salt, word), kind) for text in texts for word in _long_enough(*_pieces_of(text))]
 
 
 def _message_digests(salt: str, said: SaidMessage) -> list[str]:

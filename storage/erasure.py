@@ -28,8 +28,10 @@ from threading import Lock
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
-from domain.records import PERSONAS, ErasureReason, ErasureScope, Message, Session, Summary
+from domain.receipts import ErasureReason
+from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
+from storage.erased import SaidMessage
 from storage.imports import Imports
 from storage.persona_versions import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
@@ -228,6 +230,16 @@ class Eraser:
             file_names=tuple(one.name for one in self.imports.all()),
             **self._derived_from(turns, self.of.notes.all(), self.of.facts.all()),
         )
+
+    def find_erased(self) -> list[Message]:
+        """The messages that are here although they were erased, in another copy of this memory."""
+        found: list[Message] = []
+        last = 0
+        while turns := self.of.messages.stored_after(last, _AT_ONCE):
+            erased = self.of.erased.recognise([SaidMessage.of(turn) for turn in turns])
+            found += (turn for turn, is_erased in zip(turns, erased, strict=True) if is_erased)
+            last = turns[-1].seq
+        return found
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
         """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""

@@ -22,8 +22,8 @@ from domain.fact_states import EVENT_OF_VERDICT, Event, EventKind, FactState, Le
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Window
 from domain.records import Message
 from storage.embeddings import TextIndex
-from storage.erased import Erased, value_of
 from storage.engine import EACH, Stamp, instant
+from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
 from storage.messages import Messages
@@ -124,7 +124,7 @@ class FactLog:
     windows: Windows
     index: TextIndex
     saves: UndoableSaves
-    erased: Erased
+    erased: ErasedTexts
     stamp: Stamp
 
     def learn(self, learned: Learned) -> bool:
@@ -217,8 +217,8 @@ class FactLog:
             number, names = int(known[0]["seq"]), self.facts.corrected_names()
             by = self._add_by_hand(tx, number, new, known[0], now) if new else None
             _add_event(tx, number, "put_right", now, by, now)
-            wrong = [value_of(one) for one in self.facts.with_ids([fact]) if one.value]
-            self.erased.add_values(tx, [one for one in wrong if new is None or one != value_of(new)])
+            wrong = self.facts.with_ids([fact])
+            self.erased.add_values(tx, [one for one in wrong if new is None or value_of(one) != value_of(new)])
             self.saves.drop(tx)
             self._settle_states(tx, _Affected({number, by or number}, set()))
             self._index_renamed(tx, names)
@@ -253,7 +253,7 @@ class FactLog:
         with self.facts.database.write() as tx:
             decided = self.facts.database.run(query, fact)
             if any(row["what"] == "put_right" for row in decided):
-                self.erased.remove_values(tx, [value_of(one) for one in self.facts.with_ids([fact])])
+                self.erased.remove_values(tx, self.facts.with_ids([fact]))
             for row in decided:
                 self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
         return bool(decided)

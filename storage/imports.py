@@ -23,7 +23,7 @@ from domain.imports import (
     DueSession,
     ImportedMessage,
     ImportSource,
-    Known,
+    KnownMessages,
     PastPiece,
     ReadingLeft,
 )
@@ -176,12 +176,12 @@ class Imports:
             added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
         return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
 
-    def count_known(self, piece: PastPiece) -> Known:
+    def count_known(self, piece: PastPiece) -> KnownMessages:
         """How many messages of a piece were stored before, and how many were erased."""
         known = self._known_past(piece)
         known_keys = known.keys() | self._recognise_keys(piece, known)
         erased = self._erased_keys(piece, known, known_keys)
-        return Known(sum(turn.key in known_keys - erased for turn in piece.turns), len(erased))
+        return KnownMessages(sum(turn.key in known_keys - erased for turn in piece.turns), len(erased))
 
     def _add_piece(self, tx: Transaction, source: int, piece: PastPiece, *, with_erased: bool) -> Added:
         self._database.digest_changes()

@@ -11,7 +11,7 @@ from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp
-from storage.erased import Erased
+from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Jobs, Rebuilds, Steps
@@ -48,7 +48,7 @@ class Repositories:
     jobs: Jobs
     rebuilds: Rebuilds
     saves: UndoableSaves
-    erased: Erased
+    erased: ErasedTexts
 
 
 def open_repositories(
@@ -64,7 +64,7 @@ def open_repositories(
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
-    erased = Erased(database, stamp)
+    erased = ErasedTexts(database, stamp)
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
     opened = Repositories(
         database=database,

@@ -250,6 +250,8 @@ class MemorySystem:
         """Store what somebody said, a text or a message with ``content`` and ``role``. ``metadata`` is not kept."""
         words = check_input(str(getattr(message, "content", message)))
         said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or "ai")
+        if creation_time and self._memory.says_erased(words, creation_time.astimezone().isoformat()):
+            raise errors.UsageError("memory.erased")
         text_id = self._id_for(memory_unit_id or "")
         turn = _past_turn(text_id, words, clean_text(said_by).strip(), creation_time or self._clock())
         self._store_message(turn)
