@@ -34,9 +34,9 @@ from storage.engine import EACH, Stamp, instant
 from storage.sqlite import digests
 from storage.sqlite.database import Database, Transaction
 
-#: ``message``: of an id or a time. ``person``: the person's words. ``other``: replies, and what was made from messages.
-#: ``rejected``: a value that a person called wrong. ``fact``: a value that was erased.
-Kind = Literal["message", "person", "other", "rejected", "fact"]
+#: ``message``: of an id or a time. ``person``: words of the person. ``whole``: a reply, or what was made from messages.
+#: ``sentence``: of a reply. ``rejected``: a value that a person called wrong. ``fact``: a value that was erased.
+Kind = Literal["message", "person", "whole", "sentence", "rejected", "fact"]
 #: What a value is compared by: subject, attribute, value.
 FactValue = tuple[str, str, str]
 #: A piece that weighs less has no digest; one of the person's that weighs so much is recognised in any text.
@@ -57,6 +57,8 @@ _UNPROVEN_ERASURES = "SELECT erased_at, number FROM erasure WHERE files = ?"
 #: What is known of a piece that was not erased.
 _NONE = (None, 0.0)
 _NEVER = -1.0
+#: Of a piece that was erased in several ways the first of these counts.
+_STRONGEST: tuple[Kind, ...] = ("person", "whole", "sentence")
 
 
 class _Piece(NamedTuple):
@@ -92,23 +94,33 @@ def _weigh_word(word: str) -> float:
     )
 
 
-def _long_enough(whole: _Piece, sentences: Sequence[_Piece]) -> Iterator[str]:
-    """What of a text has digests."""
-    yield from dict.fromkeys(one.words for one in (whole, *sentences) if one.weight >= SHORTEST)
+def _long_enough(pieces: Iterable[_Piece]) -> Iterator[str]:
+    """The pieces that have digests, each once."""
+    yield from dict.fromkeys(one.words for one in pieces if one.weight >= SHORTEST)
+
+
+def _every_piece(text: str) -> Iterator[str]:
+    whole, sentences = _pieces_of(text)
+    return _long_enough([whole, *sentences])
 
 
 def _is_said_in(whole: _Piece, sentences: Sequence[_Piece], kind_of: Callable[[str], Kind | None]) -> bool:
-    """Whether a text says something that was erased; ``kind_of`` knows the pieces that were."""
-    if whole.weight >= SHORTEST and kind_of(whole.words):
+    """Whether a text says something that was erased; ``kind_of`` knows the pieces that were.
+
+    One sentence of a reply is said of many things.
+    """
+    if whole.weight >= SHORTEST and kind_of(whole.words) in ("person", "whole"):
         return True
     shared = [(one, kind) for one in sentences if (kind := kind_of(one.words))]
-    alone = any(kind == "person" and one.weight >= ALONE for one, kind in shared)
-    return alone or (bool(shared) and 2 * sum(one.weight for one, _ in shared) >= whole.weight)
+    if any(kind == "person" and one.weight >= ALONE for one, kind in shared):
+        return True
+    enough = len(shared) > 1 or any(kind != "sentence" for _, kind in shared)
+    return enough and 2 * sum(one.weight for one, _ in shared) >= whole.weight
 
 
 def texts_like(texts: Sequence[str], hidden: Sequence[str]) -> set[str]:
     """Those of these texts that say what messages of the person say that are still stored, but hidden."""
-    known = {word for text in hidden for word in _long_enough(*_pieces_of(text))}
+    known = {word for text in hidden for word in _every_piece(text)}
     return {text for text in texts if _is_said_in(*_pieces_of(text), lambda word: "person" if word in known else None)}
 
 
@@ -208,10 +220,14 @@ class ErasedTexts:
         rows: list[tuple[str, Kind]] = []
         for turn in chosen.turns:
             rows += [(one, "message") for one in _message_digests(salt, SaidMessage.of(turn))]
-            rows += _piece_digests(salt, [turn.words], "person" if turn.role == "user" else "other")
+            whole, sentences = _pieces_of(turn.words)
+            kinds: tuple[Kind, Kind] = ("person", "person") if turn.role == "user" else ("whole", "sentence")
+            rows += [(_text_digest(salt, one), kinds[0]) for one in _long_enough([whole])]
+            rows += [(_text_digest(salt, one), kinds[1]) for one in _long_enough(sentences)]
+        # A sentence of a summary may be about something that stays.
         derived = [one.summary for one in chosen.summaries] + [one.text for one in chosen.notes]
-        rows += _piece_digests(salt, [*derived, *chosen.lines, *chosen.pins], "other")
-        rows += _piece_digests(salt, [fact.restatement for fact in chosen.facts], "person")
+        derived += [*chosen.lines, *chosen.pins, *(fact.restatement for fact in chosen.facts)]
+        rows += [(_text_digest(salt, one), "whole") for text in derived for one in _long_enough([_as_piece(text)])]
         rows += [(_value_digest(salt, value_of(fact)), "fact") for fact in chosen.facts if fact.value]
         self._add(tx, salt, rows)
 
@@ -272,7 +288,7 @@ class ErasedTexts:
         """Let these messages be erased no more, since the person brings them back."""
         salts = self._salts().values()
         own = [name for salt in salts for one in messages for name in _message_digests(salt, one)]
-        pieces = dict.fromkeys(word for one in messages for word in _long_enough(*_pieces_of(one.words)))
+        pieces = dict.fromkeys(word for one in messages for word in _every_piece(one.words))
         own += [_text_digest(salt, word) for salt in salts for word in pieces]
         tx.many("DELETE FROM erased_text WHERE digest = ?", [(one,) for one in own])
 
@@ -316,22 +332,18 @@ class ErasedTexts:
         self, salts: Mapping[int, str], cut: Iterable[tuple[_Piece, list[_Piece]]]
     ) -> dict[str, tuple[Kind | None, float]]:
         """The pieces of these texts that were erased, each with its kind and when that was last."""
-        pieces = {word for one in cut for word in _long_enough(*one)}
+        pieces = {word for whole, sentences in cut for word in _long_enough([whole, *sentences])}
         named = {_text_digest(salt, word): word for salt in salts.values() for word in pieces}
         kinds: dict[str, tuple[Kind | None, float]] = {}
         for digest, kind, when in self._find(named):
-            before = kinds.get(named[digest], (kind, when))
-            kinds[named[digest]] = "person" if "person" in (kind, before[0]) else "other", max(when, before[1])
+            before, erased = kinds.get(named[digest], (kind, when))
+            kinds[named[digest]] = min(kind, before or kind, key=_STRONGEST.index), max(when, erased)
         return kinds
 
     def _find(self, found: Iterable[str]) -> list[tuple[str, Kind, float]]:
         query = f"SELECT digest, kind, instant FROM erased_text WHERE digest IN {EACH}"
         wanted = list(found)
         return [(row[0], row[1], float(row[2])) for row in self.database.run(query, wanted)] if wanted else []
-
-
-def _piece_digests(salt: str, texts: Iterable[str], kind: Kind) -> list[tuple[str, Kind]]:
-    return [(_text_digest(salt, word), kind) for text in texts for word in _long_enough(*_pieces_of(text))]
 
 
 def _message_digests(salt: str, said: SaidMessage) -> list[str]:

@@ -531,7 +531,7 @@ CREATE TABLE erased_text (
     person bigint NOT NULL DEFAULT own_person(),
     digest text NOT NULL,
     salt bigint NOT NULL,
-    kind text NOT NULL CHECK (kind IN ('message', 'person', 'other', 'rejected', 'fact')),
+    kind text NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
     instant double precision NOT NULL,
     PRIMARY KEY (person, digest, salt, kind)
 );

@@ -436,7 +436,7 @@ CREATE TABLE erased_salt (number INTEGER PRIMARY KEY, salt TEXT NOT NULL) STRICT
 CREATE TABLE erased_text (
     digest TEXT NOT NULL,
     salt INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('message', 'person', 'other', 'rejected', 'fact')),
+    kind TEXT NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
     instant REAL NOT NULL,
     PRIMARY KEY (digest, salt, kind)
 ) STRICT, WITHOUT ROWID;

@@ -67,9 +67,7 @@ def _nothing(texts: Sequence[str]) -> set[str]:
 
 
 def reading(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
-    others = ExternalMemories(
-        [ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, lambda texts: set()
-    )
+    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, _nothing)
     others.start()
     assert others.wait_until_read(60)
     return others
@@ -148,9 +146,7 @@ def test_what_is_being_written_is_never_taken_for_whole(another, tmp_path, clock
         database.write_bytes(whole)
         journal.write_bytes(b"")
 
-    others = ExternalMemories(
-        [ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log, lambda texts: set()
-    )
+    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log, _nothing)
     threading.Timer(0.6, take_back).start()
     with closing(others):
         others.start()
