@@ -8,7 +8,8 @@
 A text is compared by its letters and digits alone (NFKC, case folded), whole and sentence by sentence, so that another
 format, other quotation marks or other ids hide nothing. What is short or common ("ok", 好的) has no digest of its own.
 A text is recognised if it was erased whole, if at least half of it was, or if it holds a long sentence of the
-person's. Each message has digests of its id and of its time too, by which also "ok" is recognised where it is the same.
+person's; replies only where they share a lot, since many replies share a phrase. Each message has digests of its id
+and of its time too, by which also "ok" is recognised where it is the same one.
 
 Digests travel with backups and exports, each with the salt of the memory that made it. What was said after an erasure
 is new, whatever it says. Someone who has the whole file can test a guess, but read nothing.
@@ -34,13 +35,14 @@ from storage.engine import EACH, Stamp, instant
 from storage.sqlite import digests
 from storage.sqlite.database import Database, Transaction
 
-#: ``message``: of an id or a time. ``person``: words of the person. ``whole``: a reply, or what was made from messages.
+#: ``message``: of an id or a time. ``person``: words of the person, or about them. ``whole``: a reply or a summary.
 #: ``sentence``: of a reply. ``rejected``: a value that a person called wrong. ``fact``: a value that was erased.
 Kind = Literal["message", "person", "whole", "sentence", "rejected", "fact"]
 #: What a value is compared by: subject, attribute, value.
 FactValue = tuple[str, str, str]
-#: A piece that weighs less has no digest; one of the person's that weighs so much is recognised in any text.
-SHORTEST, ALONE = 12, 18
+#: A piece that weighs less has no digest; one of the person's that weighs so much is recognised in any text; so much of
+#: replies must be the same.
+SHORTEST, ALONE, OF_REPLY = 12, 18, 40
 #: What a digit and a character of a script without spaces weigh; any other letter weighs 1.
 _DIGIT, _CHARACTER = 2, 2.4
 _DIGEST = 16
@@ -105,17 +107,17 @@ def _every_piece(text: str) -> Iterator[str]:
 
 
 def _is_said_in(whole: _Piece, sentences: Sequence[_Piece], kind_of: Callable[[str], Kind | None]) -> bool:
-    """Whether a text says something that was erased; ``kind_of`` knows the pieces that were.
-
-    One sentence of a reply is said of many things.
-    """
-    if whole.weight >= SHORTEST and kind_of(whole.words) in ("person", "whole"):
+    """Whether a text says something that was erased; ``kind_of`` knows the pieces that were."""
+    kind = kind_of(whole.words) if whole.weight >= SHORTEST else None
+    if kind == "person" or (kind == "whole" and whole.weight >= OF_REPLY):
         return True
     shared = [(one, kind) for one in sentences if (kind := kind_of(one.words))]
-    if any(kind == "person" and one.weight >= ALONE for one, kind in shared):
+    weights = [one.weight for one, kind in shared if kind == "person"]
+    if max(weights, default=0) >= ALONE:
         return True
-    enough = len(shared) > 1 or any(kind != "sentence" for _, kind in shared)
-    return enough and 2 * sum(one.weight for one, _ in shared) >= whole.weight
+    same = sum(one.weight for one, _ in shared)
+    enough = bool(weights) or (len(shared) > 1 and same >= OF_REPLY)
+    return enough and 2 * same >= whole.weight
 
 
 def texts_like(texts: Sequence[str], hidden: Sequence[str]) -> set[str]:
@@ -224,10 +226,11 @@ class ErasedTexts:
             kinds: tuple[Kind, Kind] = ("person", "person") if turn.role == "user" else ("whole", "sentence")
             rows += [(_text_digest(salt, one), kinds[0]) for one in _long_enough([whole])]
             rows += [(_text_digest(salt, one), kinds[1]) for one in _long_enough(sentences)]
-        # A sentence of a summary may be about something that stays.
-        derived = [one.summary for one in chosen.summaries] + [one.text for one in chosen.notes]
-        derived += [*chosen.lines, *chosen.pins, *(fact.restatement for fact in chosen.facts)]
-        rows += [(_text_digest(salt, one), "whole") for text in derived for one in _long_enough([_as_piece(text)])]
+        # A sentence of what was made from messages may be about something that stays.
+        derived: list[tuple[str, Kind]] = [(one.summary, "whole") for one in chosen.summaries]
+        about = [*(one.text for one in chosen.notes), *(one.restatement for one in chosen.facts)]
+        derived += [(text, "person") for text in (*about, *chosen.lines, *chosen.pins)]
+        rows += [(_text_digest(salt, one), kind) for text, kind in derived for one in _long_enough([_as_piece(text)])]
         rows += [(_value_digest(salt, value_of(fact)), "fact") for fact in chosen.facts if fact.value]
         self._add(tx, salt, rows)
 

@@ -312,13 +312,13 @@ class MemoryService:
         self._check_known(user_id)
         if user_id == ME:
             raise UsageError("person.owner")
-        proofs = self._people.erase_person(user_id)
+        receipts = self._people.erase_person(user_id)
         self._watch.remove_person(user_id)
         return ErasedPerson(
             user_id=user_id,
-            memories=len(proofs),
+            memories=len(receipts),
             proof=ErasureProof(
-                files_searched=sum(one.files for one in proofs), traces_left=sum(len(one.traces) for one in proofs)
+                files_searched=sum(one.files for one in receipts), traces_left=sum(one.traces for one in receipts)
             ),
         )
 
