@@ -42,7 +42,7 @@ Kind = Literal["message", "person", "whole", "sentence", "rejected", "fact"]
 FactValue = tuple[str, str, str]
 #: A piece that weighs less has no digest; one of the person's that weighs so much is recognised in any text; so much of
 #: replies must be the same.
-SHORTEST, ALONE, OF_REPLY = 12, 18, 40
+SHORTEST, ALONE, OF_REPLY = 12, 22, 40
 #: What a digit and a character of a script without spaces weigh; any other letter weighs 1.
 _DIGIT, _CHARACTER = 2, 2.4
 _DIGEST = 16
