@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -40,14 +41,16 @@ from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
 from recall.questions import find_pronouns, resolve_references
-from storage.backup import back_up, restore, restore_portable, write_portable
+from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
 from storage.engine import Commit, Stamp
+from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.owner import Owner
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
+from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -57,7 +60,10 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "find_pronouns", "resolve_references", "restore", "restore_portable", "write_portable"]
+__all__ = [
+    "LeaveOut", "Memory", "Prepare", "back_up", "find_pronouns", "leaving_out_erased", "resolve_references", "restore",
+    "restore_portable", "write_portable",
+]  # fmt: skip
 
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
 _LOOKED_AT = 20
@@ -77,6 +83,16 @@ class _Search:
     index: Indexing
     retriever: Retriever
     archived: ArchivedMemories
+
+
+def leaving_out_erased(
+    clock: Callable[[], datetime], new_id: Callable[[], str], log: logging.Logger, leave_out: LeaveOut
+) -> Prepare:
+    """What ``restore`` and ``restore_portable`` do with a copy: leave out what was erased in the present memory.
+
+    ``leave_out`` is asked before anything changes.
+    """
+    return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
 
 
 class Memory:
@@ -118,6 +134,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
+            self.erased = of.erased
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -129,7 +146,7 @@ class Memory:
             if external:
                 from recall.external import ExternalMemories
 
-                self.external = ExternalMemories(external, folder, embedder, log)
+                self.external = ExternalMemories(external, folder, embedder, log, self._forgotten)
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -343,6 +360,20 @@ class Memory:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
         held = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
         return [(fact, found) for fact, found in held if found is not None]
+
+    def says_erased(self, text: str, said: str = "", text_id: str = "") -> bool:
+        """Whether what a program writes was erased; what the person ``said`` since then is new, but for its id."""
+        return self.erased.recognise([SaidMessage("user", text, said, (text_id,) if text_id else ())])[0]
+
+    def bring_back(self, text: str, text_id: str) -> None:
+        """Let a message be erased no more, since the person wants it stored again."""
+        with self._of.database.write() as tx:
+            self.erased.remove(tx, [SaidMessage("user", text, "", (text_id,))])
+
+    def _forgotten(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that say what was erased, or what the person asked to have forgotten."""
+        hidden = [turn.words for turn in self.messages.hidden() if turn.role == "user"]
+        return self.erased.holds(texts) | (texts_like(texts, hidden) if hidden else set())
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
         """Annotations of persona lines whose facts are no longer current, by line."""

@@ -32,13 +32,14 @@ Planning = Literal["off", "auto", "always"]
 
 @dataclass(frozen=True, slots=True)
 class ExternalMemory:
-    """An external memory that is read: its name and path."""
+    """An external memory that is read: its name and path; ``with_erased``: also what was erased or is hidden here."""
 
     name: str
     path: Path
+    with_erased: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}={self.path}"
+        return f"{self.name}{_ERASED * self.with_erased}={self.path}"
 
 
 @dataclass(frozen=True)
@@ -247,8 +248,12 @@ def _read_folder(value: str) -> Path:
     return Path(value).expanduser()
 
 
+#: Behind the name of an external memory of which also what was erased here is recalled.
+_ERASED = "+erased"
+
+
 def _read_external_memories(value: str) -> tuple[ExternalMemory, ...]:
-    """``work=~/notes, Ann=/backups/ann.db``: unique names, and paths without a comma."""
+    """``work=~/notes, Ann+erased=/backups/ann.db``: unique names, and paths without a comma."""
     found = [_read_external_memory(one) for one in value.split(",") if one.strip()]
     if len({one.name for one in found}) < len(found):
         raise InvalidValue("external")
@@ -258,9 +263,10 @@ def _read_external_memories(value: str) -> tuple[ExternalMemory, ...]:
 def _read_external_memory(value: str) -> ExternalMemory:
     name, separator, path = value.partition("=")
     name = " ".join(name.split())
+    with_erased, name = name.endswith(_ERASED), name.removesuffix(_ERASED)
     if not separator or not path.strip() or not name.isprintable() or not 0 < len(name) <= 40 or "\0" in path:
         raise InvalidValue("external")
-    return ExternalMemory(name, Path(path.strip()).expanduser())
+    return ExternalMemory(name, Path(path.strip()).expanduser(), with_erased)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, W
 from domain.records import Message
 from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
+from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
 from storage.messages import Messages, UndoableSaves
@@ -122,6 +123,7 @@ class FactLog:
     windows: Windows
     index: TextIndex
     saves: UndoableSaves
+    erased: ErasedTexts
     stamp: Stamp
 
     def learn(self, learned: Learned) -> bool:
@@ -214,6 +216,8 @@ class FactLog:
             number, names = int(known[0]["seq"]), self.facts.corrected_names()
             by = self._add_by_hand(tx, number, new, known[0], now) if new else None
             _add_event(tx, number, "put_right", now, by, now)
+            wrong = self.facts.with_ids([fact])
+            self.erased.add_values(tx, [one for one in wrong if new is None or value_of(one) != value_of(new)])
             self.saves.drop(tx)
             self._settle_states(tx, _Affected({number, by or number}, set()))
             self._index_renamed(tx, names)
@@ -242,11 +246,13 @@ class FactLog:
     def undo_decision(self, fact: str) -> bool:
         """Take back what a person last decided about a fact, with what they put in its place; whether there was."""
         query = (
-            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            "SELECT e.seq, e.by_fact, e.what FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
             " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"
         )
         with self.facts.database.write() as tx:
             decided = self.facts.database.run(query, fact)
+            if any(row["what"] == "put_right" for row in decided):
+                self.erased.remove_values(tx, self.facts.with_ids([fact]))
             for row in decided:
                 self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
         return bool(decided)

@@ -89,6 +89,7 @@ _TABLE = (
 _USAGE = {
     "instruction.unknown": 404,
     "input.too_long": 413,
+    "memory.erased": 409,
     "memory.unknown": 404,
     "person.unknown": 404,
     "person.owner": 409,

@@ -25,7 +25,7 @@ from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import day_here, format_local
 from jobs import exporting
 from language.calendar import UNKNOWN_DATE
-from memory import Memory, restore_portable, write_portable
+from memory import Memory, Prepare, restore_portable, write_portable
 
 FORMATS = ("md", "json")
 #: Longer than any note or fact is.
@@ -260,6 +260,7 @@ def restore_whole(
     words: Words,
     screen: Screen,
     clock: Callable[[], datetime],
+    prepare: Prepare,
 ) -> bool:
     """Restore a whole memory from the rows of a file into an empty one. False where the file is another format.
 
@@ -280,7 +281,7 @@ def restore_whole(
             screen.line(words.say("import.whole_elsewhere", path=path), "warning")
             return False
         try:
-            restore_portable(whole.schema, whole.rows, settings_folder, clock)
+            restore_portable(whole.schema, whole.rows, settings_folder, clock, prepare)
         except (JsonError, errors.Damaged) as fault:
             details = fault.details if isinstance(fault, errors.Damaged) else {"reason": fault}
             reason = details.get("what") or details.get("reason")

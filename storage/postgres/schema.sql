@@ -503,6 +503,39 @@ CREATE TABLE stored_message (
 );
 CREATE INDEX stored_message_of_turn ON stored_message (person, turn);
 
+-- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
+
+CREATE TABLE erasure (
+    person bigint NOT NULL DEFAULT own_person(),
+    erased_at text NOT NULL,
+    number bigint NOT NULL,
+    reason text NOT NULL CHECK (reason IN ('person', 'limit', 'restore')),
+    messages bigint NOT NULL,
+    sessions bigint NOT NULL,
+    days text NOT NULL,
+    derived bigint NOT NULL,
+    files bigint NOT NULL,
+    searched bigint NOT NULL,
+    traces bigint NOT NULL,
+    PRIMARY KEY (person, erased_at, number)
+);
+
+CREATE TABLE erased_salt (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    salt text NOT NULL,
+    PRIMARY KEY (person, number)
+);
+
+CREATE TABLE erased_text (
+    person bigint NOT NULL DEFAULT own_person(),
+    digest text NOT NULL,
+    salt bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
+    instant double precision NOT NULL,
+    PRIMARY KEY (person, digest, salt, kind)
+);
+
 
 -- How long the texts in the index of words are. The postings themselves are the matter of that index.
 

@@ -37,5 +37,10 @@ CREATE TABLE IF NOT EXISTS listened (
 
 CREATE TABLE IF NOT EXISTS erased_person (
     id INTEGER PRIMARY KEY,
-    erased_at TEXT NOT NULL
+    erased_at TEXT NOT NULL,
+    messages INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    searched INTEGER NOT NULL,
+    traces INTEGER NOT NULL
 ) STRICT;

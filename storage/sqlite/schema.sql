@@ -415,6 +415,32 @@ CREATE TABLE stored_message (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX stored_message_of_turn ON stored_message (turn);
 
+-- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
+
+CREATE TABLE erasure (
+    erased_at TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    reason TEXT NOT NULL CHECK (reason IN ('person', 'limit', 'restore')),
+    messages INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    days TEXT NOT NULL,
+    derived INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    searched INTEGER NOT NULL,
+    traces INTEGER NOT NULL,
+    PRIMARY KEY (erased_at, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE erased_salt (number INTEGER PRIMARY KEY, salt TEXT NOT NULL) STRICT;
+
+CREATE TABLE erased_text (
+    digest TEXT NOT NULL,
+    salt INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
+    instant REAL NOT NULL,
+    PRIMARY KEY (digest, salt, kind)
+) STRICT, WITHOUT ROWID;
+
 -- The index of words, over our own tokens: every category but separators and controls belongs to one.
 
 CREATE VIRTUAL TABLE turn_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -61,8 +61,13 @@ def another(tmp_path: Path, clock, new_id, log) -> Path:
     return tmp_path / "ann"
 
 
+def _nothing(texts: Sequence[str]) -> set[str]:
+    """Nothing was erased."""
+    return set()
+
+
 def reading(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
-    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log)
+    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, _nothing)
     others.start()
     assert others.wait_until_read(60)
     return others
@@ -141,7 +146,7 @@ def test_what_is_being_written_is_never_taken_for_whole(another, tmp_path, clock
         database.write_bytes(whole)
         journal.write_bytes(b"")
 
-    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log)
+    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log, _nothing)
     threading.Timer(0.6, take_back).start()
     with closing(others):
         others.start()
