@@ -660,6 +660,11 @@ class Undoing:
         if self._memory.fact_log.correct_by_hand(fact, new):
             self.done.append(Decision(fact))
 
+    def verify_fact(self, fact: str) -> None:
+        """Let a person say that a fact is right that was only quoted or concluded."""
+        self._memory.fact_log.verify("", [fact])
+        self.done.append(Decision(fact))
+
     def keep_fact(self, fact: str, kept: bool) -> None:
         """Let a person decide whether a fact is kept."""
         if self._memory.fact_log.keep_fact(fact, kept):

@@ -3,6 +3,7 @@
     how it was learned + its events, in order -> a state of its own -> settled with the other facts of its slot
 
 A state depends only on the existing facts and events, so deleting some leaves the states as if they had never existed.
+Only a verified fact counts in its slot.
 A single-valued slot has at most one current value: the one said or confirmed last, in whatever order they arrived. A
 correction by hand wins over everything else. A value holds until the next one starts.
 """
@@ -21,7 +22,7 @@ from domain.facts import Decided, Fact, NewFact
 
 #: Events after a fact was learned. The last three are actions of a person.
 EventKind = Literal[
-    "confirmed", "changed", "ended", "corrected", "doubted", "put_right", "kept", "let_go"
+    "confirmed", "verified", "changed", "ended", "corrected", "doubted", "put_right", "kept", "let_go"
 ]  # fmt: skip
 #: The event of each verdict of a comparison.
 EVENT_OF_VERDICT: Mapping[str, EventKind] = {
@@ -30,12 +31,13 @@ EVENT_OF_VERDICT: Mapping[str, EventKind] = {
     "ends": "ended",
     "corrects": "corrected",
     "doubts": "doubted",
+    "verifies": "verified",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedFact:
-    """A fact as it was learned. ``alone``: only one such fact of its slot is current."""
+    """A fact as it was learned. ``alone``: only one such fact of its slot is current, once it is verified."""
 
     number: int
     text_id: str
@@ -44,6 +46,7 @@ class LearnedFact:
     said: str
     start: str
     end: str
+    verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class FactState:
     kept: bool
     decided: Decided
     seen: str
+    verified: bool = True
 
     @property
     def current(self) -> bool:
@@ -81,7 +85,7 @@ class FactState:
 
 def is_alone(fact: Fact | NewFact) -> bool:
     """Whether only one such fact of its slot is current."""
-    return fact.single and fact.stance == "stated"
+    return fact.single and fact.stance == "stated" and fact.basis == "verified"
 
 
 def state_of(learned: LearnedFact, events: Iterable[Event]) -> FactState:
@@ -96,6 +100,7 @@ def state_of(learned: LearnedFact, events: Iterable[Event]) -> FactState:
         kept=False,
         decided="hand" if learned.by_hand else "model",
         seen=learned.said,
+        verified=learned.verified or learned.by_hand,
     )
     for event in events:
         state = apply_event(state, event)
@@ -107,6 +112,8 @@ def apply_event(state: FactState, event: Event) -> FactState:
     match event.kind:
         case "confirmed":
             return replace(state, seen=max(state.seen, event.moment), doubtful_since="")
+        case "verified":
+            return replace(state, verified=True)
         case "changed" | "ended":
             if state.until and state.until <= event.moment:
                 return state
@@ -130,7 +137,8 @@ def settle_slot(learned: Sequence[LearnedFact], states: Mapping[int, FactState])
     A fact that ended with nothing in its place keeps its end, which also ends what was last said in between.
     The date that a verdict gave counts while nothing else came in between.
     """
-    ordered = in_order([one for one in learned if one.alone and not states[one.number].corrected], states)
+    counted = [one for one in learned if one.alone and states[one.number].verified]
+    ordered = in_order([one for one in counted if not states[one.number].corrected], states)
     line = [one for one in ordered if _is_on_time_line(one, ordered, states)]
     ended = [one.number for one in line if not states[one.number].current and not _gave_way(one, ordered, states)]
     result = dict(states)

@@ -9,7 +9,8 @@ one that may no longer hold is doubtful until the person mentions it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 #: Whether a matter was only mentioned, or the person asked to have it remembered.
@@ -18,8 +19,8 @@ MemoryType = Literal["active", "passive"]
 About = Literal["person", "companion", "other"]
 #: How a thing was said. Only what was stated is ever the value of a slot.
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
-#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
-Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
+#: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
+Basis = Literal["verified", "quoted", "inferred"]
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 
@@ -30,6 +31,22 @@ class Slot:
 
     subject: str
     attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The words of a message that a fact rests on: characters ``start`` to ``end`` of the message's ``words``.
+
+    ``words``, and whose they are (``role``, and ``speaker`` where that is another person), are given where it is read
+    from the store.
+    """
+
+    message: str
+    start: int
+    end: int
+    words: str = ""
+    role: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,8 @@ class NewFact:
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
-    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time.
+    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the
+    words it rests on, at most one passage of each of ``turns``. Only a verified fact is ever the value of a slot.
     """
 
     text_id: str
@@ -72,6 +90,8 @@ class NewFact:
     location: str = ""
     start: str = ""
     end: str = ""
+    quotes: tuple[Quote, ...] = ()
+    basis: Basis = "verified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +110,11 @@ class Change:
 
     ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
     counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed,
-    and doubt goes. ``doubts``: it may no longer hold since ``when``.
+    and doubt goes. ``doubts``: it may no longer hold since ``when``. ``verifies``: what was only quoted is said again.
     """
 
     fact: str
-    verdict: Literal["same", "changes", "ends", "corrects", "doubts"]
+    verdict: Literal["same", "changes", "ends", "corrects", "doubts", "verifies"]
     when: str
     by: str = ""
 
@@ -120,7 +140,8 @@ class Fact:
 
     It holds from ``since`` (its ``start`` where that is known, else when it was said) ``until`` something ended it, and
     ``replaced_by`` is what did. ``seen`` is when it was last said or confirmed. ``kept``: the person wants it kept.
-    ``first_statement`` is the statement as it was learned, where a name in it was corrected since.
+    ``first_statement`` is the statement as it was learned, where a name in it was corrected since. A fact that is not
+    verified is shown as its ``quotes``, or as an inference; it fills no slot and changes no other.
     """
 
     number: int
@@ -154,11 +175,29 @@ class Fact:
     importance: int = 5
     topic: str = ""
     first_statement: str = ""
+    quotes: tuple[Quote, ...] = ()
+    learned_as: Basis = "verified"
+    verified: bool = True
 
     @property
     def current(self) -> bool:
         """Whether it holds now, as far as known."""
         return not self.until and not self.corrected
+
+    @property
+    def basis(self) -> Basis:
+        """What it is believed on now."""
+        return "verified" if self.verified else self.learned_as
+
+    @property
+    def quotation(self) -> str:
+        """The words it rests on; "" where none were found."""
+        return " — ".join(one.words for one in self.quotes)
+
+    @property
+    def believed(self) -> str:
+        """What may be said of it: the statement if it is verified, else its words; nothing of an inference."""
+        return self.restatement if self.verified else "" if self.learned_as == "inferred" else self.quotation
 
     @property
     def holds_since(self) -> str:
@@ -192,7 +231,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class FactEvent:
-    """An event of a fact: learned, confirmed, changed, ended, corrected, doubted, put right."""
+    """An event of a fact: learned, confirmed, verified, changed, ended, corrected, doubted, put right."""
 
     fact: str
     kind: str
@@ -203,12 +242,17 @@ class FactEvent:
 
 @dataclass(frozen=True, slots=True)
 class FactCounts:
-    """The number of notes, current and past facts, and unread messages."""
+    """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
+
+    ``inferred`` ones are counted alone.
+    """
 
     notes: int
     current: int
     past: int
     unread: int
+    quoted: int = 0
+    inferred: int = 0
 
     @property
     def facts(self) -> int:
@@ -246,13 +290,17 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Everything extracted from one window, stored in one transaction: new items and changes to known facts."""
+    """Everything extracted from one window, stored in one transaction: new items and changes to known facts.
+
+    ``rejected``: how many of a model's drafts were not believed, by reason.
+    """
 
     window: Window
     notes: tuple[NewNote, ...] = ()
     facts: tuple[NewFact, ...] = ()
     relations: tuple[NewRelation, ...] = ()
     changes: tuple[Change, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,7 +286,8 @@ def _known_value(fact: Fact) -> _Value:
     learned = LearnedFact(fact.number, fact.text_id, True, by_hand, fact.said, fact.start, fact.end)
     since = fact.since or fact.start or fact.said
     return _Value(fact, learned, FactState(
-        since, fact.until, fact.replaced_by, fact.corrected, fact.doubtful_since, fact.kept, fact.decided, fact.seen
+        since, fact.until, fact.replaced_by, fact.corrected, fact.doubtful_since, fact.kept, fact.decided, fact.seen,
+        fact.verified,
     ))  # fmt: skip
 
 

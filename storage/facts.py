@@ -2,7 +2,8 @@
 
 A fact is read under the right name where a name in it was corrected later, for as long as that correction exists; a
 correction that says more than that a name was misspelt or misheard renames nothing. A fact without a window only finds
-its messages and is never shown. ``storage.fact_log`` writes all of it.
+its messages and is never shown. What a model only concluded is read by ``inferred`` alone, or by its number or id.
+``storage.fact_log`` writes all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from domain.facts import About, Fact, FactCounts, FactEvent, Note, Relation, SessionChanges, Slot
+from domain.facts import About, Fact, FactCounts, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
 from language.scripts import is_unspaced
 from language.words import is_name
@@ -152,9 +153,18 @@ _FACT_COLUMNS = (
     " f.slot_subject, f.slot_attribute, f.single, f.about, f.stance, f.said, f.seen,"
     " f.keywords, f.persons, f.entities, f.location, f.start_day, f.end_day, f.since, f.until,"
     " f.replaced_by, f.corrected, f.doubtful_since, f.kept, f.decided, coalesce(n.importance, 5),"
-    " coalesce(n.topic, '')"
+    " coalesce(n.topic, ''), f.learned_as, f.verified"
 )
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window_id <> ''"
+_INFERRED = "f.verified = 0 AND f.learned_as = 'inferred'"
+_KNOWN = f"{_FACT} AND NOT ({_INFERRED})"
+#: The text of a message begins with whose it is and ": ".
+_QUOTES = (
+    "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
+    " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
+    " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
+    f" FROM fact_turn t JOIN conversation c ON c.seq = t.turn WHERE t.fact IN {EACH} ORDER BY c.position"
+)
 #: Values that never were, with what is so instead.
 _CORRECTED = (
     "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, e.moment, n.seq FROM fact_event e"
@@ -182,8 +192,12 @@ class Facts:
     def all(self, *, current: bool | None = None, about: About | None = None) -> list[Fact]:
         """Every fact in the order in which they were learned: only what holds now, only what does not; about whom."""
         if about is None:
-            return self._read_facts(f"{_FACT}{_WHICH[current]} ORDER BY f.seq")
-        return self._read_facts(f"{_FACT}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
+            return self._read_facts(f"{_KNOWN}{_WHICH[current]} ORDER BY f.seq")
+        return self._read_facts(f"{_KNOWN}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
+
+    def inferred(self, *, current: bool | None = True) -> list[Fact]:
+        """What a model concluded, in the order in which it was learned: only what nobody rejected, or all."""
+        return self._read_facts(f"{_FACT} AND {_INFERRED}{_WHICH[current]} ORDER BY f.seq")
 
     def find(self, number: int) -> Fact | None:
         """One fact by its number."""
@@ -196,6 +210,10 @@ class Facts:
     def with_numbers(self, numbers: Sequence[int]) -> list[Fact]:
         """The facts with these numbers, in the order in which they were learned."""
         return self._read_facts(f"{_FACT} AND f.seq IN {EACH} ORDER BY f.seq", list(numbers)) if len(numbers) else []
+
+    def quoted_in(self, window: str) -> list[Fact]:
+        """The facts of an extraction window that are only quoted and not corrected, in the order of learning."""
+        return self._read_facts(f"{_KNOWN} AND f.window_id = ? AND f.verified = 0{_WHICH[True]} ORDER BY f.seq", window)
 
     def of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
@@ -213,7 +231,7 @@ class Facts:
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
             # Each says again what the index is limited to, so that it is used.
             asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
-            query = f"{_FACT} AND ({asked})"
+            query = f"{_KNOWN} AND ({asked})"
             rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
             found += self._facts_of_rows(rows, names)
         return sorted(found, key=lambda fact: fact.number)
@@ -225,10 +243,11 @@ class Facts:
 
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""
-        facts = "(SELECT count(*) FROM fact f WHERE f.window_id <> ''{})"
+        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND {{}} ({_INFERRED}))"
         unread = f"(SELECT count(*) FROM conversation c WHERE {UNREAD})"
-        current, past = facts.format(_WHICH[True]), facts.format(_WHICH[False])
-        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}"
+        current, past = facts.format(_WHICH[True], "NOT"), facts.format(_WHICH[False], "NOT")
+        quoted, inferred = facts.format(f"{_WHICH[True]} AND f.verified = 0", "NOT"), facts.format(_WHICH[True], "")
+        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}, {inferred}"
         return FactCounts(*(int(count) for count in self.database.run(query)[0]))
 
     def events_of(self, fact: str) -> list[FactEvent]:
@@ -278,7 +297,8 @@ class Facts:
             f" WHERE c.{column} IN {EACH}"
         )
         rests = [(int(row[0]), str(row[1])) for row in self.database.run(query, list(values))] if values else []
-        facts = {fact.number: fact for fact in self.with_numbers(list({number for number, _ in rests}))}
+        numbers = list({number for number, _ in rests})
+        facts = {fact.number: fact for fact in self.with_numbers(numbers) if fact.basis != "inferred"}
         found: dict[str, list[Fact]] = defaultdict(list)
         for number, value in sorted(rests):
             if number in facts:
@@ -290,9 +310,16 @@ class Facts:
         return self._facts_of_rows(rows, self.corrected_names()) if rows else []
 
     def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        turns = messages_under(self.database, "fact", [row[0] for row in rows])
-        facts = [_fact_of_row(row, turns[row[0]]) for row in rows]
+        quotes = self._read_quotes([row[0] for row in rows])
+        facts = [_fact_of_row(row, quotes[row[0]]) for row in rows]
         return [with_right_names(fact, names) for fact in facts] if names else facts
+
+    def _read_quotes(self, numbers: Sequence[int]) -> Mapping[int, list[Quote]]:
+        """The messages that facts rest on, in order, by number, each with the words of it that were quoted."""
+        found: dict[int, list[Quote]] = defaultdict(list)
+        for number, *quote in self.database.run(_QUOTES, list(numbers)) if numbers else ():
+            found[number].append(Quote(*quote))
+        return found
 
     def _is_shared(self, corrected: CorrectedValue) -> bool:
         """Whether somebody else is called by the name that was wrong."""
@@ -389,13 +416,14 @@ def messages_under(
     return found
 
 
-def _fact_of_row(row: Row, turns: Sequence[str]) -> Fact:
+def _fact_of_row(row: Row, quotes: Sequence[Quote]) -> Fact:
     """A fact out of a row of ``_FACT``: its columns are the fields of a fact, but for the slot and the messages."""
-    values = list(row)
+    *values, learned_as, verified = row
     values[8:10] = [Slot(row[8], row[9])]
-    values.insert(14, tuple(turns))
+    values.insert(14, tuple(one.message for one in quotes))
     for at in (9, 24, 26):
         values[at] = bool(values[at])
     for at in (15, 16, 17):
         values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
-    return Fact(*values)
+    quoted = tuple(one for one in quotes if one.end)
+    return replace(Fact(*values), quotes=quoted, learned_as=learned_as, verified=bool(verified))

@@ -414,8 +414,10 @@ def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFou
 
 
 def fact_text(fact: Fact) -> str:
-    """A fact, and whether it is certain."""
-    return safe_text(fact.restatement) + certainty_note(fact)
+    """A fact, and whether it is certain; one that nobody verified as its words."""
+    if fact.verified:
+        return safe_text(fact.restatement) + certainty_note(fact)
+    return f'said {fact.said[:10]}: "{safe_text(fact.quotation)}"'
 
 
 def _found_relation(one: Relation) -> RelationFound:
@@ -479,7 +481,7 @@ def _find_relations(memory: Memory, found: Recollection, text: str) -> list[Rela
 
 def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
     for fact in reversed(memory.facts.all()):
-        yield StoredMemory(id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact.restatement)
+        yield StoredMemory(id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact_text(fact))
     offset = 0
     while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)

@@ -20,6 +20,7 @@ from domain.imports import IMPORT_CLIENT
 from domain.records import PERSONAS, Message, Session
 from domain.text import clean_text, one_line
 from interfaces.messages import Words
+from interfaces.recollections import describe_fact
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import day_here, format_local
@@ -74,7 +75,9 @@ def _session_values(session: Session, memory: Memory) -> dict[str, object]:
     ]  # fmt: skip
     known = {
         "notes": [asdict(note) for note in memory.notes.of_session(session.session_id)],
-        "facts": [{**asdict(fact), "current": fact.current} for fact in _session_facts(memory, turns)],
+        "facts": [
+            {**asdict(fact), "current": fact.current, "basis": fact.basis} for fact in _session_facts(memory, turns)
+        ],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": messages, **known}
 
@@ -110,10 +113,12 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
             parts += said
         else:
             parts += [*said, erased, ""] if turn.role == "user" else [erased, "", *said]
-    return "\n".join([*parts, *_known_markdown(memory, session, turns, words)])
+    return "\n".join([*parts, *_known_markdown(memory, session, turns, words, names)])
 
 
-def _known_markdown(memory: Memory, session: Session, turns: Sequence[Message], words: Words) -> list[str]:
+def _known_markdown(
+    memory: Memory, session: Session, turns: Sequence[Message], words: Words, names: Mapping[str, str]
+) -> list[str]:
     """The notes of a session, each with its facts and when the words were said on which they rest."""
     notes, facts = memory.notes.of_session(session.session_id), _session_facts(memory, turns)
     if not notes and not facts:
@@ -123,19 +128,20 @@ def _known_markdown(memory: Memory, session: Session, turns: Sequence[Message], 
     lines = [f"## {words.say('export.facts')}", ""]
     for note in notes:
         lines.append(f"- {one_line(note.text, _WHOLE)} ({_date_range(note.turns, when)})")
-        lines += [f"  {_format_bullet(fact, when, words)}" for fact in facts if fact.note == note.text_id]
-    return [*lines, *(_format_bullet(fact, when, words) for fact in alone), ""]
+        lines += [f"  {_format_bullet(fact, when, words, names)}" for fact in facts if fact.note == note.text_id]
+    return [*lines, *(_format_bullet(fact, when, words, names) for fact in alone), ""]
 
 
-def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
+def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words, names: Mapping[str, str]) -> str:
     """A fact, whether it holds, and what it rests on."""
-    details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" and fact.verified else []
     details += [words.say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     details += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
     details += [words.say("why.became.untrue")] if fact.corrected else []
     doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
     details += [words.say("why.became.doubtful_since", day=doubtful)] if doubtful else []
-    return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
+    text = one_line(describe_fact(words, fact, names), _WHOLE)
+    return f"- {text} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
 
 
 def _date_range(turns: Sequence[str], when: Mapping[str, str]) -> str:

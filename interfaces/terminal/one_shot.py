@@ -181,6 +181,7 @@ class _Check:
             self._run_check("database", lambda: self._check_database(memory))
             self._run_check("index", lambda: self._check_index(memory))
             self._run_check("persona", lambda: self._check_personas(memory))
+            self._run_check("facts", lambda: self._check_facts(memory))
         return self._worst
 
     def _check_settings(self) -> None:
@@ -198,6 +199,13 @@ class _Check:
             self._write_line("ok", part, examination())
         except errors.OldFriendError as error:
             self._report_bad(part, error)
+
+    def _check_facts(self, memory: Memory) -> str:
+        """How many facts there are, and how many drafts of a model were not believed, by reason."""
+        counts, rejected = memory.facts.count_all(), memory.windows.rejected()
+        reasons = ", ".join(f"{why} {count}" for why, count in rejected.most_common())
+        key = "check.facts_rejected" if rejected else "check.facts_ok"
+        return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 
     def _check_chat(self) -> str:
         described = self._llm.describe()

@@ -251,6 +251,7 @@ CREATE TABLE fact (
     location text NOT NULL DEFAULT '',
     start_day text NOT NULL DEFAULT '',
     end_day text NOT NULL DEFAULT '',
+    learned_as text NOT NULL DEFAULT 'verified' CHECK (learned_as IN ('verified', 'quoted', 'inferred')),
     by_hand bigint NOT NULL DEFAULT 0 CHECK (by_hand IN (0, 1)),
     since text NOT NULL DEFAULT '',
     until text NOT NULL DEFAULT '',
@@ -260,6 +261,7 @@ CREATE TABLE fact (
     kept bigint NOT NULL DEFAULT 0 CHECK (kept IN (0, 1)),
     decided text NOT NULL DEFAULT 'model' CHECK (decided IN ('model', 'hand')),
     seen text NOT NULL DEFAULT '',
+    verified bigint NOT NULL DEFAULT 1 CHECK (verified IN (0, 1)),
     PRIMARY KEY (person, seq),
     UNIQUE (person, text_id),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id),
@@ -269,12 +271,14 @@ CREATE INDEX fact_in_slot ON fact (person, slot_subject, slot_attribute) WHERE w
 CREATE INDEX fact_of_window ON fact (person, window_id) WHERE window_id <> '';
 CREATE INDEX fact_of_note ON fact (person, note) WHERE note IS NOT NULL;
 CREATE UNIQUE INDEX one_current_value ON fact (person, slot_subject, slot_attribute)
-    WHERE single = 1 AND stance = 'stated' AND until = '' AND corrected = 0;
+    WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
 CREATE TABLE fact_turn (
     person bigint NOT NULL DEFAULT own_person(),
     fact bigint NOT NULL,
     turn bigint NOT NULL,
+    quote_start bigint NOT NULL DEFAULT 0,
+    quote_end bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (person, fact, turn),
     FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
 );
@@ -296,7 +300,7 @@ CREATE TABLE fact_event (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
     fact bigint NOT NULL,
-    what text NOT NULL CHECK (what IN ('confirmed', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+    what text NOT NULL CHECK (what IN ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
     moment text NOT NULL,
     by_fact bigint,
     window_id text NOT NULL,
@@ -315,6 +319,7 @@ CREATE TABLE read_window (
     session_id text NOT NULL,
     saving bigint NOT NULL CHECK (saving IN (0, 1)),
     stored_at text NOT NULL,
+    rejected text NOT NULL DEFAULT '',
     PRIMARY KEY (person, name),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
 );

@@ -197,6 +197,7 @@ CREATE TABLE fact (
     location TEXT NOT NULL DEFAULT '',
     start_day TEXT NOT NULL DEFAULT '',
     end_day TEXT NOT NULL DEFAULT '',
+    learned_as TEXT NOT NULL DEFAULT 'verified' CHECK (learned_as IN ('verified', 'quoted', 'inferred')),
     by_hand INTEGER NOT NULL DEFAULT 0 CHECK (by_hand IN (0, 1)),
     since TEXT NOT NULL DEFAULT '',
     until TEXT NOT NULL DEFAULT '',
@@ -205,17 +206,20 @@ CREATE TABLE fact (
     doubtful_since TEXT NOT NULL DEFAULT '',
     kept INTEGER NOT NULL DEFAULT 0 CHECK (kept IN (0, 1)),
     decided TEXT NOT NULL DEFAULT 'model' CHECK (decided IN ('model', 'hand')),
-    seen TEXT NOT NULL DEFAULT ''
+    seen TEXT NOT NULL DEFAULT '',
+    verified INTEGER NOT NULL DEFAULT 1 CHECK (verified IN (0, 1))
 ) STRICT;
 CREATE INDEX fact_in_slot ON fact (slot_subject, slot_attribute) WHERE window_id <> '';
 CREATE INDEX fact_of_window ON fact (window_id) WHERE window_id <> '';
 CREATE INDEX fact_of_note ON fact (note) WHERE note IS NOT NULL;
 CREATE UNIQUE INDEX one_current_value ON fact (slot_subject, slot_attribute)
-    WHERE single = 1 AND stance = 'stated' AND until = '' AND corrected = 0;
+    WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
 CREATE TABLE fact_turn (
     fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
     turn INTEGER NOT NULL,
+    quote_start INTEGER NOT NULL DEFAULT 0,
+    quote_end INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (fact, turn)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fact_of_turn ON fact_turn (turn);
@@ -233,7 +237,7 @@ CREATE TABLE fact_event (
     seq INTEGER PRIMARY KEY,
     fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
     what TEXT NOT NULL CHECK (what IN
-        ('confirmed', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+        ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
     moment TEXT NOT NULL,
     by_fact INTEGER REFERENCES fact (seq) ON DELETE CASCADE,
     window_id TEXT NOT NULL,
@@ -247,7 +251,8 @@ CREATE TABLE read_window (
     name TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES session (session_id) ON DELETE CASCADE,
     saving INTEGER NOT NULL CHECK (saving IN (0, 1)),
-    stored_at TEXT NOT NULL
+    stored_at TEXT NOT NULL,
+    rejected TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX read_window_of_session ON read_window (session_id);
 

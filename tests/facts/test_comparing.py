@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.facts import Fact, NewFact, Slot, Verdict
+from domain.facts import Fact, NewFact, Slot
 from facts.comparing import MOST_COMPARED, compare_facts, find_near, same_value
-from facts.drafts import DoubtDraft, VerdictDraft, read_comparison
+from facts.drafts import DoubtDraft, Verdict, VerdictDraft, read_comparison
 from tests.facts.talk import new_fact, stored
 
 

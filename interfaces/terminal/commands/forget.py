@@ -97,7 +97,7 @@ def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
         context.aside.line(_turn_line(context, turn))
     if len(chosen.turns) > _SHOWN:
         context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
-    derived = [*(fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
+    derived = [*(fact.believed or fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
     derived += [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
     for text in list(dict.fromkeys(derived))[:_SHOWN]:
         context.aside.line(one_line(text, _SNIPPET), lead="  ")

@@ -147,6 +147,14 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
     if reply and reply.prompt_tokens is not None and reply.completion_tokens is not None:
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
         rows.append(("tokens", say("status.tokens_value", **counts)))
+    if spent := conversation.llm.spent:
+        calls, tokens = (sum(each) for each in zip(*spent.values(), strict=True))
+        tasks = " · ".join(
+            say("status.background_task", task=say(f"task.{task}"), tokens=f"{tokens:,}")
+            for task, (_, tokens) in sorted(spent.items())
+        )
+        counted = {"calls": context.words.count("call", calls), "tokens": f"{tokens:,}", "tasks": tasks}
+        rows.append(("background", say("status.background_value", **counted)))
     return rows
 
 
@@ -155,10 +163,11 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     index, known = memory.index.status(), memory.facts.count_all()
     state = say(f"index.{index.doing}")
     facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
+    counted = say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)
     log = settings.log_dir / "debug.log"
     rows = [
         ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
-        ("facts", say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)),
+        ("facts", counted + (say("status.facts_quoted", quoted=known.quoted) if known.quoted else "")),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
