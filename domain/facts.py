@@ -22,6 +22,8 @@ Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
 Basis = Literal["verified", "quoted", "inferred"]
 #: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
 Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
+#: Attributes of what happens on a day, and is over after it.
+EVENTS = frozenset({"appointment", "event", "plan", "trip"})
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 
@@ -192,6 +194,11 @@ class Fact:
     def holds_since(self) -> str:
         """Its start; "" if it was already past when said and no start was given."""
         return "" if self.until and self.until < self.since[: len(self.until)] else self.since
+
+    def is_over(self, day: str) -> bool:
+        """Whether it was over before a day (ISO) because its own end, or the day of the event, had passed."""
+        last = self.end or (self.start if self.slot.attribute in EVENTS else "")
+        return bool(last) and last < day[: len(last)]
 
     @property
     def all_words(self) -> str:

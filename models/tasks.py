@@ -16,7 +16,7 @@ from domain.facts import Change, Fact, NewFact, Note
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
+from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
@@ -164,10 +164,10 @@ class Task:
     def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
         speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         words = _shorten_text(own_words(turn), longest)
-        when = {} if turn.undated else when_in(self.language, turn.timestamp)
-        text = texts.make_harmless(words, self.boundary)
-        record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
-        return {**record, "date": UNKNOWN_DATE} if turn.undated else record
+        day = None if turn.undated else day_of(turn.timestamp)
+        when = {"date": UNKNOWN_DATE if turn.undated else date_of(turn.timestamp)}
+        when |= {"weekday": weekday_in(self.language, day)} if day else {}
+        return {**when, "speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 
     def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]

@@ -102,7 +102,7 @@ def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_
     recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
     assert told(recalled) == ["Ann works at Zenith."]
     day = (NOW - timedelta(days=100)).isoformat()
-    assert marks(recalled, "job-0u") == [(Annotation("changed", day, "Ann works at Zenith."),)]
+    assert marks(recalled, "job-0u") == [(Annotation("changed", day, "Ann works at Zenith.", "of Acme"),)]
     assert marks(recalled, "job2-0u") in ([()], [])
 
 
@@ -198,10 +198,10 @@ def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_va
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
     recalled, later = climbed(life, language)
-    mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later)
+    mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, CLIMBING[language][2])
     assert marks(recalled, "gym-0u") == [(mark,)]
     assert marks(recalled, "gym-0a") == [(mark,)]
-    assert marks(recalled, "gym-1a") == [()], "it answers another turn"
+    assert marks(recalled, "gym-1a") == [(mark,)], "it answers another turn, and says it as well"
 
 
 def test_a_reply_that_repeats_nothing_of_it_has_no_mark(life):
@@ -214,7 +214,8 @@ def test_a_summary_that_repeats_what_has_changed_since_says_so(life, language):
     known = CLIMBING[language][3]
     recalled, later = climbed(life, language, summary=known)
     (told,) = (one for one in recalled.summaries if one.session_id == "gym")
-    assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later),)
+    value = CLIMBING[language][2]
+    assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, value),)
 
 
 def test_a_summary_that_repeats_nothing_of_it_has_no_mark(life):
@@ -268,7 +269,7 @@ def test_a_plan_whose_day_is_past_says_so_in_its_turn_and_in_what_is_known(life,
     past = past if stance != "stated" else ""
     employed(life, start=start, end=end, said="2026-05-04", stance=stance)
     recalled = life.recall("Did they take me on at Acme?", gated=False)
-    assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past),) if past else ()]
+    assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past, "Ann works at Acme."),) if past else ()]
     (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
     assert known.planned_for == past
 
@@ -277,7 +278,7 @@ def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life)
     employed(life, start="2026-06-03", said="2026-05-04", stance="planned")
     life.learn("weather", changes=[Change("of Acme", "ends", "2026-05-20")])
     recalled = life.recall("Did they take me on at Acme?", gated=False)
-    assert marks(recalled, "job-0u") == [(Annotation("until", "2026-05-20"),)]
+    assert marks(recalled, "job-0u") == [(Annotation("until", "2026-05-20", "Ann works at Acme."),)]
 
 
 def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):

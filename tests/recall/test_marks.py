@@ -35,10 +35,10 @@ LINES = {
     "zh": ("住处：奥斯陆。", "在岩之道攀岩。", "喜欢下雨。"),
 }
 MARKED = {
-    "en": ("Home: Oslo. [changed since 2026-05-02: Ann lives in Bergen.]",
-           "Climbs at Klatreverket. [doubtful since 2026-05-02: Ann climbs at Klatreverket.]", "Likes rain."),
-    "zh": ("住处：奥斯陆。【2026-05-02 起变了：安住在卑尔根。】",
-           "在岩之道攀岩。【2026-05-02 起存疑：安在岩之道攀岩。】", "喜欢下雨。"),
+    "en": ("Home: Oslo. [“Oslo”: changed since 2026-05-02: Ann lives in Bergen.]",
+           "Climbs at Klatreverket. [Ann climbs at Klatreverket: doubtful since 2026-05-02]", "Likes rain."),
+    "zh": ("住处：奥斯陆。【“奥斯陆”：2026-05-02 起变了，安住在卑尔根。】",
+           "在岩之道攀岩。【安在岩之道攀岩：2026-05-02 起存疑】", "喜欢下雨。"),
 }  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
     tromso = life.fact("tromsø", "Tromsø", "Tromsø!")
     life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
     (marks,) = life.memory.persona_annotations("user").values()
-    assert marks == (Annotation("changed", "2026-06", "Tromsø!"),)
+    assert marks == (Annotation("changed", "2026-06", "Tromsø!", VALUES[life.language][2]),)
 
 
 def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
@@ -177,7 +177,7 @@ def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life)
     life.write(line, rests=(spoken,))
     birthday = life.fact("older", "35", right, age)
     life.learn(life.say("35.", LATER), birthday, changes=(Change("wrong", "corrects", LATER, "older"),))
-    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right),)}
+    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right, "34"),)}
 
 
 def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
@@ -195,5 +195,5 @@ def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_r
 def test_a_mark_stays_on_its_line():
     marks = {"Home: Oslo.": [Annotation("until", "2026-05-02T10:00", "Ann\nlives\n# here")]}
     assert annotated_persona("A.\n\n  Home: Oslo.", marks) == (
-        "A.\n\n  Home: Oslo. [until 2026-05-02: Ann lives # here]"
+        "A.\n\n  Home: Oslo. [Ann lives # here: until 2026-05-02]"
     )
