@@ -81,9 +81,10 @@ class Task:
         return self._task_prompt(self._templates.notes, [one for one in [*shown, *numbered] if one["text"]])
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
-        """The prompt to compare new facts with known ones; both are numbered from 1."""
+        """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
+        verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         records = [
-            *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
+            *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
         return self._task_prompt(self._templates.compare, records)
@@ -134,7 +135,12 @@ class Task:
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
+        days = {name: day for name, day in (("start", fact.start), ("end", fact.end)) if day}
+        # A statement may leave out the value that is compared.
+        value = (
+            {} if fact.value.casefold() in fact.restatement.casefold() else {"value": self._harmless_text(fact.value)}
+        )
+        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement), **value, **days}
 
     def _note_record(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
         said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._harmless_text(note.text)}
@@ -185,6 +191,12 @@ class Task:
 def language_of_persona(current: str, spoken: Language) -> Language:
     """The language of a persona update: that of the persona, or of the conversation if it is empty."""
     return language_of(current) if current.strip() else spoken
+
+
+def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
+    """The numbers of the known facts that say something of the same matter."""
+    beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
+    return {"beside": beside} if beside else {}
 
 
 def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:

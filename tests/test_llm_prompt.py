@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from domain.facts import Quote, Stance
+from domain.facts import Quote, Slot, Stance
 from domain.recollection import Annotation, Became, RecalledFact, RecalledMessage, RecalledSummary, Recollection, Why
 from domain.records import PERSONAS, Round
 from domain.text import make_harmless, new_boundary
@@ -491,13 +491,20 @@ def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number()
 
 
 def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
-    new = [new_fact("Ann plans to move to Oslo.", stance="planned"), new_fact("Ann has a cat.")]
-    found = records(TASK.comparison_prompt(new, [fact("Ann lives in Lyon.")]))
-    assert found == [
-        {"new": 1, "said": "2026-05-01", "stance": "planned", "fact": "Ann plans to move to Oslo."},
-        {"new": 2, "said": "2026-05-01", "fact": "Ann has a cat."},
-        {"known": 1, "said": "2026-05-01", "fact": "Ann lives in Lyon."},
+    new = [
+        new_fact("Ann plans to move to Oslo.", stance="planned", value="Oslo", start="2026-06"),
+        new_fact("Ann lives in Bonn.", basis="quoted"),
+        new_fact("Ann is down to 203 pounds.", slot=Slot("person", "weight"), value="203 pounds"),
     ]
+    weight = fact("Ann was weighed.", slot=Slot("person", "weight"), value="209 pounds")
+    found = records(TASK.comparison_prompt(new, [fact("Ann lives in lyon."), weight]))
+    assert found == [
+        {"new": 1, "said": "2026-05-01", "stance": "planned", "fact": "Ann plans to move to Oslo.",
+         "start": "2026-06", "beside": [1]},
+        {"new": 3, "said": "2026-05-01", "fact": "Ann is down to 203 pounds.", "beside": [2]},
+        {"known": 1, "said": "2026-05-01", "fact": "Ann lives in lyon."},
+        {"known": 2, "said": "2026-05-01", "fact": "Ann was weighed.", "value": "209 pounds"},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("persona", ["self", "user"])
@@ -518,11 +525,13 @@ def test_a_persona_is_shown_by_numbered_lines_with_what_was_noted_and_what_chang
 def test_hostile_text_never_leaves_the_material_of_a_task(text):
     folded = material(TASK.compaction_prompt(text, (spoken(text, text, 1),), 10_000))
     noted = records(TASK.extraction_prompt([turn("user", text)], [turn("assistant", text)], 10_000))
-    compared = records(TASK.comparison_prompt([new_fact(text)], [fact(text)]))
+    compared = records(TASK.comparison_prompt([new_fact(text, value=f"{text}!")], [fact(text, value=f"{text}!")]))
     asked = records(TASK.persona_operations(persona_task("user", text, text, text)))
     assert set(folded) == {"today", "summary_so_far", "rounds"}
     assert all(set(one) <= {"turn", "date", "weekday", "speaker", "text"} for one in noted)
-    assert [set(one) for one in compared] == [{"new", "said", "fact"}, {"known", "said", "fact"}]
+    assert [set(one) for one in compared] == [
+        {"new", "said", "fact", "value", "beside"}, {"known", "said", "fact", "value"},
+    ]  # fmt: skip
     assert [len(one) for one in asked] == [2, 2, 4, 5]
 
 
