@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
@@ -22,7 +23,7 @@ from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
-from domain.records import Message, Role, Round
+from domain.records import Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
 from domain.tree import Member
 from domain.workers import CancelToken
@@ -38,8 +39,9 @@ from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
+    from facts.spans import Material as Candidate
     from models.client import Transport
-    from models.tasks import PersonaTask, Task
+    from models.tasks import ExtractionTask, PersonaTask, Task
 
 __all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]
 
@@ -234,6 +236,8 @@ class Llm:
         self._chat = ChatModel(self._client, self._described.model, log, clock=clock, patience=patience or Patience())
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_reported = False
+        self._counting = Lock()
+        self._spent: dict[str, tuple[int, int]] = {}
 
     def describe(self) -> ModelDescription:
         """Who talks."""
@@ -373,21 +377,23 @@ class Llm:
         return text
 
     def extract_notes(
-        self,
-        window: Sequence[Message],
-        before: Sequence[Message],
-        language: Language,
-        stop: CancelToken,
-        names: Names = NO_NAMES,
+        self, shown: ExtractionTask, language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
         """The reply with the notes of a window, whose messages are shortened if it does not fit into the model."""
         task = self._task(language, names)
         for longest in _LENGTHS_EXTRACTED:
             try:
-                return answer_of(self._ask(task, "notes", task.extraction_prompt(window, before, longest), stop))
+                return answer_of(self._ask(task, "notes", task.extraction_prompt(shown, longest), stop))
             except errors.ContextTooLong as fault:
                 refused = fault
         raise refused
+
+    def check_statements(
+        self, asked: Sequence[Candidate], language: Language, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """The reply to whether words say statements, all of them in one call."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "verify", task.verification_prompt(asked), stop))
 
     def compare_facts(
         self,
@@ -419,7 +425,21 @@ class Llm:
         return Task(language, names_for_prompt(language, self.settings, names), self._boundary(), self.clock())
 
     def _ask(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> Iterator[ReplyEvent]:
-        return self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names))
+        for event in self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names)):
+            if isinstance(event, Reply):
+                self._count_spent(name, event)
+            yield event
+
+    def _count_spent(self, name: str, reply: Reply) -> None:
+        with self._counting:
+            calls, tokens = self._spent.get(name, (0, 0))
+            self._spent[name] = calls + 1, tokens + (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+
+    @property
+    def spent(self) -> Mapping[str, tuple[int, int]]:
+        """The calls and tokens of each task so far, as the server counted them."""
+        with self._counting:
+            return dict(self._spent)
 
     def _demo_metadata(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in demo model learns about a request; a real server reads the prompt."""

@@ -342,7 +342,10 @@ class Memory:
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
-        held = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
+        texts = (
+            (fact, f"{fact.all_words if fact.verified else fact.quotation}\n{fact.topic}") for fact in self.facts.all()
+        )
+        held = ((fact, forms_of_all(text, words)) for fact, text in texts)
         return [(fact, found) for fact, found in held if found is not None]
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:

@@ -7,12 +7,12 @@ less certain.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from datetime import date
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.words import whole_names
+from language.times import read_times
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 _CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
@@ -44,7 +44,14 @@ _ASKS_HAN = pattern_of(
 
 def split_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, in order. A point inside a number or a name ends none."""
-    return tuple(sentence for found in _SENTENCE.finditer(text) if (sentence := found[0].strip()))
+    return tuple(text[start:end] for start, end in sentence_spans(text))
+
+
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of a text begin and end, without the spaces around them."""
+    found = ((each.start(), each[0]) for each in _SENTENCE.finditer(text))
+    trimmed = ((start + len(one) - len(one.lstrip()), one.strip()) for start, one in found)
+    return tuple((start, start + len(one)) for start, one in trimmed if one)
 
 
 def split_clauses(sentence: str) -> tuple[str, ...]:
@@ -68,6 +75,17 @@ def is_question(sentence: str) -> bool:
     return not _TAG.search(sentence)
 
 
+_OPENLY = pattern_of(
+    r"\b(?:who|what|when|where|why|how|which|whose|whom)(?:'s|'d|'re|'ll)?\b|谁|什么|啥|哪|怎么|怎样|几|多少|多久|多大|为何|为什么|呢[?？]?$",
+    re.IGNORECASE,
+)
+
+
+def asks_openly(question: str) -> bool:
+    """Whether a question cannot be answered with yes or no, and takes for granted what else it says."""
+    return _OPENLY.search(question) is not None
+
+
 # --- how it was said
 
 _SUPPOSED = Guarded(
@@ -78,6 +96,11 @@ _SUPPOSED = Guarded(
     r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
     r"|如果|要是|假如|假设|倘若|(?<![一二三四五六七八九十百千两几\d])万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|假装|传言|传闻|说不定|的话|没准",
 )
+#: Of these, the ones that govern all that depends on them, not only their own clause.
+_GOVERNS = pattern_of(
+    r"\b(?:if|suppos\w+|imagine|what if|hypothetically|in theory|would(?:n't)?(?! (?:like|love))|unless|pretend|say i)\b"
+    r"|如果|要是|假如|假设|倘若|假装|的话"
+)
 _JOKED = Guarded(
     "kidding|joking|jk|oh |yeah|solve everything|sarcastic|ironic|as if|/s|😂|🤣|😜|开玩笑|逗你的|骗你的|说着玩|干脆|要不|才怪|呵呵",
     r"\b(?:(?:just )?(?:kidding|joking)\b|jk\b|oh (?:brilliant|great|sure|wonderful|perfect|fantastic|lovely|joy)\b|yeah,? right\b"
@@ -85,11 +108,11 @@ _JOKED = Guarded(
     r"|开玩笑|逗你的|骗你的|说着玩|干脆.{0,16}(?:算了|得了)|要不我?.{0,16}算了|才怪|呵呵",
 )
 #: Laughter before a statement is joy; after it, it makes the statement a joke.
-_LAUGHS = Guarded("haha|lol|lmao|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b|\blol\b|\blmao\b)[\s!！。.~～)）]*$")
+_LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!！。.~～)）]*$")
 _WISHED = Guarded(
-    "wish|like|love|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
-    r"\b(?:i wish\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
-    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能",
+    "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
+    r"\b(?:i wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不])想(?:养|买|学|换|搬|找|当|考|开|试|再|生|写|参加|申请|有个|有一)",
 )
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|will|'ll|打算|计划|准备|考虑|想",
@@ -112,6 +135,11 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     if _WISHED.search(sentence):
         return "wished"
     return "planned" if _PLANNED.search(sentence) else "stated"
+
+
+def governs_whole(sentence: str) -> bool:
+    """Whether a sentence is a supposition as a whole, not one with a doubt in one clause."""
+    return _GOVERNS.search(sentence.casefold().replace("’", "'")) is not None or is_question(sentence)
 
 
 #: Words that mark a joke, a thought or hearsay.
@@ -156,11 +184,35 @@ def is_promise(sentence: str) -> bool:
     return not is_question(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
 
 
+#: What a sentence opens that the next ones belong to: a dream, a tale, a supposition, a wish.
+_OPENS = Guarded(
+    "dream|nightmare|imagin|suppos|pretend|what if|if |wish|story|novel|film|movie|plot|book|campaign|role|once upon|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+    r"\b(?:dream\w*|nightmare|imagine|suppose|supposing|pretend|what if|if|wish\w*|story|novel|film|movie|plot|book|campaign|role.?play\w*|once upon)\b"
+    r"|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+)
+_TAKEN_BACK = Guarded(
+    "kid|jok|haha|lol|lmao|not|wish|dream|no|nah|yeah|as if|玩笑|逗你|骗你|哈哈|嘿嘿|没有|才怪|梦|不是|假的|想得美",
+    r"^\W*(?:just |only )?(?:kidding|joking|a joke)\b|^\W*(?:i'?m |was )?(?:just |only )?(?:kidding|joking)\b|^\W*(?:(?:ha){2,}|lol|lmao)\b|^\W*(?:or )?not (?:really|yet|any ?more|true)\b"
+    r"|^\W*(?:i|you) wish\b|\bdreamt? (?:that|it)\b|^\W*(?:no|nah)\b[,.!]|yeah,? right|^\W*as if\b"
+    r"|开玩笑|逗你|骗你|^\W*(?:哈哈|嘿嘿)|^\W*并?没有|才怪|做梦|^\W*(?:不是|假的)|想得美",
+)
+
+
+def governs_next(sentence: str) -> bool:
+    """Whether what follows a sentence may belong to a dream, a tale or a supposition in it."""
+    return _OPENS.search(sentence.casefold()) is not None
+
+
+def takes_back_before(sentence: str) -> bool:
+    """Whether a sentence takes back the one before it: "Just kidding!", "Not really.", 开玩笑的."""
+    return _TAKEN_BACK.search(sentence.casefold().replace("’", "'")) is not None
+
+
 # --- denying
 
 _DENIES = Guarded(
-    "no|n't|never|neither|不|没|别|无|未",
-    r"n't\b|\b(?:not|no(?! idea)|never|nobody|nothing|none|neither|nor|cannot)\b"
+    "no|n't|nt|never|neither|不|没|别|无|未",
+    r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
     r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)",
 )
 #: Words for an end or a lack, with or without "not".
@@ -236,12 +288,28 @@ def _without_quotes(text: str) -> str:
     return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
 
+_NO = pattern_of(
+    r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah|not|never|neither)\b(?! (?:wonder|problem|only|idea))"
+    r"|^\W*(?:才)?(?:没有?|不(?!错|过)|哪[有来儿]|别提|并没)",
+    re.IGNORECASE,
+)
+
+
+def begins_with_no(text: str) -> bool:
+    """Whether a text answers no.
+
+    >>> begins_with_no("God no. I'd hate it."), begins_with_no("没呢，约了19号。"), begins_with_no("No wonder!")
+    (True, True, False)
+    """
+    return _NO.match(text) is not None
+
+
 # --- agreeing
 
 _AGREES = pattern_of(
     r"^\W*(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|sure|definitely|absolutely|that's (?:right|it|true)|of course"
-    r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does|deal|agreed|that's the one)\b(?!\W+but\b)"
-    r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不是|确实|说得对|一言为定|说定了|就这么定|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
+    r"|you're right|spot on|it is|i do|i did|she is|he is|she does|he does|deal|agreed|that's the one|uh.?huh|mm+|afraid so|i think so|still (?:do|am|is)|same|as (?:ever|always)|always)\b(?!\W+but\b)"
+    r"|^\W*(?:对|是的|是啊|是呀|嗯+|没错|当然|正是|就是|可不(?:是|嘛)?|必须的?|那当然|老样子|照旧|一样|还[是在]|确实|说得对|一言为定|说定了|就这么定|行啊?|好的?|可以|有啊?|是)(?=$|[，。！,.!~～\s的啊呀])(?!不)",
     re.IGNORECASE,
 )
 
@@ -255,7 +323,7 @@ def is_agreement(text: str) -> bool:
     return _AGREES.match(text) is not None
 
 
-# --- pointing
+# --- words that only the conversation explains
 
 _OWN = pattern_of(
     r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
@@ -270,19 +338,6 @@ _ANYBODY = Guarded(
     any_case=True,
 )
 _YOU = pattern_of(r"\byou\b|你", re.IGNORECASE)
-_SOMEBODY = pattern_of(r"\b(?:[Hh]e|[Ss]he|[Hh]im)\b|[他她](?![们的乡人])")
-_SEVERAL = pattern_of(r"\b(?:[Tt]hey|[Tt]hem)\b|[他她]们(?!的)")
-_SOMEBODYS = pattern_of(r"\b(?:[Hh]is|[Hh]er|[Hh]ers|[Tt]heir|[Tt]heirs)\b|[他她]们?(?=的)")
-#: Every text with a personal pronoun contains one of these.
-_POINTERS = frozenset(
-    """
-    I i Me me My my Mine mine Myself myself We we Us us Our our Ours ours You you Your your Yours yours He he She she
-    Him him They they Them them His his Her her Hers hers Their their Theirs theirs
-    """.split()  # noqa: SIM905 - a long list of strings is hard to read
-)
-_POINTERS_HAN = frozenset("我你您咱他她")
-_LETTERS = pattern_of("[A-Za-z]+")
-_POINTS_FIRST = pattern_of(r"^(?:It|This|That|These|Those)\b(?! (?:is|was) (?:the|a|an) )|^(?:它|这|那)(?!么|样)")
 _RELATIVE = Guarded(
     "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|day after|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
     r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
@@ -296,73 +351,34 @@ _RELATIVE = Guarded(
 _DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
 
 
-def _points_away(statement: str, named: Sequence[str]) -> bool:
-    """Whether a pronoun of a statement has no referent in it: "I", "你", or "she" without exactly one person named before.
+def is_in_first_person(statement: str) -> bool:
+    """Whether a statement speaks of "me" or "you" outside quoted words: whose it is shows only where it was said.
 
-    >>> _points_away("She lives in York.", ()), _points_away("Pickle died while she was asleep.", ["Pickle"])
+    >>> is_in_first_person("I live in York."), is_in_first_person("From her flat you can see the sea.")
     (True, False)
     """
     plain = _without_quotes(statement)
     if _ANYBODY.may_stand_in(plain):
         plain = _ANYBODY.pattern.sub(lambda found: _YOU.sub("one", found[0]), plain)
-    # A sentence without any letter or word of a pronoun needs no search.
-    pointers_han = not plain.isascii() and not _POINTERS_HAN.isdisjoint(plain)
-    if pointers_han or not _POINTERS.isdisjoint(_LETTERS.findall(plain)):
-        if _OWN.search(plain):
-            return True
-        if found := _SOMEBODY.search(plain):
-            return _named_before(plain, found.start(), named) != 1
-        if found := _SOMEBODYS.search(plain) or _SEVERAL.search(plain):
-            return _named_before(plain, found.start(), named) == 0
-    return bool(_POINTS_FIRST.match(plain)) and not any(name in plain for name in named)
+    return _OWN.search(plain) is not None
 
 
-_POINTER = pattern_of(
-    r"(?P<before>[\w'’]+ |\w?)(?P<it>\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]ers?|[Tt]hey|[Tt]hem|[Tt]heirs?)\b|[他她]们?)"
-)
+def with_days(statement: str, said: date) -> str:
+    """A statement with the date behind each relative day that has none.
 
-
-def leaves_open(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
-    """Whether a pronoun of a statement has no referent, neither in it nor in the sentences in ``said``.
-
-    ``own`` are the names of person and companion, who are "I" and "you" there, never "him".
-
-    >>> leaves_open("Rafe asked Mara to live with him.", ["Rafe", "Mara"], ["Mara"], ["Rafe asked me to live with him."])
-    False
+    >>> with_days("Tom left last Sunday.", date(2025, 7, 12)), with_days("她最近搬家了。", date(2025, 7, 12))
+    ('Tom left last Sunday (2025-07-06).', '她最近（2025-07-12）搬家了。')
     """
-    return _points_away(statement, named) and not _points_as_said(statement, named, own, said)
-
-
-def _points_as_said(statement: str, named: Sequence[str], own: Collection[str], said: Iterable[str]) -> bool:
-    plain, spoken = _without_quotes(statement), list(said)
-    others = [name for name in named if name not in own]
-    found = list(_POINTER.finditer(plain))
-    return bool(found) and not _OWN.search(plain) and all(_is_meant(each, others, spoken) for each in found)
-
-
-def _is_meant(pointer: re.Match[str], others: Sequence[str], said: Sequence[str]) -> bool:
-    meant = [name for name in others if name in pointer.string[: pointer.start()]]
-    places = ((sentence, sentence.find(pointer[0])) for sentence in said)
-    return _named_before(pointer.string, pointer.start(), others) == 1 and any(
-        at > 0
-        and _named_before(sentence, at, [*others, *whole_names(sentence)]) == 1
-        and any(name in sentence[:at] for name in meant)
-        for sentence, at in places
-    )
-
-
-def is_relative(statement: str) -> bool:
-    """Whether a statement has a relative day ("yesterday") without its date after it.
-
-    >>> is_relative("Tom left last Sunday."), is_relative("Tom left last Sunday (2025-07-06).")
-    (True, False)
-    """
-    plain = _without_quotes(statement)
-    return any(not _DATE_BEHIND.match(plain, found.end()) for found in _RELATIVE.all_in(plain))
-
-
-def _named_before(text: str, end: int, named: Sequence[str]) -> int:
-    """How many different people are named before a position; a name inside a longer one is the same."""
-    before = text[:end]
-    found = [name for name in dict.fromkeys(named) if name and name in before]
-    return sum(not any(name != other and name in other for other in found) for name in found)
+    if not any(not _DATE_BEHIND.match(statement, found.end()) for found in _RELATIVE.all_in(statement)):
+        return statement
+    for one in sorted(read_times(statement, said), key=lambda one: -one.start):
+        if one.kind in ("date", "clock", "recurrence") or not _RELATIVE.search(statement[one.start : one.end]):
+            continue
+        if _DATE_BEHIND.match(statement, one.end):
+            continue
+        day = (one.meant.iso or one.meant.first.isoformat()) if one.meant else said.isoformat()
+        at = one.hours[0].isoformat("minutes") if one.hours and one.hours[0] == one.hours[1] else ""
+        given = f"{day} {at}".strip()
+        mark = f" ({given})" if statement[one.end - 1].isascii() else f"（{given}）"
+        statement = statement[: one.end] + mark + statement[one.end :]
+    return statement

@@ -1,8 +1,9 @@
 """The work of one memory that happens later: which jobs are due, and what each of them does.
 
 In this order: compaction of a context that has grown too long; rebuilds; autosave of idle sessions, where the settings
-ask for it; facts of sessions that are idle, and of windows that left the context; consolidation of sessions that the
-memory service ended; client histories; the import backlog with its chapters; chapters; archiving.
+ask for it; facts of sessions that are idle, and of windows that left the context; what their words say, where the model
+did not answer that; consolidation of sessions that the memory service ended; client histories; the import backlog with
+its chapters; chapters; archiving.
 
 Guarantees: what is due is looked for again by each job, so a request may come too often, but never too late; an active
 session stays open however long it was idle, unless the settings say that it is saved; what fails is tried again
@@ -324,6 +325,17 @@ class Maintenance:
         cancel.check()
         return "done" if whole else "left"
 
+    def _verify_window(self, job: Job, cancel: CancelToken) -> Steps:
+        """Ask what the words of quoted facts say, where the model did not answer when they were learned."""
+        from jobs.extraction import Extraction
+
+        try:
+            Extraction(self.memory, self.llm).verify_window(job.key, cancel)
+        except errors.ModelError as fault:
+            yield Notice("extraction.failed", {"error": fault})
+            return "left"
+        return "done"
+
     def _run_consolidation(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.client_memories import consolidate
 
@@ -368,6 +380,7 @@ _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = 
     "rebuild": Maintenance._run_rebuild,
     "autosave": Maintenance._run_autosave,
     "extract": Maintenance._run_extraction,
+    "verify": Maintenance._verify_window,
     "consolidate": Maintenance._run_consolidation,
     "client_history": Maintenance._run_client_history,
     "imported_chapters": Maintenance._write_chapters,

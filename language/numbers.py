@@ -84,6 +84,30 @@ def find_numbers(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+_COMPARES = pattern_of(
+    r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|per|times|another|off|after|left|total|altogether|up|down|raised?|rose|gained|lost)\b"
+    r"|[比多少大小差共每减加涨降跌胖瘦]|又",
+    re.IGNORECASE,
+)
+#: Longer lists are no comparison.
+_MOST_COMPARED = 8
+
+
+def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
+    """The sums, differences and products of two numbers where a text compares or adds: "42k, six more than before".
+
+    >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
+    True
+    """
+    if not 1 < len(found) <= _MOST_COMPARED or not _COMPARES.search(text):
+        return frozenset()
+    values = [Decimal(number) for number in found if len(number) < _EXACT and number[:1].isdigit()]
+    scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
+    pairs = [(a, b) for a in values for b in values if a != b]
+    made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
+    return frozenset(_plain_number(str(value)) for value in made)
+
+
 def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
     """The numbers that a statement asserts, each as the set of forms that would support it.
 

@@ -188,8 +188,12 @@ def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: di
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
     when = context.moment(fact.said[:10])
     if fact.basis == "quoted":
-        words = ((context.speakers["user" if one.role == "user" else "assistant"], one.words) for one in fact.quotes)
-        return {"when": when, "said": [{speaker: context.harmless_text(memory_text(said))} for speaker, said in words]}
+        said = []
+        for quote in fact.quotes:
+            speaker = context.harmless_text(quote.speaker)
+            own = context.speakers["assistant" if quote.role == "assistant" else "user"]
+            said.append({speaker or own: context.harmless_text(memory_text(quote.words))})
+        return {"when": when, "said": said}
     text = fact.text
     doubt = Annotation("doubtful_since", fact.doubtful_since, text) if fact.doubtful_since else None
     planned = Annotation("was_planned_for", fact.planned_for, text) if fact.planned_for else None

@@ -16,6 +16,7 @@ from domain.facts import Change, Fact, NewFact, Note
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
+from facts.spans import Material as Candidate
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
@@ -48,6 +49,16 @@ class PersonaTask:
 
 
 @dataclass(frozen=True)
+class ExtractionTask:
+    """What is shown to extract a window: its messages, those around it, and the ``people`` known, a line each."""
+
+    window: Sequence[Message]
+    before: Sequence[Message] = ()
+    following: Sequence[Message] = ()
+    people: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Task:
     """The prompts of tasks, in a language, with the names, a boundary and the current time."""
 
@@ -72,13 +83,37 @@ class Task:
         }
         return self._task_prompt(self._templates.fold_task, [material])
 
-    def extraction_prompt(
-        self, window: Sequence[Message], before: Sequence[Message], longest: int
-    ) -> tuple[PromptMessage, ...]:
-        """The prompt to extract a window, whose messages are numbered from 1; those ``before`` have no number."""
-        shown = [self._message_record(turn, longest) for turn in before]
-        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
-        return self._task_prompt(self._templates.notes, [one for one in [*shown, *numbered] if one["text"]])
+    def extraction_prompt(self, shown: ExtractionTask, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to extract a window, whose messages are numbered from 1; those around it have no number."""
+        numbers = {turn.text_id: number for number, turn in enumerate(shown.window, 1)}
+        records: list[Mapping[str, object]] = [{"people": [*map(self._harmless_text, shown.people)]}]
+        records = records if shown.people else []
+        day = ""
+        for turn in (*shown.before, *shown.window, *shown.following):
+            spoken = self._message_record(turn, longest)
+            if not spoken["text"]:
+                continue
+            number = {"turn": numbers[turn.text_id]} if turn.text_id in numbers else {}
+            date = f"{spoken['date'][:10]} {spoken.get('weekday', '')}".strip()
+            dated = {"date": date} if date != day else {}
+            records.append({**number, **dated, "speaker": spoken["speaker"], "text": spoken["text"]})
+            day = date
+        return self._task_prompt(self._templates.notes, records)
+
+    def verification_prompt(self, asked: Sequence[Candidate]) -> tuple[PromptMessage, ...]:
+        """The prompt to check statements, numbered from 1 in this order; each message is shown once."""
+        lines = dict.fromkeys(line for one in asked for line in one.passage)
+        numbers = {line: number for number, line in enumerate(lines, 1)}
+        records: list[Mapping[str, object]] = [
+            {"message": number, "text": self._harmless_text(line)} for line, number in numbers.items()
+        ]
+        for number, one in enumerate(asked, 1):
+            stance = {"stance": one.stance} if one.stance != "stated" else {}
+            rests = [numbers[line] for line in one.passage]
+            records.append({
+                "statement": number, "messages": rests, "says": self._harmless_text(one.statement), **stance
+            })  # fmt: skip
+        return self._task_prompt(self._templates.verify, records)
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""

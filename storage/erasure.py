@@ -225,7 +225,9 @@ class Eraser:
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all()),
             file_names=tuple(one.name for one in self.imports.all()),
-            **self._derived_from(turns, self.of.notes.all(), self.of.facts.all()),
+            **self._derived_from(
+                turns, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
+            ),
         )
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
@@ -283,6 +285,7 @@ class Eraser:
     ) -> _Derived:
         ids = [turn.text_id for turn in turns]
         resting = [fact for found in self.of.facts.of_turns(ids).values() for fact in found]
+        resting += [fact for fact in self.of.facts.inferred(current=None) if not {*fact.turns}.isdisjoint(ids)]
         by_id = {fact.text_id: fact for fact in (*resting, *facts)}
         return _Derived(
             notes=tuple({note.text_id: note for note in (*self.of.notes.of_turns(ids), *notes)}.values()),
@@ -293,7 +296,8 @@ class Eraser:
     def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
         related = {one.fact.text_id for one in self.of.relations.all(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.of.notes.all() if wanted in normalise(f"{note.text}\n{note.topic}")]
-        facts = [fact for fact in self.of.facts.all() if fact.text_id in related or wanted in normalise(fact.all_words)]
+        every = (*self.of.facts.all(), *self.of.facts.inferred(current=None))
+        facts = [fact for fact in every if fact.text_id in related or wanted in normalise(fact.all_words)]
         return notes, facts
 
     def _summary_of(self, session_id: str, turns: Sequence[Message], whole: Sequence[str]) -> Summary | None:

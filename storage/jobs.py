@@ -21,7 +21,7 @@ from storage.sqlite.database import Database, Transaction
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, or nothing.
 JobKind = Literal[
-    "compact", "rebuild", "autosave", "extract", "consolidate", "client_history",
+    "compact", "rebuild", "autosave", "extract", "verify", "consolidate", "client_history",
     "imported_chapters", "import_backlog", "chapters", "archive",
 ]  # fmt: skip
 

@@ -598,6 +598,9 @@ def test_a_quoted_fact_is_its_words_with_day_and_speaker_and_the_question_that_t
     assert "2026-05-02" in record["when"]
     assert set(record) == {"when", "said"}, "neither the model's own wording nor anything that says it is known"
     assert KNOWN.text not in line
+    others = dataclasses.replace(fact, quotes=(Quote("a", 0, 3, said, "user", "Rafe"),))
+    (line,) = recalled_lines(LAYERS[language], Recollection(facts=(others,)))
+    assert json.loads(line)["said"] == [{"Rafe": said}]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

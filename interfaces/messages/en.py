@@ -368,6 +368,7 @@ MESSAGES = {
     "job.rebuild": "rewriting summaries and personas",
     "job.autosave": "saving an idle session",
     "job.extract": "extracting facts",
+    "job.verify": "verifying facts",
     "job.consolidate": "extracting facts for the memory service",
     "job.client_history": "extracting facts from other programs",
     "job.imported_chapters": "writing chapters of what was imported",

@@ -368,6 +368,7 @@ MESSAGES = {
     "job.rebuild": "重写摘要和画像",
     "job.autosave": "保存闲置的会话",
     "job.extract": "提取事实",
+    "job.verify": "核对事实",
     "job.consolidate": "为记忆服务提取事实",
     "job.client_history": "从其他程序的对话中提取事实",
     "job.imported_chapters": "为导入的对话写章",

@@ -319,6 +319,7 @@ CREATE TABLE read_window (
     session_id text NOT NULL,
     saving bigint NOT NULL CHECK (saving IN (0, 1)),
     stored_at text NOT NULL,
+    rejected text NOT NULL DEFAULT '',
     PRIMARY KEY (person, name),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
 );

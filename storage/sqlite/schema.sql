@@ -251,7 +251,8 @@ CREATE TABLE read_window (
     name TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES session (session_id) ON DELETE CASCADE,
     saving INTEGER NOT NULL CHECK (saving IN (0, 1)),
-    stored_at TEXT NOT NULL
+    stored_at TEXT NOT NULL,
+    rejected TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX read_window_of_session ON read_window (session_id);
 

@@ -26,7 +26,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "P2",
         "storage/fact_log.py",
         (
-            "            self.windows.mark_read(tx, learned.window, now)\n"
+            "            self.windows.mark_read(tx, learned.window, learned.rejected, now)\n"
             "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
             "        return True\n"
@@ -35,7 +35,7 @@ OF_KNOWING: tuple[Break, ...] = (
             "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
             "        with self.facts.database.write() as tx:\n"
-            "            self.windows.mark_read(tx, learned.window, now)\n"
+            "            self.windows.mark_read(tx, learned.window, learned.rejected, now)\n"
             "        return True\n"
         ),
         (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
