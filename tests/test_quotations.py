@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.facts import Quote
-from domain.quotations import check_quotations, source_of
+from domain.quotations import as_memory, check_quotations, source_of
 from domain.recollection import (
     RecalledChapter,
     RecalledFact,
@@ -96,21 +96,18 @@ def test_what_was_said_is_still_verified_after_it_was_quoted_and_a_reply_says_of
     said, _, _, _ = INVENTED[language]
     home.say(said)
     home.save()
-    words, question = {
-        "en": ("The pear tree:", "Which pear tree?"),
-        "zh": ("是院子里的那棵梨树：", "我种的是院子里的那棵梨树吗？"),
-    }[language]
-    reply = f"{words} <blockquote>{said}</blockquote> Well."
+    reply = f"Yes: <blockquote>{said}</blockquote> Well."
     server.answer = lambda request: reply if marked(request, "talk") else "T."
+    question = {"en": "What did I plant, a pear tree?", "zh": "我种了什么，梨树吗？"}[language]
     home.say(question)
     (first,) = home.talk.rounds_in_context()[-1].assistant.quoted
-    day = first.timestamp[:10]
+    session = home.talk.session.session_id
     home.save()
     home.say(question)
     (again,) = home.talk.rounds_in_context()[-1].assistant.quoted
     assert again.text_id == first.text_id, "the message itself, not the reply that quoted it"
-    replies = [one.text for one in home.talk.last.recollection.turns if one.role == "assistant"]
-    assert f"Assistant: {words} [“…” {day}] Well." in replies
+    for quoting_reply in (home.memory.messages.of_session(session)[-1], home.talk.rounds_in_context()[-1].assistant):
+        assert as_memory(quoting_reply).words == f"Yes: [“…” {first.timestamp[:10]}] Well."
 
 
 def recalled(text: str, role: str = "user") -> RecalledMessage:
