@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,37 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
     life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
     (marks,) = life.memory.persona_annotations("user").values()
     assert marks == (Annotation("changed", "2026-06", "Tromsø!", VALUES[life.language][2]),)
+
+
+@pytest.mark.parametrize(("today", "past"), [(4, False), (40, True)])
+def test_a_line_of_which_the_day_is_past_says_that_how_it_went_was_never_said(life, clock, today, past):
+    said, value, line, remark = {
+        "en": ("My driving test is on May 7.", "driving test", "Driving test on 2026-05-07.",
+               " [Driving test: was set for 2026-05-07; how it went was never said]"),
+        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。", "【考驾照：原定 2026-05-07，后来怎样没有说过】"),
+    }[life.language]  # fmt: skip
+    spoken = life.say(said, FIRST)
+    plan = {"stance": "planned", "start": "2026-05-07", "single": False}
+    restated = {"en": "Driving test.", "zh": "考驾照。"}[life.language]
+    life.learn(spoken, life.fact("test", value, restated, Slot("person", "plan"), **plan))
+    life.write(line, rests=(spoken,))
+    clock.now = datetime.fromisoformat("2026-05-01T12:00:00+00:00") + timedelta(days=today)
+    assert life.shown == (line + remark * past,)
+
+
+def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock):
+    spoken = life.say("Test.", FIRST)
+    plan = life.fact(
+        "test", "driving test", "Driving test.", Slot("person", "plan"), stance="planned", start="2026-05-07"
+    )
+    life.learn(spoken, plan)
+    life.write("Driving test on 2026-05-07.", rests=(spoken,))
+    clock.now = datetime.fromisoformat("2026-06-01T12:00:00+00:00")
+    passed = life.fact("passed", "passed the driving test", "Ann passed.", Slot("person", "plan"), single=False)
+    done = life.say("I passed.", LATER)
+    life.learn(done, passed, changes=(Change("test", "changes", "2026-05-07", "passed"),))
+    (mark,) = life.memory.persona_annotations("user")["Driving test on 2026-05-07."]
+    assert mark == Annotation("changed", "2026-05-07", "Ann passed.", "driving test")
 
 
 def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
