@@ -124,6 +124,7 @@ class Memory:
         self._search: _Search | None = None
         self._opening = Lock()
         make_private_folder(folder)
+        self._clock = clock
         self._owner = Owner(folder, clock)
         self._owner.acquire()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
@@ -380,7 +381,8 @@ class Memory:
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
         """Annotations of persona lines whose facts are no longer current, by line."""
-        return annotations_of_lines(self.personas.versions.line_evidence(persona), self.facts)
+        lines = self.personas.versions.line_evidence(persona)
+        return annotations_of_lines(lines, self.facts, self._clock().date().isoformat())
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 

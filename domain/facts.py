@@ -21,6 +21,8 @@ About = Literal["person", "companion", "other"]
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
 #: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
 Basis = Literal["verified", "quoted", "inferred"]
+#: Attributes of what happens on a day, and is over after it.
+EVENTS = frozenset({"appointment", "event", "plan", "trip"})
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 
@@ -203,6 +205,11 @@ class Fact:
     def holds_since(self) -> str:
         """Its start; "" if it was already past when said and no start was given."""
         return "" if self.until and self.until < self.since[: len(self.until)] else self.since
+
+    def is_over(self, day: str) -> bool:
+        """Whether it was over before a day (ISO) because its own end, or the day of the event, had passed."""
+        last = self.end or (self.start if self.slot.attribute in EVENTS else "")
+        return bool(last) and last < day[: len(last)]
 
     @property
     def all_words(self) -> str:

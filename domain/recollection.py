@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.facts import MemoryType, Stance
+from domain.facts import Basis, MemoryType, Quote, Stance
 from domain.records import Role
 
 #: A part of recall that was unavailable.
@@ -42,12 +42,13 @@ Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "w
 class Annotation:
     """What happened to a fact in a recalled message or summary, and when.
 
-    ``text`` is the fact that replaced it, else the fact itself; "" if the message says nothing else.
+    ``text`` is the fact that is so instead now, else the fact itself; ``value`` is what was replaced.
     """
 
     became: Became
     when: str
-    text: str = ""
+    text: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class RecalledMessage:
 
     ``text`` is the relevant part of the ``whole`` if ``cut``. ``annotations`` say what no longer holds, or may not.
     ``speaker`` is set if neither the person nor the companion said it; ``undated``: the time is unknown; ``archived``:
-    found in the archive only. ``client`` is the kind of client that stored it, "" for our own conversations.
+    found in the archive only. ``client`` is the kind of client that stored it, "" for our own conversations. ``place``
+    is its place in the session, -1 unknown.
     """
 
     text_id: str
@@ -73,6 +75,7 @@ class RecalledMessage:
     undated: bool = False
     archived: bool = False
     client: Client = ""
+    place: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class RecalledFact:
     """A current fact that was recalled, based on ``turns``. ``said`` is when it was last said.
 
     ``since`` is its start if that is not the day on which it was said. ``planned_for`` is its planned day, once past.
+    What is not verified is shown as its ``quotes``, or as an inference, never as known.
     """
 
     number: int
@@ -92,6 +96,8 @@ class RecalledFact:
     doubtful_since: str = ""
     stance: Stance = "stated"
     planned_for: str = ""
+    basis: Basis = "verified"
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

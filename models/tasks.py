@@ -17,7 +17,7 @@ from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from facts.spans import Candidate
-from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
+from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, language_of
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
@@ -116,9 +116,10 @@ class Task:
         return self._task_prompt(self._templates.verify, records)
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
-        """The prompt to compare new facts with known ones; both are numbered from 1."""
+        """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
+        verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         records = [
-            *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
+            *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
         return self._task_prompt(self._templates.compare, records)
@@ -169,7 +170,12 @@ class Task:
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
+        days = {name: day for name, day in (("start", fact.start), ("end", fact.end)) if day}
+        # A statement may leave out the value that is compared.
+        value = (
+            {} if fact.value.casefold() in fact.restatement.casefold() else {"value": self._harmless_text(fact.value)}
+        )
+        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement), **value, **days}
 
     def _note_record(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
         said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._harmless_text(note.text)}
@@ -199,10 +205,10 @@ class Task:
     def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
         speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         words = _shorten_text(own_words(turn), longest)
-        when = {} if turn.undated else when_in(self.language, turn.timestamp)
-        text = texts.make_harmless(words, self.boundary)
-        record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
-        return {**record, "date": UNKNOWN_DATE} if turn.undated else record
+        day = None if turn.undated else day_of(turn.timestamp)
+        when = {"date": UNKNOWN_DATE if turn.undated else date_of(turn.timestamp)}
+        when |= {"weekday": weekday_in(self.language, day)} if day else {}
+        return {**when, "speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 
     def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
@@ -220,6 +226,12 @@ class Task:
 def language_of_persona(current: str, spoken: Language) -> Language:
     """The language of a persona update: that of the persona, or of the conversation if it is empty."""
     return language_of(current) if current.strip() else spoken
+
+
+def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
+    """The numbers of the known facts that say something of the same matter."""
+    beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
+    return {"beside": beside} if beside else {}
 
 
 def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:

@@ -25,7 +25,7 @@ from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
 #: text of one turn in it, or of its summary, and of what stands around all records.
-RECORD, ENTRY, FRAME = 30, 12, 82
+RECORD, ENTRY, FRAME = 24, 10, 98
 #: Tokens of the numbers by which two records are known to be of one conversation.
 _NUMBERS = 12
 #: The hit that has half the room of the best one, counted from 0, and the least room of any, in characters.
@@ -129,8 +129,8 @@ class Selector:
         if not searches and not facts:
             return Selected()
         offered = _fitting_facts(facts, int(self._limits.tokens * _FACTS))
-        summaries = self._summaries(searches)
         laid = self._laid(searches)
+        summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
         marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
@@ -177,8 +177,12 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known.has_any else {}
-        plain = {row: _recalled(turn, said[row], marks.get(turn.text_id, ())) for row, turn in read.items()}
+        shown = [replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()]
+        marks = self._known.annotations_of_messages(shown, self._answered(read)) if self._known.has_any else {}
+        plain = {
+            row: _recalled(turn, said[row], marks.get(turn.text_id, ()), int(self._table.place[row]))
+            for row, turn in read.items()
+        }
         hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
         cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
         return _Laid(hits, plain, around, cost)
@@ -239,7 +243,7 @@ class Selector:
         texts = self._archive.summaries.of_sessions(order)
         sought, there = _sought(searches), [session for session in order if session in texts]
         read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
-        marks = self._known.annotations_of_summaries({one.session_id: one.text for one in read})
+        marks = self._known.annotations_of_summaries(read)
         kept: list[RecalledSummary] = []
         left, left_with_marks = (int(self._limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
         for plain in read:
@@ -305,12 +309,12 @@ def _why(best: _Best, said: str) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...]) -> RecalledMessage:
+def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
     """A message that is handed over only for its context."""
     cut = said != turn.words
     return RecalledMessage(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, False,
-        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
+        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated, place=place,
     )  # fmt: skip
 
 

@@ -277,7 +277,7 @@ def test_the_model_is_told_the_source_and_why_tells_it_and_a_quotation_is_checke
         assert home.memory.external.wait_until_read(60)
         home.say("Where is the key of the boathouse?")
         told = next(json.loads(line) for line in prompt(server).splitlines() if line.startswith('{"source"'))
-        assert (told["source"], told["date"][:10], told["place"]) == (
+        assert (told["source"], told["when"][4:14], told["place"]) == (
             "shed", "2024-05-01", "sea/2024-05-01 boat.md · Boathouse",
         )  # fmt: skip
         last = home.talk.last
