@@ -185,10 +185,10 @@ LIKELY = (
     Guarded("never|not want|dont want", r"\bi (?:never|dont ever|do not ever) want to (?:talk|speak|think|hear|read) (?:about|of) [^.!?\n]{1,40}"),
     Guarded("want to", r"\bi (?:dont|do not|would rather not) (?:want to )?(?:talk|speak|hear) (?:about|of) [^.!?\n]{1,40}?\b(?:ever again|ever|again)\b"),
     Guarded("lets|let us|can we|could we|we ", rf"\b(?:lets|let us|can we|could we|we) (?:please |just )*(?:not|never|dont|do not|agree not to|agree never to|stop)(?: ever)? (?:{_RAISE}|{_RAISING}|remember)\b[^.!?\n]{{1,50}}?\b(?:again|any ?more|ever)\b"),
-    Guarded("pretend|act |make believe|imagine|as if|as though|say |assume|consider|treat", r"\b(?:pretend|act|make believe|imagine|lets (?:just )?say|assume|consider|treat (?:it|this|that))(?: like| as if| as though)?(?: that)? (?:i|you|we|this|that|it|none of \w+|(?:that|the|my|this) (?:last )?\w+|nothing)(?: have|ve| just| had| ever| of that| conversation)* (?:never|didnt|did not|havent|hadnt|wasnt|happened|was said|isnt)(?: ever| even| just)*(?: say| said| tell| told| mention\w*| wr\w+| type\w*| hear\w*| see| saw| seen| read| happen\w*| ask\w*| brought| bring| share\w*| had| sent| there)?"),
+    Guarded("pretend|act |make believe|imagine|as if|as though|say |assume|consider|treat", r"\b(?:pretend|act|make believe|imagine|lets (?:just )?say|assume|consider|treat (?:it|this|that))(?: like| as if| as though)?(?: that)? (?:i|(?<!imagine )you|we|this|that|it|none of \w+|(?:that|the|my|this) (?:last )?\w+|nothing)(?: have|ve| just| had| ever| of that| conversation)* (?:never|didnt|did not|havent|hadnt|wasnt|happened|was said|isnt)(?: ever| even| just)*(?: say| said| tell| told| mention\w*| wr\w+| type\w*| hear\w*| see| saw| seen| read| happen\w*| ask\w*| brought| bring| share\w*| had| sent| there)?"),
     Guarded("pretend", r"\bpretend (?:you|we) (?:know|heard|read|saw) nothing\b"),
     Guarded("hear|read|see|saw", r"(?:^|[,;:.!] *|\b(?:ok|so|but|and|remember),? )you (?:didnt|did not|never|havent) (?:hear|heard|read|see|saw)[^.!?\n]{0,20}\b(?:that|this|it|anything|a thing|nothing)\b(?: from me)?" + _TAG.replace("(?:[, ]", "(?:[, ]") + "*" + _END),
-    Guarded("never happened|never had|didnt happen", r"\b(?:this|that|our) (?:little )?(?:conversation|chat|talk|exchange|message) (?:never|didnt) happen(?:ed)?\b|\bwe never (?:had this|spoke about this|talked about this|had that)\b"),
+    Guarded("never happened|never had|didnt happen", r"\b(?:this|that|our) (?:little )?(?:conversation|chat|talk|exchange|message) (?:never|didnt) happen(?:ed)?\b(?! (?:in|on|at|with|to))|\bwe never (?:had this|spoke about this|talked about this|had that)\b"),
     Guarded("should|wish|regret|hate that|didnt mean|did not mean|wasnt", r"\bi?\s?(?:shouldnt|should not|should never|wish i hadnt|wish i had not|wish id never|wish i never|wish i could (?:take back|unsay)|regret|hate that i|wasnt (?:supposed|meant|going|allowed) to|not supposed to|didnt mean to|did not mean to)(?: have| ever| really| just| even| what i| that i)* (?:(?:tell|told|telling) you|typ(?:e|ed|ing)|(?:writ(?:e|ten|ing)|wrote) (?:that|this|it|all that|any of)(?! (?:to|in) (?!you|here|this chat))|mention(?:ed|ing)? (?:that|this|it|any of|her|him|them|to you)(?! (?:to|in front of|at) (?!you))|shar(?:e|ed|ing) (?:that|this|it|so much|any of)(?! with (?!you)| on | in )|bring(?:ing)? (?:that|this|it) up(?! (?:to|with|at|in) (?!you))|brought (?:that|this|it) up(?! (?:to|with|at|in) (?!you))|sa(?:y|id|ying) (?:that|this|it|anything|so much|all that|any of that)(?: out loud| here| there| to you| just now)(?! to (?!you)))"),
     Guarded("should|wish|regret", r"(?:^|[,;:.!] *|\b(?:god|oh|ugh|damn|hmm|yeah|ok|sorry|no|wait|man|jeez|oops|shit|and|but) )i (?:really |probably )?(?:shouldnt|should not|should never|wish i hadnt|wish i had not|wish id never) (?:have )?(?:ever )?(?:said|told|shared) (?:that|this|it|anything|any of (?:that|this|it)|you)" + _TAG + "*" + _END),
     Guarded("off the record|off record", r"(?:^\W*|\b(?:this|that|it|thats|its|please|all|strictly|keep|stays?|bit|be|is|was|totally|completely|part|message|conversation|chat),? (?:\w+ ){0,2}?)off (?:the )?record\b"),
@@ -199,7 +199,7 @@ LIKELY = (
     Guarded("out of", rf"(?:{_START}|{_ASKED})(?:keep|leave) (?:that|this|it|the \w+(?: \w+)?|my \w+(?: \w+)?|\w+) out of (?:it|this|our|your|any|future|the record|what you)(?: \w+)*?{_END}"),
     Guarded("unsay|take back", r"\b(?:can|could|let me|id like to|i want to|i wish i could|wish i could|i need to) (?:i )?(?:unsay|take back) (?:that|this|it|what i|everything i|all that)\b"),
     Guarded("wipe|erase|delete|scrub|strike", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|strike) (?:my|our) (?:last )?(?:messages?|address|salary|number|secret|conversation|chat|confession|story|birthday|name|pin|phone number|password|diagnosis|\w+ (?:story|details|confession|number|address|history)){_END}"),
-    Guarded("delete|erase|wipe|remove|scrub", rf"{_ASKED}(?:delete|erase|wipe|remove|scrub) (?:(?:my|our|the|this|that) (?:last )?(?:messages?|conversation|chat|exchange|line|secret|confession|memory|note)\b|(?:it|that|this|all of (?:it|this|that))(?: please| now| immediately| from there)*{_END})|(?:{_START})(?:delete|erase|wipe|scrub) (?:it|that|this)(?: now)?,? please"),
+    Guarded("delete|erase|wipe|remove|scrub", rf"{_ASKED}(?:delete|erase|wipe|remove|scrub) (?:(?:my|our|the|this|that) (?:last )?(?:messages?|conversation|chat|exchange|line|secret|confession|memory|note)\b|{_THAT}(?:,? please| now| immediately| from there)*{_END})|(?:{_START})(?:delete|erase|wipe|scrub) (?:it|that|this)(?: now)?,? please"),
     Guarded("note|memory|record|remember", r"\b(?:not (?:one )?(?:for|to go (?:in|into)|to be (?:kept|stored|saved|remembered) in) (?:your|the) (?:memory|memories|notes|records?|record|file))\b|\bno (?:note|notes|record|memory) of (?:this|that|it)\b"),
 )  # fmt: skip
 #: What may be a request, and is most often none.
@@ -231,14 +231,15 @@ SIGN = Guarded(
 #: With one of these a thought is dropped or corrected, or somebody else's words are reported: in doubt no request.
 AGAINST = Guarded(
     "let|never mind|not important|matter|instead|actually|i meant|wrong|who cares|deal|if you|better|too |said|says|told|asked|begged|wrote|"
-    "its on|its at|how |why |did you|do you|you always|remind|song|film|movie|book|lyrics|called|make sure|password reset|file|button|paragraph|app\\b",
+    "its on|its at|how |why |did you|do you|you always|remind|song|film|movie|book|lyrics|called|make sure|password reset|file|button|paragraph|app|forg|remember|diary|blog|meeting|movie|tell|hear",
     r"\blet(?:s| us) (?!pretend|not|never|forget|just forget|keep|just pretend|leave|just not|both|say|just say|drop|erase|stop|agree)"
     r"|\bnever ?mind\b(?! that)|\bnot important\b|\b(?:doesnt|does not) matter\b|\binstead\b|\bi meant\b"
-    r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you (?:forget|dont|tell|bring|mention|ever|keep|delete)\b|\bis better\b|\bits (?:actually )?(?:on|at) (?:mon|tue|wed|thu|fri|sat|sun|the|\d|noon)"
+    r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you (?:forget|dont|tell|bring|mention|ever|keep|delete)\b|\bis better\b|\bits (?:actually )?(?:on|at) (?:mon|tue|wed|thu|fri|sat|sun|the|\d|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
     r"|\btoo (?:expensive|late|far|hard|much work)\b"
     r"|\b(?:she|he|they|who|mum|mom|dad|boss|doctor|teacher|manager|wife|husband|sister|brother|\w+[^i\W] (?:once|always|just)|people)\b[^.!?\n]{0,20} (?:said|says|told|asked|begged|wrote|tells|asks|wants me|wanted me)\b"
     r"|^(?:\W*(?:so|and|but|ok|hey|well|also) )?(?:how|why|what|when|did|do|does|is|are|have|has|who|where|should i|may i|can i(?! ask)|could i)\b(?![^.!?\n]{0,12}\byou mind\b)(?! i (?:said|told|wrote|typed|mentioned))(?! (?:not|we|me a favou?r))"
     r"|\b(?:song|film|movie|book|lyrics|poem|chapter|quote) \b|\b(?:is|was) called\b|\bmake sure\b"
+    r"|\b(?:dont|never|wont|cant|do not|not|couldnt|to|always|must not) (?:\w+ )?forget\b(?! (?:that |about )?(?:i|what i|everything i|anything i|it|this|that|my|all)\b)|\bi (?:\w+ )?(?:forget|forgot)\b(?! i)|\b(?:forgetting|forgotten)\b|\bcan you (?:remember|forget) (?:things|stuff)\b"
     r"|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b",
 )  # fmt: skip
 
@@ -259,7 +260,7 @@ _HAN_IT = r"(?:(?:这|那|刚才|刚刚|上面)(?:[一几]?[件句段个些条])
 _HAN_LAST = r"(?:[，。！!；;、～~吧啊哦喔呀哈了啦好行呗嘛]|$)"
 _HAN_RECORD = r"(?:记住|记下来?|记着|记到|记在|记进|记录|保存|存(?![钱款在货粮活折])(?:下来?)?|存进|存档|留存|留着|写下来?|收录|留在|留底|入库|记(?![得仇恨挂者性忆错混反账日叙事述号着呢笔单]))"
 HAN_CLEAR = (
-    Guarded("记|脑|存档|档案|数据库", rf"(?:[把将][^，。！？\n]{{1,24}}?从?|从)(?:你的?)?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
+    Guarded("记|脑|存档|档案|数据库", rf"(?:[把将][^，。！？\n]{{1,24}}?)?从(?:你的?)?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     Guarded("忘|删|抹|擦|清|去掉|移除|消除", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}(?:吧|好吗|行吗|可以吗)?{_HAN_LAST})"),
     Guarded("忘", rf"{_HAN_ASKED_I}[就都也全]?(?:彻底|永远|赶快|马上|现在)?{_HAN_FORGET}(?:吧，?)?(?:关于|有关)?{_HAN_THAT}"),
     Guarded("忘", rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)(?!带|拿|在)"),
@@ -273,7 +274,7 @@ HAN_CLEAR = (
 )  # fmt: skip
 HAN_LIKELY = (
     Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:关于|有关|跟|和)[^，。！？\n]{{1,18}}(?:请|都|全部|全)[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
-    Guarded("忘", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿我问]{{0,6}}(?:忘掉|忘了|忘记|忘却)(?!带|吃|拿|关|买|回|吗|密码|怎么|[吧]?[？?])[^，。！？\n]"),
+    Guarded("忘", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿我问]{{0,6}}(?:忘掉|忘了|忘记|忘却)(?!事情吗|东西吗|事吗|带|吃|拿|关|买|回|吗|密码|怎么|[吧]?[？?])[^，。！？\n]"),
     Guarded("忘", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿问]{{0,8}}(?:忘掉|忘了|忘记|忘却)(?:吧|好吗|行吗|可以吗|可好)?[。！!]?$"),
     Guarded("忘", rf"{_CLAUSE}[把将](?:我|他|她|它|这|那|刚|关于|有关|[^，。！？\n别不没未勿]{{1,14}}的(?:事|话))[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给|也|通通)*忘(?:掉|干净|光)(?!没)"),
     Guarded("忘", rf"{_CLAUSE}[把将][^，。！？\n别不没未]{{1,14}}?[都全给]?(?:忘掉|忘了|忘记|忘)吧(?![？?])"),
@@ -282,19 +283,19 @@ HAN_LIKELY = (
     Guarded("忘", rf"{_CLAUSE}(?:忘了|忘记)(?:我)?(?:刚才|刚刚|刚|说过|跟你|和你|告诉|之前说|前面说|上面|这件|那件|这段|那段|这句|那句|[^，。！？\n别不没未]{{1,10}}的[事话]情?吧(?![？?]))"),
     Guarded("记|存|留|写|收", rf"(?:^|[，,；;。！!\s也你都就句段个条事话儿的些码资址]|千万|请|可|给我|拜托|麻烦)(?<![我他她它们妈爸])(?:可|千万|请|都|就|先)?{_HAN_NOT}(?:再|给我|往|替我|帮我)?{_HAN_RECORD}(?:我|这|那|刚|他|她|它|在心|到心|我们|下来|在|进|{_HAN_LAST})(?!换)"),
     Guarded("记忆|脑子|档案|存档|备忘|入库|数据库|笔记", rf"(?:^|[，,；;。！!\s]|请|你|千万|也|就){_HAN_NOT}[^，。！？\n]{{0,8}}(?:进|到|入|放|存|写|留)[^，。！？\n]{{0,4}}(?:记忆|脑子|档案|存档|备忘|数据库|笔记|记录)"),
-    Guarded("提|说起|聊|谈|问", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT}|永远不|再也不|再也别|永远别)(?:再|跟我|和我|对我|向我|在我面前|当着我|主动|老是?|总是?|随便|又|去|以后){{1,3}}[^，。！？\n]{{0,8}}?(?:提(?!醒|供|前(?![男女任夫妻老同])|高|问题|交|议|升|速|示)|说起|聊起|聊到|谈起|谈到|谈论|聊|问起|问我|问(?!题|好|候|我)|翻出来|翻旧账)"),
+    Guarded("提|说起|聊|谈|问", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT}|永远不|再也不|再也别|永远别)(?:再|跟我|和我|对我|向我|在我面前|当着我|主动|老是?|总是?|随便|又|去|以后){{1,3}}[^，。！？\n]{{0,8}}?(?:提(?!醒|供|前(?![男女任夫妻老同])|高|问题|交|议|升|速|示)|说起|聊起|聊到|谈起|谈到|谈论|聊|问起|问我|问(?!题|好|候|我什么|我怎么|我为|什么|怎么|为)|翻出来|翻旧账)"),
     Guarded("提", rf"(?:^|[，,；;。！!\s]|请|你|以后|今后|往后|千万|拜托)(?:可|就|都|也)?{_HAN_NOT}提(?!了|多|醒|前(?![男女任夫妻老同])|供|高|问|交|议|升|到底|起劲|示|速)[^，。！？\n]{{1,12}}(?:了|好吗|行吗)?[。！!]?$"),
     Guarded("提|说|聊|谈", rf"(?:以后|今后|往后|从今|从此|将来)[^，。！？\n]{{0,10}}{_HAN_NOT}(?:再)?[^，。！？\n]{{0,6}}(?:提|说(?:起|了)|聊|谈)"),
     Guarded("提|听|聊|谈", r"我(?:真的?)?(?:再也|永远)?不(?:想|愿意?|要|希望)(?:再|你再|让你再|你)(?:跟我)?[^，。！？\n]{0,8}?(?:提|听到|听见|说起|聊起|谈起|聊|谈)(?!高|前|升)[^，。！？\n]{0,14}(?:了|他|她|它|事|$)"),
-    Guarded("当", r"(?:^|[，,。！!；;\s]|就|你|请|咱们?|我们|全|都|权|句|话|事|段|条|能不能|可不可以|能否)(?<![他她它妈爸板们公婆]就)当(?:作|做|成)?(?!时|然|初|年|天|面|着|场|中|地|心|真|红|官)(?:我|你|这|那|它|刚才|刚刚|从来|从|什么都|什么也|什么|一切|啥都|啥也)*[^，。！？\n]{0,8}?(?:没有?|从没|不存在|不知道|放屁|耳旁风|耳边风)(?:人)?(?:说|讲|提|听|看|见|发生|这回事|这事|这句|这段|问|打|写|有过|过|$|，|。|！)?"),
-    Guarded("不该|不应", r"(?:^|[，,。！!\s]|我|哎呀|唉|哎|刚才|刚刚|真的?|实在|本来|其实|话|事|这|那)(?:就|真的?|本来|其实|也|可能|是)*(?:不该|不应该?|不应当)(?:多嘴|(?:现在|刚才|把[^，。！？\n他她]{1,8})?(?:跟你|和你|对你|向你|给你)(?:说|讲|提|聊|发|透露)|告诉你|让你知道|[^，。！？\n他她跟对和别人]{0,6}(?:说出来|打出来|发出来|写出来|讲出来)|(?:说|讲|提|发|打)(?:的|这个|这些|这事|这句|$|[。！，](?![^。]{0,6}[他她])))"),
+    Guarded("当", r"(?:^|[，,。！!；;\s]|就|你|请|咱们?|我们|全|都|权|句|话|事|段|条|能不能|可不可以|能否)(?<![他她它妈爸板们公婆]就)当(?:作|做|成)?(?!时|然|初|年|天|面|着|场|中|地|心|真|红|官)(?:我|你|这|那|它|刚才|刚刚|从来|从|什么都|什么也|什么|一切|啥都|啥也)*[^，。！？\n]{0,8}?(?:没有?(?!带|钱|时间|人的|有的)|从没|不存在|不知道|放屁|耳旁风|耳边风)(?:人)?(?:说|讲|提|听|看|见|发生|这回事|这事|这句|这段|问|打|写|有过|过|$|，|。|！)"),
+    Guarded("不该|不应", r"(?:^|[，,。！!\s]|我|哎呀|唉|哎|刚才|刚刚|真的?|实在|本来|其实|话|事|这|那)(?:就|真的?|本来|其实|也|可能|是)*(?:不该|不应该?|不应当)(?:多嘴|(?:现在|刚才|把[^，。！？\n他她]{1,8})?(?:跟你|和你|对你|向你|给你)(?:说|讲|提|聊|发|透露)|告诉你|让你知道|[^，。！？\n他她跟对和别人]{0,6}(?:说出来|打出来|发出来|写出来|讲出来)|(?:说|讲|提|发|打)(?:的(?!话|事|人|东西)|这个|这些|这事|这句|$|[。！，](?![^。]{0,6}[他她])))"),
     Guarded("后悔|说漏|嘴快|嘴瓢", r"后悔(?:把[^，。！？\n]{1,8})?(?:跟你|和你|对你|告诉你)(?:说|讲|提|聊)?|(?:说漏了?嘴|嘴快|一时嘴)[^。！？\n]{0,14}(?:你|当|别|忘)"),
     Guarded("保密", r"(?:^|[，,。！!\s]|(?:请|帮我|替我|给我|你要|你得|你可得|你可要|一定要|务必|千万|麻烦你?|拜托|能不能|可以|能|记得|你|得|必须|需要你|先|要)(?:帮我|替我|给我|一定|先|也|好好|绝对|严格)*)(?<!我要)(?<!我得)(?<!我必须)(?<!们要)(?<!司要)保(?:守)?[个点这]?(?:秘)?密(?!协议|工作|条款|局|单位|期|性|级|法|制度|柜|了|的)(?:哦|啊|哈|喔|呀|吧|好吗|好不好|行吗|可以吗|一下|[，。！!？?~～]|$)"),
-    Guarded("秘密|知|烂在|说哪|到你这", r"(?:这|那)(?:可)?(?:是|算是)(?:咱们?|我们|你我|我俩|咱俩|我们俩|我们两个)[^，。！？\n]{0,6}(?:秘密|小秘密)|只有你(?:一个人|一个)?知道(?:就好|就行|，|。|！|$)|你(?:自己|一个人)?知道(?:就好|就行|就可以)|[天地]知[，]?[你我地]知|你知我知|烂在(?:肚子|心)里|哪(?:儿)?说哪(?:儿)?了|到你这(?:里|儿)为止"),
+    Guarded("秘密|知|烂在|说哪|到你这", r"(?:这|那)(?:可)?(?:是|算是)(?:咱们?|我们|你我|我俩|咱俩|我们俩|我们两个)[^，。！？\n]{0,6}(?:秘密|小秘密)|只有你(?:一个人|一个)?知道(?:就好|就行|，|。|！|$)|你(?:自己|一个人)?知道(?:就好|就行|就可以)(?:了|啦|哈|哦)?[。！!]?$|[天地]知[，]?[你我地]知|你知我知|烂在(?:肚子|心)里|哪(?:儿)?说哪(?:儿)?了|到你这(?:里|儿)为止"),
     Guarded("外传|说出去|传出去|外说|告诉|泄露|透露|知道", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT})(?:再|往|把[^，。！？\n]{{1,10}}|跟(?:别人|任何人|谁|其他人|外人|人)|和(?:别人|任何人|谁)|对(?:别人|任何人|谁|外人)|向(?:任何人|别人))*(?:外传|说出去|传出去|外说|往外说|告诉(?:别人|任何人|其他人|谁|人)|泄露|透露(?:出去)?|让(?:别人|任何人|其他人|外人)(?:知道|听到))"),
     Guarded("跟别人|和别人|对别人|任何人|对外|跟谁|对谁|其他人", rf"(?<![我他她们妈爸让]){_HAN_NOT}(?:再)?(?:跟|和|对|向)(?:别人|任何人|外|谁|其他人|外人)(?:都|也)?(?:说|讲|提)"),
-    Guarded("收回|撤回|撤销", r"(?<![他她])(?:我?(?:想|要|得|能不能|可以|能)?)(?:收回|撤回|撤销)(?:我)?(?:刚才|刚刚|上面|上一|上句|这|那|前面|之前|说过|说的|跟你)(?!个(?:投诉|申请|订单))"),
-    Guarded("删|抹|擦|清|去掉|移除", rf"(?:{_HAN_ASKED_I}|{_CLAUSE}|[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:说|讲|告诉|提|写|发)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
+    Guarded("收回|撤回|撤销", r"(?<![他她])(?:我?(?:想|要|得|能不能|可以|能)?)(?:收回|撤回|撤销)(?:我)?(?:刚才|刚刚|上面|上一|上句|这|那|前面|之前|说过|说的|跟你)(?!个(?:投诉|申请|订单))[^，。！？\n]{0,14}[。！!]?$"),
+    Guarded("删|抹|擦|清|去掉|移除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:说|讲|告诉|提|写|发)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
     Guarded("删|抹|擦|清|去掉|移除", rf"(?:{_CLAUSE}|{_HAN_ASKED_I}[^，。！？\n]{{0,4}})[把将](?:刚才|刚刚|这|那|我(?:刚|说|的|之前)|关于|有关|上面|上一|[^，。！？\n]{{1,14}}(?:[这那][段句条件]|的事|的话))[^，。！？\n]{{0,16}}?{_HAN_REMOVE}(?:了)?(?:吧|好吗|行吗|可以吗|掉)?{_HAN_LAST}"),
     Guarded("忘", r"你(?:要是|如果)?(?:最好|还是|能|能够|干脆|就)(?:把[^，。！？\n]{1,14})?(?:忘掉|忘了|忘记)(?:它|这|那|我|刚|吧|就好|最好|，|。|！|$)"),
     Guarded("听过|过去", r"听过(?:就|便)(?:算了?|忘|行了|好)|听完(?:就|便)忘"),
@@ -318,9 +319,9 @@ HAN_SIGN = Guarded(
     r"|我是认真的|我说真的|不该(?:说|告诉)",
 )  # fmt: skip
 HAN_AGAINST = Guarded(
-    "算了|没关系|不重要|无所谓|我是说|我的意思|说|讲|让|叫|好吧|吗|歌|片|书|剧|忘了带|怎么|别忘|不要忘|没忘|能忘|是不是|换号|协议|公司|老师|同事|合同|如果|要是|面前|哎|唉",
+    "忘|段|算了|没关系|不重要|无所谓|我是说|我的意思|说|讲|让|叫|好吧|吗|歌|片|书|剧|忘了带|怎么|别忘|不要忘|没忘|能忘|是不是|换号|协议|公司|老师|同事|合同|如果|要是|面前|哎|唉",
     r"算了(?!吧?，?你)|没关系|不重要|无所谓|我是说|我的意思|(?:[他她妈爸]们?|老板|同事|朋友|老师|领导|医生|经理|老公|老婆|姐姐|妹妹|哥哥|弟弟|阿姨|奶奶|别人|人家|人们)[^，。！？\n]{0,6}(?:跟我|叫我|让我|劝我|要我|求我|对我|叮嘱|嘱咐|要求)?[^，。！？\n]{0,2}(?:说|讲|让我|叫我|劝我|要我|求我|叮嘱|嘱咐|要求)(?!过|了|的)"
-    r"|^好吧[，,]|歌名|这首歌|这部?(?:电影|片|书|剧)|(?:别|不要|没|不会|(?<!能)不能|可别|忘不|难)忘|怎么办|怎样才能|怎么才能|如何|要是[^，。！？\n]{0,8}忘|如果[^，。！？\n]{0,10}(?:忘|记|提|说)|换号|协议|^(?:为什么|怎么|你怎么|你是不是|是不是|你有没有|你会不会|会不会)"
+    r"|(?:差点|老是?|总是?|常|又|经常|容易|早就?|快要?|我|他|她|们|人)忘(?:了|记)(?!吧|掉|我刚|我说)|(?:第[一二三四五六七八九十]|最后一?|开头)(?:段|句|行|章|页)|[把将](?:那|这)个?快递|^好吧[，,]|歌名|这首歌|这部?(?:电影|片|书|剧)|(?:别|不要|没|不会|(?<!能)不能|可别|忘不|难)忘|怎么办|怎样才能|怎么才能|如何|歌里|书里|要是[^，。！？\n]{0,8}忘|如果[^，。！？\n]{0,10}(?:忘|记|提|说)|换号|协议|^(?:为什么|怎么|你怎么|你是不是|是不是|你有没有|你会不会|会不会)"
     r"|(?:了吗|过吗|了没|不了)[？?。]?$",
 )  # fmt: skip
 

@@ -309,7 +309,7 @@ def _grade(sentence: str, message: str) -> tuple[Certainty, int] | None:
         starts = clearly + _starts(likely, sentence)
         if starts and not against.search(sentence):
             return "clear" if clearly else "likely", _start_of_order(sentence, min(starts))
-        if starts or may_be:
+        if starts or (may_be and not against.search(sentence)):
             return "possible", min([*starts, *([may_be.start()] if may_be else [])])
     return None
 
