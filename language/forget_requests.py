@@ -280,9 +280,9 @@ def rounds_about(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(one for one, text in zip(rounds, said, strict=True) if _speaks_of(text, matter))
 
 
-def mark_hidden(spoken: Round) -> Round:
-    """The round, marked as hidden by a forget request."""
-    return Round(replace(spoken.user, hidden=True), replace(spoken.assistant, hidden=True))
+def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
+    """The round, marked as hidden by a forget request, or as shown again."""
+    return Round(replace(spoken.user, hidden=hidden), replace(spoken.assistant, hidden=hidden))
 
 
 def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Round, ...]:

@@ -80,6 +80,11 @@ class Task:
         numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
         return self._task_prompt(self._templates.notes, [one for one in [*shown, *numbered] if one["text"]])
 
+    def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
+        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
+        return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
+
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts with known ones; both are numbered from 1."""
         records = [

@@ -25,6 +25,7 @@ from tests.support.server import Exchange, Play, ScriptedServer, say
 _BEGINS = {
     "fold": ("Task: summarise", "任务：总结"),
     "notes": ("Task: take notes", "任务：做笔记"),
+    "forget": ("Task: read a request to forget", "任务：判断是否请求忘掉"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
     "persona": ("Task: bring the image", "任务：更新"),
@@ -70,6 +71,8 @@ def friend(request: Any) -> str:
         return json.dumps({"notes": [_noted(one) for one in records(request) if _is_noted(one)]})
     if marked(request, "chapter"):
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
+    if marked(request, "forget"):
+        return '{"asks": "hide", "turns": []}'
     if marked(request, "compare"):
         return '{"verdicts": []}'
     for persona in ("self", "user"):
