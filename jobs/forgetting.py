@@ -91,7 +91,8 @@ def follow_forget_request(
 
 def hide_forgotten_alone(memory: Memory, spoken: Message, before: Sequence[Message]) -> None:
     """Hide what a message without a reply asks to have forgotten, of those ``before`` it in its session; the same for
-    what it allows to be mentioned again."""
+    what it allows to be mentioned again.
+    """
     if (release := detect_release(spoken.words)) and (released := find_released(memory, release)):
         memory.rounds.unhide(released)
     elif (request := detect_forget_request(spoken.words)) and request.hides:
@@ -127,7 +128,7 @@ def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Roun
 
 
 def find_released(memory: Memory, release: ForgetRequest) -> list[str]:
-    """The hidden messages that a release refers to: those about what it names, else the newest request and its rounds."""
+    """The hidden messages that a release refers to: those about what it names, else the newest request with its own."""
     hidden = memory.messages.hidden()
     rounds = _pair_by_session(hidden)
     if release.matter:

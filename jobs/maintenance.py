@@ -1,8 +1,9 @@
 """The work of one memory that happens later: which jobs are due, and what each of them does.
 
-In this order: forget requests that a model is to read; compaction of a context that has grown too long; rebuilds; autosave of idle sessions, where the settings
-ask for it; facts of sessions that are idle, and of windows that left the context; consolidation of sessions that the
-memory service ended; client histories; the import backlog with its chapters; chapters; archiving.
+In this order: forget requests that a model is to read; compaction of a context that has grown too long; rebuilds;
+autosave of idle sessions, where the settings ask for it; facts of sessions that are idle, and of windows that left the
+context; consolidation of sessions that the memory service ended; client histories; the import backlog with its
+chapters; chapters; archiving.
 
 Guarantees: what is due is looked for again by each job, so a request may come too often, but never too late; an active
 session stays open however long it was idle, unless the settings say that it is saved; what fails is tried again

@@ -71,7 +71,7 @@ def normalise(text: str) -> str:
     'I shouldnt have typed that, please dont remember it. 别再提了'
     """
     text = _APOSTROPHE.sub(
-        lambda found: (found[1] or "") + (found[2] or "") + (found[3] and found[3] + "t" or ""), text
+        lambda found: (found[1] or "") + (found[2] or "") + ((found[3] and found[3] + "t") or ""), text
     )
     text = _WORD.sub(lambda found: _SPELLING.get(found[0].lower(), found[0]), text)
     text = _SHOULD_OF.sub(r"\1 have", text)
@@ -151,7 +151,7 @@ _TO_OTHERS = r"(?: to (?!me\b|this\b|that\b|it\b)| at | with (?!me\b)| in front|
 
 #: Orders that leave no doubt.
 CLEAR = (
-    Guarded("your |the |our ", rf"(?:{_START}|{_ASKED}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of|off) (?:{_MEMORY}|what you (?:know|remember)|the record\b)"),
+    Guarded("your |the |our |what you", rf"(?:{_START}|{_ASKED}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of|off) (?:{_MEMORY}|what you (?:know|remember)|the record\b)"),
     Guarded("your |the |our ", rf"(?:{_START}|{_ASKED})(?:wipe|clear|clean|rid) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
     Guarded("erase|wipe|delete|scrub|purge|remove|scrap|redact|strike", rf"(?:{_START}|{_ASKED})(?:erase|wipe|delete|scrub|purge|remove|scrap|redact|strike)(?: out)? (?:{_TOLD}|{_ABOUT})"),
     Guarded("keep |leave ", rf"(?:{_START}|{_ASKED})(?:keep|leave) [^.!?\n]{{1,40}}? (?:out of|off) (?:{_MEMORY}|the record\b|(?:our |any |all )?future)"),
@@ -160,13 +160,13 @@ CLEAR = (
     Guarded("forget", rf"{_NO_SUBJECT}\bforget(?: about)? (?:{_TOLD}|{_ISAID}|{_THAT}|{_MINE}|{_ABOUT}|{_SELF})[^.!?\n]{{0,60}}?{_TAG}"),
     Guarded("remember|memori|retain", rf"(?:{_START}|{_ASKED}){_NOT}(?: ever| please| even| try to){{0,3}}\s+(?:remember|memori[sz]e|retain)(?:ing)? (?:{_THAT}|{_TOLD}|{_MINE}|{_ABOUT}|{_SELF})"),
     Guarded("store|save|keep|put|record|add|log|write", rf"(?:{_START}|{_ASKED}){_NOT}(?: ever)? (?:store|save|keep|put|record|add|log|write)(?:ing)? [^.!?\n]{{1,40}}? (?:in|into|to) (?:{_MEMORY}|memory\b)"),
-    Guarded("want you", rf"\bi (?:really )?(?:dont|do not|never|didnt) want(?:ed)? you to (?:ever )?(?:remember|keep|retain|store|save|know|mention|bring|use|have) (?:{_THAT}|{_TOLD}|{_MINE}|{_ABOUT}|up\b)"),
-    Guarded("you ", rf"(?:\b(?:rather|prefer|better|best|nice|great|good|grateful|wish|glad)(?: that| it)?(?: if| that)?|\b(?:appreciate it|feel better|happier|grateful) if) (?:you|we) (?:could |would |can |just |both |all )*(?:(?:forgot|forget|didnt remember|dont remember|never remember|not remember|didnt (?:hang|hold) on to)(?: about)? (?:{_THAT}|{_TOLD}|{_ISAID}|{_ABOUT}|everything)|forgot about \w+)"),
-    Guarded("pretend|act |make believe|imagine", rf"\b(?:pretend|act|make believe|imagine)(?: like| as if| as though)?(?: that)? i(?: have|ve| just| had)? (?:never|didnt|did not|havent|hadnt)(?: ever| even| just)* (?:say|said|tell|told|mention\w*|write|wrote|written|type\w*|share\w*|ask\w*|brought|bring|admit\w*|confess\w*)\b"),
+    Guarded("you to", rf"\bi (?:really )?(?:dont|do not|never|didnt) want(?:ed)? you to (?:ever )?(?:remember|keep|retain|store|save|know|mention|bring|use|have) (?:{_THAT}|{_TOLD}|{_MINE}|{_ABOUT}|up\b)"),
+    Guarded("you |we ", rf"(?:\b(?:rather|prefer|better|best|nice|great|good|grateful|wish|glad)(?: that| it)?(?: if| that)?|\b(?:appreciate it|feel better|happier|grateful) if) (?:you|we) (?:could |would |can |just |both |all )*(?:(?:forgot|forget|didnt remember|dont remember|never remember|not remember|didnt (?:hang|hold) on to)(?: about)? (?:{_THAT}|{_TOLD}|{_ISAID}|{_ABOUT}|everything)|forgot about \w+)"),
+    Guarded("pretend|act |make believe|imagine", r"\b(?:pretend|act|make believe|imagine)(?: like| as if| as though)?(?: that)? i(?: have|ve| just| had)? (?:never|didnt|did not|havent|hadnt)(?: ever| even| just)* (?:say|said|tell|told|mention\w*|write|wrote|written|type\w*|share\w*|ask\w*|brought|bring|admit\w*|confess\w*)\b"),
 )  # fmt: skip
 #: Orders that most people mean.
 LIKELY = (
-    Guarded("get|un|dis", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
+    Guarded("get|un|dis|ignore", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
     Guarded("please|you|lets|let us|we |ahead|free", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
     Guarded("forget", rf"{_FIRST}forget(?: about)? (?:{_ABOUT}[^,.!?\n]{{1,50}}|{_MINE}[^,.!?\n]{{2,50}}|{_SELF}[^,.!?\n]{{0,50}}|(?:the|that|this|her|his|their) [^,.!?\n]{{1,40}}?\bi(?:ve)? (?:\w+ ){{0,3}}\w+[^,.!?\n]{{0,30}}|what (?:you (?:just )?(?:heard|read|saw)|happened)[^,.!?\n]{{0,30}}){_END}"),
     Guarded("forget", rf"(?:{_START}|{_NO_SUBJECT}\b)forget (?:that |about (?:how|the fact that )?)?(?:{_ISAID}|you (?:ever )?(?:heard|read|saw|knew))"),
@@ -182,25 +182,25 @@ LIKELY = (
     Guarded("no more|last", r"(?:^\W*|[,;:.!] *)no more (?:talk|mentions?|questions?|words?|chat) (?:of|about)\b|\b(?:be|is|was) the last (?:time )?(?:we|you|i) (?:speak|talk|mention|hear)\b"),
     Guarded("mind", rf"\b(?:would|do|if) you (?:dont )?mind (?:not )?(?:forgetting|erasing|deleting|{_RAISING})"),
     Guarded("hear|remind|read|see", r"\bi (?:never|dont|do not)(?: ever)? (?:want|wish) to (?:hear|be reminded|read|see)\b[^.!?\n]{0,40}?\b(?:again|any ?more|ever|of (?:him|her|it|them|that)|name)\b(?![^.!?\n]*\b(?:today|tonight|right now|for now|yet)\b)"),
-    Guarded("never|not want|dont want", r"\bi (?:never|dont ever|do not ever) want to (?:talk|speak|think|hear|read) (?:about|of) [^.!?\n]{1,40}"),
-    Guarded("want to", r"\bi (?:dont|do not|would rather not) (?:want to )?(?:talk|speak|hear) (?:about|of) [^.!?\n]{1,40}?\b(?:ever again|ever|again)\b"),
+    Guarded("never|not|dont", r"\bi (?:never|dont ever|do not ever) want to (?:talk|speak|think|hear|read) (?:about|of) [^.!?\n]{1,40}"),
+    Guarded("dont|not", r"\bi (?:dont|do not|would rather not) (?:want to )?(?:talk|speak|hear) (?:about|of) [^.!?\n]{1,40}?\b(?:ever again|ever|again)\b"),
     Guarded("lets|let us|can we|could we|we ", rf"\b(?:lets|let us|can we|could we|we) (?:please |just )*(?:not|never|dont|do not|agree not to|agree never to|stop)(?: ever)? (?:{_RAISE}|{_RAISING}|remember)\b[^.!?\n]{{1,50}}?\b(?:again|any ?more|ever)\b"),
     Guarded("pretend|act |make believe|imagine|as if|as though|say |assume|consider|treat", r"\b(?:pretend|act|make believe|imagine|lets (?:just )?say|assume|consider|treat (?:it|this|that))(?: like| as if| as though)?(?: that)? (?:i|(?<!imagine )you|we|this|that|it|none of \w+|(?:that|the|my|this) (?:last )?\w+|nothing)(?: have|ve| just| had| ever| of that| conversation)* (?:never|didnt|did not|havent|hadnt|wasnt|happened|was said|isnt)(?: ever| even| just)*(?: say| said| tell| told| mention\w*| wr\w+| type\w*| hear\w*| see| saw| seen| read| happen\w*| ask\w*| brought| bring| share\w*| had| sent| there)?"),
     Guarded("pretend", r"\bpretend (?:you|we) (?:know|heard|read|saw) nothing\b"),
     Guarded("hear|read|see|saw", r"(?:^|[,;:.!] *|\b(?:ok|so|but|and|remember),? )you (?:didnt|did not|never|havent) (?:hear|heard|read|see|saw)[^.!?\n]{0,20}\b(?:that|this|it|anything|a thing|nothing)\b(?: from me)?" + _TAG.replace("(?:[, ]", "(?:[, ]") + "*" + _END),
-    Guarded("never happened|never had|didnt happen", r"\b(?:this|that|our) (?:little )?(?:conversation|chat|talk|exchange|message) (?:never|didnt) happen(?:ed)?\b(?! (?:in|on|at|with|to))|\bwe never (?:had this|spoke about this|talked about this|had that)\b"),
+    Guarded("never|didnt happen", r"\b(?:this|that|our) (?:little )?(?:conversation|chat|talk|exchange|message) (?:never|didnt) happen(?:ed)?\b(?! (?:in|on|at|with|to))|\bwe never (?:had this|spoke about this|talked about this|had that)\b"),
     Guarded("should|wish|regret|hate that|didnt mean|did not mean|wasnt", r"\bi?\s?(?:shouldnt|should not|should never|wish i hadnt|wish i had not|wish id never|wish i never|wish i could (?:take back|unsay)|regret|hate that i|wasnt (?:supposed|meant|going|allowed) to|not supposed to|didnt mean to|did not mean to)(?: have| ever| really| just| even| what i| that i)* (?:(?:tell|told|telling) you|typ(?:e|ed|ing)|(?:writ(?:e|ten|ing)|wrote) (?:that|this|it|all that|any of)(?! (?:to|in) (?!you|here|this chat))|mention(?:ed|ing)? (?:that|this|it|any of|her|him|them|to you)(?! (?:to|in front of|at) (?!you))|shar(?:e|ed|ing) (?:that|this|it|so much|any of)(?! with (?!you)| on | in )|bring(?:ing)? (?:that|this|it) up(?! (?:to|with|at|in) (?!you))|brought (?:that|this|it) up(?! (?:to|with|at|in) (?!you))|sa(?:y|id|ying) (?:that|this|it|anything|so much|all that|any of that)(?: out loud| here| there| to you| just now)(?! to (?!you)))"),
     Guarded("should|wish|regret", r"(?:^|[,;:.!] *|\b(?:god|oh|ugh|damn|hmm|yeah|ok|sorry|no|wait|man|jeez|oops|shit|and|but) )i (?:really |probably )?(?:shouldnt|should not|should never|wish i hadnt|wish i had not|wish id never) (?:have )?(?:ever )?(?:said|told|shared) (?:that|this|it|anything|any of (?:that|this|it)|you)" + _TAG + "*" + _END),
     Guarded("off the record|off record", r"(?:^\W*|\b(?:this|that|it|thats|its|please|all|strictly|keep|stays?|bit|be|is|was|totally|completely|part|message|conversation|chat),? (?:\w+ ){0,2}?)off (?:the )?record\b"),
     Guarded("between", r"\b(?:keep|keeps|stays?|remain|remains|leave|just|strictly|only|purely|this is|thats|this was|thats just)\b(?: \w+){0,4}? between (?:us|you and me|me and you|you and i|the two of us|ourselves)\b(?! and )"),
-    Guarded("yourself|private|quiet|confiden|secret|under your hat|hush|low|lips", rf"(?:{_START}|{_ASKED})(?:keep|treat) (?:it|this|that|all (?:of )?(?:this|that)|what i[^.!?\n]{{1,30}}|the \w+(?: \w+)?|my \w+(?: \w+)?|everything)(?: \w+)?(?: all| just| strictly| as| totally| very| in)* (?:to yourself|private|quiet|confidential\w*|confidence|secret|a secret|under your hat|hush\w*|on the down ?low|under wraps)\b"),
+    Guarded("keep |treat ", rf"(?:{_START}|{_ASKED})(?:keep|treat) (?:it|this|that|all (?:of )?(?:this|that)|what i[^.!?\n]{{1,30}}|the \w+(?: \w+)?|my \w+(?: \w+)?|everything)(?: \w+)?(?: all| just| strictly| as| totally| very| in)* (?:to yourself|private|quiet|confidential\w*|confidence|secret|a secret|under your hat|hush\w*|on the down ?low|under wraps)\b"),
     Guarded("tell|repeat|breathe|say|pass", rf"(?:{_START}|{_ASKED}){_NOT}(?: ever)? (?:tell|repeat|breathe|pass|say)(?: a word| this| that| it| anything| any of (?:this|that|it)| on)*(?: of this| of it| about (?:this|that|it))?(?: on)?(?: to)? (?:anyone|anybody|a soul|no ?one|nobody|any other person)(?: else)?(?: about[^.!?\n]{{1,40}}| what[^.!?\n]{{1,40}}| that[^.!?\n]{{1,40}}| ever| please| ok| okay|,? please|,? ok(?:ay)?)*{_END}"),
     Guarded("leave|go|stay", r"\b(?:this|that|it|what i (?:said|told you)) (?:doesnt|does not|mustnt|must not|shouldnt|cant|never) (?:leave (?:this|here|these)|go (?:any )?(?:further|beyond|anywhere))|\b(?:this|that|it|what i[^.!?\n]{1,40}?|what we[^.!?\n]{1,40}?) (?:goes no further|stays (?:here|in (?:here|this))|stays with you)\b"),
     Guarded("out of", rf"(?:{_START}|{_ASKED})(?:keep|leave) (?:that|this|it|the \w+(?: \w+)?|my \w+(?: \w+)?|\w+) out of (?:it|this|our|your|any|future|the record|what you)(?: \w+)*?{_END}"),
     Guarded("unsay|take back", r"\b(?:can|could|let me|id like to|i want to|i wish i could|wish i could|i need to) (?:i )?(?:unsay|take back) (?:that|this|it|what i|everything i|all that)\b"),
     Guarded("wipe|erase|delete|scrub|strike", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|strike) (?:my|our) (?:last )?(?:messages?|address|salary|number|secret|conversation|chat|confession|story|birthday|name|pin|phone number|password|diagnosis|\w+ (?:story|details|confession|number|address|history)){_END}"),
     Guarded("delete|erase|wipe|remove|scrub", rf"{_ASKED}(?:delete|erase|wipe|remove|scrub) (?:(?:my|our|the|this|that) (?:last )?(?:messages?|conversation|chat|exchange|line|secret|confession|memory|note)\b|{_THAT}(?:,? please| now| immediately| from there)*{_END})|(?:{_START})(?:delete|erase|wipe|scrub) (?:it|that|this)(?: now)?,? please"),
-    Guarded("note|memory|record|remember", r"\b(?:not (?:one )?(?:for|to go (?:in|into)|to be (?:kept|stored|saved|remembered) in) (?:your|the) (?:memory|memories|notes|records?|record|file))\b|\bno (?:note|notes|record|memory) of (?:this|that|it)\b"),
+    Guarded("not|no ", r"\b(?:not (?:one )?(?:for|to go (?:in|into)|to be (?:kept|stored|saved|remembered) in) (?:your|the) (?:memory|memories|notes|records?|record|file))\b|\bno (?:note|notes|record|memory) of (?:this|that|it)\b"),
 )  # fmt: skip
 #: What may be a request, and is most often none.
 POSSIBLE = Guarded(
@@ -219,7 +219,7 @@ IDIOM = Guarded(
     rf"(?:{_START}|{_NO_SUBJECT}\b)(?:forget|drop|scrap|unsay)(?: about)? (?:{_THAT}|{_TOLD}|everything\b|(?:that )?i (?:just |even )?{_TALE}\b)",
 )
 SIGN = Guarded(
-    "mean it|serious|wipe|erase|delete|scrub|forever|for good|never|dont|do not|should|not mine|wasnt my|isnt my|regret|secret|promise|record",
+    "mean it|serious|wipe|erase|delete|scrub|forever|for good|never|dont|do not|should|not mine|wasnt mine|not my|wasnt my|isnt my|regret|secret|promise|record",
     r"\bi mean it\b|\bim serious\b|\b(?:wipe|erase|delete|scrub) (?:it|that|this)\b|\bforever\b|\bfor good\b"
     r"|\bnever(?: ever)? (?:bring|mention|speak|talk|raise|repeat|tell)"
     r"|\b(?:dont|do not)(?: ever)? (?:bring|repeat|speak of|talk about|tell|mention (?:this|that|it again|any))"
@@ -228,19 +228,22 @@ SIGN = Guarded(
     r"|\b(?:not mine|wasnt my|isnt my|not my|wasnt mine)[^.!?\n]{0,20} (?:to tell|to share|secret|business to|story)"
     r"|\bregret (?:telling|saying|sharing)\b|\bits a secret\b|\boff the record\b",
 )  # fmt: skip
-#: With one of these a thought is dropped or corrected, or somebody else's words are reported: in doubt no request.
-AGAINST = Guarded(
-    "let|never mind|not important|matter|instead|actually|i meant|wrong|who cares|deal|if you|better|too |said|says|told|asked|begged|wrote|"
-    "its on|its at|how |why |did you|do you|you always|remind|song|film|movie|book|lyrics|called|make sure|password reset|file|button|paragraph|app|forg|remember|diary|blog|meeting|movie|tell|hear",
-    r"\blet(?:s| us) (?!pretend|not|never|forget|just forget|keep|just pretend|leave|just not|both|say|just say|drop|erase|stop|agree)"
-    r"|\bnever ?mind\b(?! that)|\bnot important\b|\b(?:doesnt|does not) matter\b|\binstead\b|\bi meant\b"
+_REPORTED = (
+    r"\b(?:she|he|they|who|mum|mom|dad|boss|doctor|teacher|manager|wife|husband|sister|brother|\w+[^i\W] (?:once|always|just)|people)\b[^.!?\n]{0,20} (?:said|says|told|asked|begged|wrote|tells|asks|wants me|wanted me)\b"
+    r"|^(?:\W*(?:so|and|but|ok|hey|well|also) )?(?:how|why|what|when|did|do|does|is|are|have|has|who|where|should i|may i|can i(?! ask)|could i)\b(?![^.!?\n]{0,12}\byou mind\b)(?! i (?:said|told|wrote|typed|mentioned))(?! (?:not|we|me a favou?r))"
+    r"|\b(?:dont|never|wont|cant|do not|not|couldnt|to|always|must not) (?:\w+ )?forget\b(?! (?:that |about )?(?:i|what i|everything i|anything i|it|this|that|my|all)\b)|\bi (?:\w+ )?(?:forget|forgot)\b(?! i)|\b(?:forgetting|forgotten)\b|\bcan you (?:remember|forget) (?:things|stuff)\b"
+)
+#: With one of these a message is no request at all: the words of others, questions, what the person forgets.
+NO_REQUEST = pattern_of(_REPORTED)
+#: With one of these a thought is dropped or corrected: in doubt no request.
+AGAINST = pattern_of(
+    _REPORTED
+    + r"|\blet(?:s| us) (?!pretend|not|never|forget|just forget|keep|just pretend|leave|just not|both|say|just say|drop|erase|stop|agree)"
+    r"|\bnever ?mind\b(?! that| i (?:said|told)| i just)|\bnot important\b|\b(?:doesnt|does not) matter\b|\binstead\b|\bi meant\b"
     r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you (?:forget|dont|tell|bring|mention|ever|keep|delete)\b|\bis better\b|\bits (?:actually )?(?:on|at) (?:mon|tue|wed|thu|fri|sat|sun|the|\d|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
     r"|\btoo (?:expensive|late|far|hard|much work)\b"
-    r"|\b(?:she|he|they|who|mum|mom|dad|boss|doctor|teacher|manager|wife|husband|sister|brother|\w+[^i\W] (?:once|always|just)|people)\b[^.!?\n]{0,20} (?:said|says|told|asked|begged|wrote|tells|asks|wants me|wanted me)\b"
-    r"|^(?:\W*(?:so|and|but|ok|hey|well|also) )?(?:how|why|what|when|did|do|does|is|are|have|has|who|where|should i|may i|can i(?! ask)|could i)\b(?![^.!?\n]{0,12}\byou mind\b)(?! i (?:said|told|wrote|typed|mentioned))(?! (?:not|we|me a favou?r))"
     r"|\b(?:song|film|movie|book|lyrics|poem|chapter|quote) \b|\b(?:is|was) called\b|\bmake sure\b"
-    r"|\b(?:dont|never|wont|cant|do not|not|couldnt|to|always|must not) (?:\w+ )?forget\b(?! (?:that |about )?(?:i|what i|everything i|anything i|it|this|that|my|all)\b)|\bi (?:\w+ )?(?:forget|forgot)\b(?! i)|\b(?:forgetting|forgotten)\b|\bcan you (?:remember|forget) (?:things|stuff)\b"
-    r"|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b",
+    r"|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b"
 )  # fmt: skip
 
 # --- Chinese
@@ -265,9 +268,9 @@ HAN_CLEAR = (
     Guarded("忘", rf"{_HAN_ASKED_I}[就都也全]?(?:彻底|永远|赶快|马上|现在)?{_HAN_FORGET}(?:吧，?)?(?:关于|有关)?{_HAN_THAT}"),
     Guarded("忘", rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)(?!带|拿|在)"),
     Guarded("记|存|留|写|收|入库", rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再|给我)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在|写进|写下)"),
-    Guarded("记|存", rf"(?<!我){_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下|写进)"),
+    Guarded("记|存|写进", rf"(?<!我){_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下|写进)"),
     Guarded("记|存", rf"(?<!我){_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我|刚才|刚刚|这|那|它)"),
-    Guarded("记|存|留", r"我(?:真的?)?不(?:想|希望|愿意?|要)(?:让)?你(?:再)?(?:记|存|保存|留着|知道)"),
+    Guarded("记|存|留|知道", r"我(?:真的?)?不(?:想|希望|愿意?|要)(?:让)?你(?:再)?(?:记|存|保存|留着|知道)"),
     Guarded("记", rf"{_HAN_IT}你(?:可|就|都|也|千万)?{_HAN_NOT}记(?:[，,；;。！!吧啊哦]|$)"),
     Guarded("忘", rf"{_HAN_IT}{_HAN_ASKED_I}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}"),
     Guarded("没说|没讲|没提", rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
@@ -281,27 +284,27 @@ HAN_LIKELY = (
     Guarded("忘", r"(?:^|[，。！!；;\s])[^，。！？\n把将]{0,16}(?:的事情?|的话|[这那][件个]?事|[这那][段句件番]话?|[这那]些|刚才的|刚刚的|刚才说的|我说的|话|事儿?)[，,]?(?:你|咱们?|我们|大家)?(?:就|也|还是|都|全|赶紧|快|干脆|最好)*(?:给我)?(?:忘了|忘掉|忘记|忘干净|忘光)(?:它)?(?:吧|好了|算了|啊|哈|呗|就好|就行|好吗|行吗|可以吗|[，。！!]|$)(?![？?])(?!怎么)"),
     Guarded("忘掉", rf"{_CLAUSE}(?:彻底|全部|统统|就)?忘掉(?!了|的)[^，。！？\n别不没未]{{1,14}}(?:[事话]|吧)"),
     Guarded("忘", rf"{_CLAUSE}(?:忘了|忘记)(?:我)?(?:刚才|刚刚|刚|说过|跟你|和你|告诉|之前说|前面说|上面|这件|那件|这段|那段|这句|那句|[^，。！？\n别不没未]{{1,10}}的[事话]情?吧(?![？?]))"),
-    Guarded("记|存|留|写|收", rf"(?:^|[，,；;。！!\s也你都就句段个条事话儿的些码资址]|千万|请|可|给我|拜托|麻烦)(?<![我他她它们妈爸])(?:可|千万|请|都|就|先)?{_HAN_NOT}(?:再|给我|往|替我|帮我)?{_HAN_RECORD}(?:我|这|那|刚|他|她|它|在心|到心|我们|下来|在|进|{_HAN_LAST})(?!换)"),
-    Guarded("记忆|脑子|档案|存档|备忘|入库|数据库|笔记", rf"(?:^|[，,；;。！!\s]|请|你|千万|也|就){_HAN_NOT}[^，。！？\n]{{0,8}}(?:进|到|入|放|存|写|留)[^，。！？\n]{{0,4}}(?:记忆|脑子|档案|存档|备忘|数据库|笔记|记录)"),
-    Guarded("提|说起|聊|谈|问", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT}|永远不|再也不|再也别|永远别)(?:再|跟我|和我|对我|向我|在我面前|当着我|主动|老是?|总是?|随便|又|去|以后){{1,3}}[^，。！？\n]{{0,8}}?(?:提(?!醒|供|前(?![男女任夫妻老同])|高|问题|交|议|升|速|示)|说起|聊起|聊到|谈起|谈到|谈论|聊|问起|问我|问(?!题|好|候|我什么|我怎么|我为|什么|怎么|为)|翻出来|翻旧账)"),
+    Guarded("记|存|留|写|收|入库", rf"(?:^|[，,；;。！!\s也你都就句段个条事话儿的些码资址]|千万|请|可|给我|拜托|麻烦)(?<![我他她它们妈爸])(?:可|千万|请|都|就|先)?{_HAN_NOT}(?:再|给我|往|替我|帮我)?{_HAN_RECORD}(?:我|这|那|刚|他|她|它|在心|到心|我们|下来|在|进|{_HAN_LAST})(?!换)"),
+    Guarded("记忆|脑子|档案|存档|备忘|数据库|笔记|记录", rf"(?:^|[，,；;。！!\s]|请|你|千万|也|就){_HAN_NOT}[^，。！？\n]{{0,8}}(?:进|到|入|放|存|写|留)[^，。！？\n]{{0,4}}(?:记忆|脑子|档案|存档|备忘|数据库|笔记|记录)"),
+    Guarded("提|说起|聊|谈|问|翻", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT}|永远不|再也不|再也别|永远别)(?:再|跟我|和我|对我|向我|在我面前|当着我|主动|老是?|总是?|随便|又|去|以后){{1,3}}[^，。！？\n]{{0,8}}?(?:提(?!醒|供|前(?![男女任夫妻老同])|高|问题|交|议|升|速|示)|说起|聊起|聊到|谈起|谈到|谈论|聊|问起|问我|问(?!题|好|候|我什么|我怎么|我为|什么|怎么|为)|翻出来|翻旧账)"),
     Guarded("提", rf"(?:^|[，,；;。！!\s]|请|你|以后|今后|往后|千万|拜托)(?:可|就|都|也)?{_HAN_NOT}提(?!了|多|醒|前(?![男女任夫妻老同])|供|高|问|交|议|升|到底|起劲|示|速)[^，。！？\n]{{1,12}}(?:了|好吗|行吗)?[。！!]?$"),
     Guarded("提|说|聊|谈", rf"(?:以后|今后|往后|从今|从此|将来)[^，。！？\n]{{0,10}}{_HAN_NOT}(?:再)?[^，。！？\n]{{0,6}}(?:提|说(?:起|了)|聊|谈)"),
-    Guarded("提|听|聊|谈", r"我(?:真的?)?(?:再也|永远)?不(?:想|愿意?|要|希望)(?:再|你再|让你再|你)(?:跟我)?[^，。！？\n]{0,8}?(?:提|听到|听见|说起|聊起|谈起|聊|谈)(?!高|前|升)[^，。！？\n]{0,14}(?:了|他|她|它|事|$)"),
+    Guarded("提|听|聊|谈|说起", r"我(?:真的?)?(?:再也|永远)?不(?:想|愿意?|要|希望)(?:再|你再|让你再|你)(?:跟我)?[^，。！？\n]{0,8}?(?:提|听到|听见|说起|聊起|谈起|聊|谈)(?!高|前|升)[^，。！？\n]{0,14}(?:了|他|她|它|事|$)"),
     Guarded("当", r"(?:^|[，,。！!；;\s]|就|你|请|咱们?|我们|全|都|权|句|话|事|段|条|能不能|可不可以|能否)(?<![他她它妈爸板们公婆]就)当(?:作|做|成)?(?!时|然|初|年|天|面|着|场|中|地|心|真|红|官)(?:我|你|这|那|它|刚才|刚刚|从来|从|什么都|什么也|什么|一切|啥都|啥也)*[^，。！？\n]{0,8}?(?:没有?(?!带|钱|时间|人的|有的)|从没|不存在|不知道|放屁|耳旁风|耳边风)(?:人)?(?:说|讲|提|听|看|见|发生|这回事|这事|这句|这段|问|打|写|有过|过|$|，|。|！)"),
     Guarded("不该|不应", r"(?:^|[，,。！!\s]|我|哎呀|唉|哎|刚才|刚刚|真的?|实在|本来|其实|话|事|这|那)(?:就|真的?|本来|其实|也|可能|是)*(?:不该|不应该?|不应当)(?:多嘴|(?:现在|刚才|把[^，。！？\n他她]{1,8})?(?:跟你|和你|对你|向你|给你)(?:说|讲|提|聊|发|透露)|告诉你|让你知道|[^，。！？\n他她跟对和别人]{0,6}(?:说出来|打出来|发出来|写出来|讲出来)|(?:说|讲|提|发|打)(?:的(?!话|事|人|东西)|这个|这些|这事|这句|$|[。！，](?![^。]{0,6}[他她])))"),
-    Guarded("后悔|说漏|嘴快|嘴瓢", r"后悔(?:把[^，。！？\n]{1,8})?(?:跟你|和你|对你|告诉你)(?:说|讲|提|聊)?|(?:说漏了?嘴|嘴快|一时嘴)[^。！？\n]{0,14}(?:你|当|别|忘)"),
-    Guarded("保密", r"(?:^|[，,。！!\s]|(?:请|帮我|替我|给我|你要|你得|你可得|你可要|一定要|务必|千万|麻烦你?|拜托|能不能|可以|能|记得|你|得|必须|需要你|先|要)(?:帮我|替我|给我|一定|先|也|好好|绝对|严格)*)(?<!我要)(?<!我得)(?<!我必须)(?<!们要)(?<!司要)保(?:守)?[个点这]?(?:秘)?密(?!协议|工作|条款|局|单位|期|性|级|法|制度|柜|了|的)(?:哦|啊|哈|喔|呀|吧|好吗|好不好|行吗|可以吗|一下|[，。！!？?~～]|$)"),
+    Guarded("后悔|说漏|嘴", r"后悔(?:把[^，。！？\n]{1,8})?(?:跟你|和你|对你|告诉你)(?:说|讲|提|聊)?|(?:说漏了?嘴|嘴快|一时嘴)[^。！？\n]{0,14}(?:你|当|别|忘)"),
+    Guarded("密", r"(?:^|[，,。！!\s]|(?:请|帮我|替我|给我|你要|你得|你可得|你可要|一定要|务必|千万|麻烦你?|拜托|能不能|可以|能|记得|你|得|必须|需要你|先|要)(?:帮我|替我|给我|一定|先|也|好好|绝对|严格)*)(?<!我要)(?<!我得)(?<!我必须)(?<!们要)(?<!司要)保(?:守)?[个点这]?(?:秘)?密(?!协议|工作|条款|局|单位|期|性|级|法|制度|柜|了|的)(?:哦|啊|哈|喔|呀|吧|好吗|好不好|行吗|可以吗|一下|[，。！!？?~～]|$)"),
     Guarded("秘密|知|烂在|说哪|到你这", r"(?:这|那)(?:可)?(?:是|算是)(?:咱们?|我们|你我|我俩|咱俩|我们俩|我们两个)[^，。！？\n]{0,6}(?:秘密|小秘密)|只有你(?:一个人|一个)?知道(?:就好|就行|，|。|！|$)|你(?:自己|一个人)?知道(?:就好|就行|就可以)(?:了|啦|哈|哦)?[。！!]?$|[天地]知[，]?[你我地]知|你知我知|烂在(?:肚子|心)里|哪(?:儿)?说哪(?:儿)?了|到你这(?:里|儿)为止"),
-    Guarded("外传|说出去|传出去|外说|告诉|泄露|透露|知道", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT})(?:再|往|把[^，。！？\n]{{1,10}}|跟(?:别人|任何人|谁|其他人|外人|人)|和(?:别人|任何人|谁)|对(?:别人|任何人|谁|外人)|向(?:任何人|别人))*(?:外传|说出去|传出去|外说|往外说|告诉(?:别人|任何人|其他人|谁|人)|泄露|透露(?:出去)?|让(?:别人|任何人|其他人|外人)(?:知道|听到))"),
-    Guarded("跟别人|和别人|对别人|任何人|对外|跟谁|对谁|其他人", rf"(?<![我他她们妈爸让]){_HAN_NOT}(?:再)?(?:跟|和|对|向)(?:别人|任何人|外|谁|其他人|外人)(?:都|也)?(?:说|讲|提)"),
+    Guarded("外传|说出去|传出去|外说|告诉|泄露|透露|知道|听到", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT})(?:再|往|把[^，。！？\n]{{1,10}}|跟(?:别人|任何人|谁|其他人|外人|人)|和(?:别人|任何人|谁)|对(?:别人|任何人|谁|外人)|向(?:任何人|别人))*(?:外传|说出去|传出去|外说|往外说|告诉(?:别人|任何人|其他人|谁|人)|泄露|透露(?:出去)?|让(?:别人|任何人|其他人|外人)(?:知道|听到))"),
+    Guarded("别人|任何人|外|谁|其他人", rf"(?<![我他她们妈爸让]){_HAN_NOT}(?:再)?(?:跟|和|对|向)(?:别人|任何人|外|谁|其他人|外人)(?:都|也)?(?:说|讲|提)"),
     Guarded("收回|撤回|撤销", r"(?<![他她])(?:我?(?:想|要|得|能不能|可以|能)?)(?:收回|撤回|撤销)(?:我)?(?:刚才|刚刚|上面|上一|上句|这|那|前面|之前|说过|说的|跟你)(?!个(?:投诉|申请|订单))[^，。！？\n]{0,14}[。！!]?$"),
-    Guarded("删|抹|擦|清|去掉|移除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:说|讲|告诉|提|写|发)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
-    Guarded("删|抹|擦|清|去掉|移除", rf"(?:{_CLAUSE}|{_HAN_ASKED_I}[^，。！？\n]{{0,4}})[把将](?:刚才|刚刚|这|那|我(?:刚|说|的|之前)|关于|有关|上面|上一|[^，。！？\n]{{1,14}}(?:[这那][段句条件]|的事|的话))[^，。！？\n]{{0,16}}?{_HAN_REMOVE}(?:了)?(?:吧|好吗|行吗|可以吗|掉)?{_HAN_LAST}"),
+    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:说|讲|告诉|提|写|发)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
+    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:{_CLAUSE}|{_HAN_ASKED_I}[^，。！？\n]{{0,4}})[把将](?:刚才|刚刚|这|那|我(?:刚|说|的|之前)|关于|有关|上面|上一|[^，。！？\n]{{1,14}}(?:[这那][段句条件]|的事|的话))[^，。！？\n]{{0,16}}?{_HAN_REMOVE}(?:了)?(?:吧|好吗|行吗|可以吗|掉)?{_HAN_LAST}"),
     Guarded("忘", r"你(?:要是|如果)?(?:最好|还是|能|能够|干脆|就)(?:把[^，。！？\n]{1,14})?(?:忘掉|忘了|忘记)(?:它|这|那|我|刚|吧|就好|最好|，|。|！|$)"),
-    Guarded("听过|过去", r"听过(?:就|便)(?:算了?|忘|行了|好)|听完(?:就|便)忘"),
+    Guarded("听过|听完", r"听过(?:就|便)(?:算了?|忘|行了|好)|听完(?:就|便)忘"),
 )  # fmt: skip
 HAN_POSSIBLE = Guarded(
-    "忘|删|抹|擦掉|记|提|保密|秘密|当我没|当没|当作没|不该|不应该|收回|撤回|外传|说出去|传出去|别说|不要说|后悔|说漏|不想再|告诉别人|告诉任何人|不谈|不聊",
+    "忘|删|抹|擦掉|记|提|保密|秘密|当我没|当没|当作没|不该|不应该|收回|撤回|外传|说出去|传出去|别说|不要说|后悔|说漏|不想再|告诉|别|不要|不用|不必|不许|不谈|不聊",
     r"忘(?:掉|了|记|光|却)|删|抹[掉去]|擦掉|(?:别|不要|不用|不必|不许)[^，。！？\n]{0,6}(?:记|提|说|聊|谈|存|告诉|外传|让)|保密|秘密|当(?:作|做)?我?(?:从来)?没|不该|不应该|收回|撤回|说出去|传出去|后悔"
     r"|说漏|不想再|不(?:谈|聊)",
 )
@@ -318,17 +321,21 @@ HAN_SIGN = Guarded(
     rf"|(?:^|[，,；;。！!\s也你个事话儿])(?:可|千万)?{_HAN_NOT}(?:记(?![得仇恨挂者性忆错混反])|写下|存下|留着)"
     r"|我是认真的|我说真的|不该(?:说|告诉)",
 )  # fmt: skip
-HAN_AGAINST = Guarded(
-    "忘|段|算了|没关系|不重要|无所谓|我是说|我的意思|说|讲|让|叫|好吧|吗|歌|片|书|剧|忘了带|怎么|别忘|不要忘|没忘|能忘|是不是|换号|协议|公司|老师|同事|合同|如果|要是|面前|哎|唉",
-    r"算了(?!吧?，?你)|没关系|不重要|无所谓|我是说|我的意思|(?:[他她妈爸]们?|老板|同事|朋友|老师|领导|医生|经理|老公|老婆|姐姐|妹妹|哥哥|弟弟|阿姨|奶奶|别人|人家|人们)[^，。！？\n]{0,6}(?:跟我|叫我|让我|劝我|要我|求我|对我|叮嘱|嘱咐|要求)?[^，。！？\n]{0,2}(?:说|讲|让我|叫我|劝我|要我|求我|叮嘱|嘱咐|要求)(?!过|了|的)"
-    r"|(?:差点|老是?|总是?|常|又|经常|容易|早就?|快要?|我|他|她|们|人)忘(?:了|记)(?!吧|掉|我刚|我说)|(?:第[一二三四五六七八九十]|最后一?|开头)(?:段|句|行|章|页)|[把将](?:那|这)个?快递|^好吧[，,]|歌名|这首歌|这部?(?:电影|片|书|剧)|(?:别|不要|没|不会|(?<!能)不能|可别|忘不|难)忘|怎么办|怎样才能|怎么才能|如何|歌里|书里|要是[^，。！？\n]{0,8}忘|如果[^，。！？\n]{0,10}(?:忘|记|提|说)|换号|协议|^(?:为什么|怎么|你怎么|你是不是|是不是|你有没有|你会不会|会不会)"
-    r"|(?:了吗|过吗|了没|不了)[？?。]?$",
+_HAN_REPORTED = (
+    r"(?:[他她妈爸]们?|老板|同事|朋友|老师|领导|医生|经理|老公|老婆|姐姐|妹妹|哥哥|弟弟|阿姨|奶奶|别人|人家|人们)[^，。！？\n]{0,6}(?:跟我|叫我|让我|劝我|要我|求我|对我|叮嘱|嘱咐|要求)?[^，。！？\n]{0,2}(?:说|讲|让我|叫我|劝我|要我|求我|叮嘱|嘱咐|要求)(?!过|了|的)"
+    r"|(?:差点|老是?|总是?|常|又|经常|容易|早就?|快要?|我|他|她|们|人)忘(?:了|记)(?!吧|掉|我刚|我说)|(?:别|不要|没|不会|(?<!能)不能|可别|忘不|难)忘|歌名|这首歌|这部?(?:电影|片|书|剧)|歌里|书里"
+    r"|怎么办|怎样才能|怎么才能|如何|协议|^(?:为什么|怎么|你怎么|你是不是|是不是|你有没有|你会不会|会不会)|(?:了吗|过吗|了没|不了)[？?。]?$"
+)
+HAN_NO_REQUEST = pattern_of(_HAN_REPORTED)
+HAN_AGAINST = pattern_of(
+    _HAN_REPORTED + r"|算了(?!吧?，?你)|没关系|不重要|无所谓|我是说|我的意思|(?:第[一二三四五六七八九十]|最后一?|开头)(?:段|句|行|章|页)"
+    r"|^好吧[，,]|要是[^，。！？\n]{0,8}忘|如果[^，。！？\n]{0,10}(?:忘|记|提|说)|换号",
 )  # fmt: skip
 
 # --- the companion's own words
 
 REPLY = Guarded(
-    "wont|will not|never|forgotten|sealed|between us|to myself|secret|safe with me|off the record|不会再提|不再提|保密|不会提|忘掉|不说|没听|不会说|不会告诉|不记",
+    "wont|will not|never|shant|consider it|already|all |its |stays|keep|remain|forgotten|sealed|between us|to myself|secret|safe with me|off the record|不会再提|不再提|保密|不会提|忘掉|不说|没听|不会说|不会告诉|不记|忘|不|没",
     r"\bi(?: wont|ll never| will not| will never| shant)(?: ever)? (?:bring|mention|speak of|speak about|raise|repeat|talk about|tell|refer|share|say a word|remember)"
     r"|\bconsider it (?:forgotten|gone|unsaid|never said)\b|\b(?:its|already|all) (?:forgotten|wiped|gone from)\b|\bmy lips are sealed\b|\b(?:stays|keep (?:it|that|this)|remains?) between us\b|\bto myself\b|\bsafe with me\b"
     r"|\byour secret is\b|我(?:就|也|一定|绝对|以后|保证|绝)?(?:不会?再?|再也不|不)(?:提|说出去|说起|告诉|外传|记)|(?:替|帮|为)你保密|会保密|一定保密|就当(?:作)?(?:我)?没听|当没听|已经忘",
@@ -337,7 +344,7 @@ REPLY = Guarded(
 # --- taken back
 
 RELEASE = Guarded(
-    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|unforget|unhide|dont have to keep|dont need to keep|remember",
+    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|dont have to keep|dont need to keep|remember",
     r"\b(?:you|we)(?:re| are)? (?:can|may|could|allowed to|free to|welcome to)(?: now| again| freely| all| totally| openly)* (?:mention|bring|talk about|speak (?:of|about)|discuss|remember|ask (?:me )?about|refer to|use)\b[^.!?\n]{0,60}\b(?:again|now|any ?time|after all|freely|openly)\b"
     r"|\b(?:you|we) (?:can|may) (?:again|now) (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"
     r"|\b(?:its|it is|thats|that is) (?:ok|okay|fine|alright|all right) (?:now )?to (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"
@@ -346,7 +353,7 @@ RELEASE = Guarded(
     r"|\b(?:please |actually )+(?:do )?remember (?:it|that|this|what i[^.!?\n]{1,40}) (?:again|after all)\b",
 )  # fmt: skip
 HAN_RELEASE = Guarded(
-    "提|说|聊|讲|记|谈|保密|瞒|秘密|忘",
+    "可以|能|不用|不必|不需要|无需|重新|还是|秘密",
     r"(?<![我他她不])(?:现在|又|已经|都|也|你|重新|以后)?可以(?:再|重新|随便|放心|继续|正常|照常)*(?:跟我|和我)?(?:提|聊|讲|记|谈|说)(?:起|到|住|着)?[^，。！？\n]{0,14}了(?!吗|么|没|[？?])"
     r"|(?<![我他她不])可以(?:再|重新)(?:提|聊|讲|记|谈|说)"
     r"|(?:不用|不必|不需要|无需)(?:再|替我|帮我|给我)*(?:保密|瞒着|隐瞒|保守秘密|避讳|回避|忌讳)|不(?:再)?(?:是|算)(?:什么)?秘密了|(?:重新|还是)(?:记住|记起来|记着)|不用忘了"

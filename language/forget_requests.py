@@ -23,6 +23,8 @@ Certainty = Literal["possible", "likely", "clear"]
 
 #: So many content words, or Chinese characters, beside a request are the matter itself.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 2, 5
+#: From so many shared words on, and half of them, a text repeats a message.
+_RETOLD = 3
 #: Only this many last characters of a message are searched.
 _LOOKED_AT = 20_000
 
@@ -121,6 +123,8 @@ _CONTINUES = pattern_of(
     r"(?:he|she|him|her|his|hers|they|them|their)\b|\W*(?:then|and|afterwards|later|because)\b|\W*(?:it|that)\b(?! is raining)"
     r"|[^，。！？]{0,5}[他她]|[^，。！？]{0,3}(?:对方|人家)|(?:后来|然后|结果|于是|而且|因为|接着)|[它这那其]"
 )
+#: A person that only the messages before can name.
+_OF_SOMEBODY = pattern_of(r"\W*(?:[^\s.!?]+ ){0,2}?(?:he|she|him|her)\b|[^，。！？]{0,3}[他她]")
 _BEGINS_LEANING = pattern_of(
     r"\W*(?:(?:and|then|but|so|because|yes|no)\b\W*)?(?:he|she|they|it|that|his|her|their)\b|[他她它这那]"
 )
@@ -260,7 +264,8 @@ def rounds_spoken_of(
         if at - 1 in going_on and _CONTINUES.match(said[at][0].lower()):
             going_on.add(at)
     names = {name for at in matching for name in _NAME.findall(said[at][0])} - set(" ".join(request.matter).split())
-    if names & set(re.findall(r"\w+", said[-1][0])):
+    last = said[-1][0]
+    if names & set(re.findall(r"\w+", last)) or _OF_SOMEBODY.match(last.lower()):
         going_on.add(len(said) - 1)
     return tuple(sorted(going_on))
 
@@ -278,6 +283,16 @@ def rounds_about(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
     """The rounds about a thing that a forget request names, ignoring what they quote."""
     said = [f"{one.user.words} {without_quotations(one.assistant.words)}" for one in rounds]
     return tuple(one for one, text in zip(rounds, said, strict=True) if _speaks_of(text, matter))
+
+
+def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
+    """Whether a text repeats one of the ``hidden`` messages that the question says no word of."""
+    asked, words = _content_words(question), _content_words(text)
+    for one in hidden:
+        said = _content_words(one)
+        if len(said & words) >= max(_RETOLD, len(said) / 2) and not said & asked:
+            return True
+    return False
 
 
 def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
@@ -300,16 +315,19 @@ def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[
 
 def _grade(sentence: str, message: str) -> tuple[Certainty, int] | None:
     """How certain a request a sentence is and where it starts. A sign that it is meant may be anywhere in the message."""
-    for clear, likely, possible, idiom, sign, against in (
-        (forms.CLEAR, forms.LIKELY, forms.POSSIBLE, forms.IDIOM, forms.SIGN, forms.AGAINST),
-        (forms.HAN_CLEAR, forms.HAN_LIKELY, forms.HAN_POSSIBLE, forms.HAN_IDIOM, forms.HAN_SIGN, forms.HAN_AGAINST),
-    ):
+    for clear, likely, possible, idiom, sign, against, none in (
+        (forms.CLEAR, forms.LIKELY, forms.POSSIBLE, forms.IDIOM, forms.SIGN, forms.AGAINST, forms.NO_REQUEST),
+        (
+            forms.HAN_CLEAR, forms.HAN_LIKELY, forms.HAN_POSSIBLE, forms.HAN_IDIOM, forms.HAN_SIGN,
+            forms.HAN_AGAINST, forms.HAN_NO_REQUEST,
+        ),
+    ):  # fmt: skip
         may_be = possible.search(sentence)
         clearly = _starts(clear, sentence) + (_starts([idiom], sentence) if sign.search(message) else [])
         starts = clearly + _starts(likely, sentence)
         if starts and not against.search(sentence):
             return "clear" if clearly else "likely", _start_of_order(sentence, min(starts))
-        if starts or (may_be and not against.search(sentence)):
+        if starts or (may_be and not none.search(sentence)):
             return "possible", min([*starts, *([may_be.start()] if may_be else [])])
     return None
 
