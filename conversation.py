@@ -330,7 +330,7 @@ class TurnSteps:
         return StoredTurn(spoken, forget, place)
 
     def hide_forgotten(self, spoken: Round, unwritten: Sequence[Round] = ()) -> ForgetOutcome:
-        """Hide what a round asks to have forgotten; no later prompt holds it. If there is a model, it reads it later."""
+        """Hide what a round asks to have forgotten; no later prompt holds it. A model reads the request later."""
         return follow_forget_request(self.memory, spoken, unwritten, readable=not self.settings.demo)
 
 

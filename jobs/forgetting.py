@@ -182,7 +182,8 @@ def read_forget_request(
         return
     sure = asks in ("hide", "erase")
     named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
-    if not named:
+    own = (asked.session_id, asked.round)
+    if not named and all((turn.session_id, turn.round) == own for turn in found):
         if not request.matter and matter.lower() in asked.words.lower():
             request = replace(request, matter=(matter,) if matter else ())
         before = [one for one in pair_messages(session) if one.user.round < asked.round and not one.hidden]

@@ -175,8 +175,9 @@ def test_nothing_that_holds_none_of_the_words_is_ever_read_by_a_model() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["shouldnt of typed that", "dont bring up the loan again", "pls forgt wat i told u", "nvm i said that, delete it please",
-     "i shouldnt of told u", "別再提阿杰了", "别在提阿杰了", "當我沒說過", "那件事你忘啦吧"],
+    ["shouldnt of typed that", "dont bring up the loan again", "pls forgt wat i told u",
+     "nvm i said that, delete it please", "i shouldnt of told u",
+     "別再提阿杰了", "别在提阿杰了", "當我沒說過", "那件事你忘啦吧"],
 )  # fmt: skip
 def test_a_misspelt_or_dictated_request_is_heard(text: str) -> None:
     found = detect_forget_request(text)

@@ -60,7 +60,7 @@ def records(request: Any) -> list[Any]:
 def friend(request: Any) -> str:
     """A deterministic model.
 
-    It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
+    It takes every possible request to forget for one but "let's". It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
     as a line to both personas.
     """
     if marked(request, "fold"):
@@ -72,7 +72,9 @@ def friend(request: Any) -> str:
     if marked(request, "chapter"):
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
     if marked(request, "forget"):
-        return '{"asks": "hide", "turns": []}'
+        *said, asked = records(request)
+        idiom = "let's" in said[asked["in_question"] - 1]["text"]
+        return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):
         return '{"verdicts": []}'
     for persona in ("self", "user"):
