@@ -105,9 +105,12 @@ def find_rounds_to_hide(
 ) -> tuple[Round, ...]:
     """The rounds that a forget request means: of older sessions, then of those ``before`` it in its own.
 
-    Of older sessions those that contain the words it names, unless it is about something said just now.
+    Of older sessions those that contain the words it names; if it is about something recent, only where this session
+    has none of it.
     """
-    named = () if request.lately else request.matter
+    if request.lately and (near := select_rounds(request, before)):
+        return near
+    named = (part for part in request.matter if request.names_enough(part))
     found = {one.user.text_id: one for part in named for one in _find_older_rounds(memory, part, session_id)}
     older = tuple(found.values())
     return (*older, *select_rounds(request, before, older))

@@ -35,7 +35,7 @@ class ForgetRequest:
 
     ``alone``: the message does not say itself what is to be forgotten, so it refers to earlier messages. ``matter``: the
     things it names, in the person's words. ``points``: it names none, or also says "that" or "just". ``lately``: it
-    refers to something recent, and so to no older session.
+    refers to something recent, and so to what is nearest of it.
     """
 
     alone: bool
@@ -43,6 +43,10 @@ class ForgetRequest:
     points: bool = True
     lately: bool = False
     certainty: Certainty = "clear"
+
+    def names_enough(self, part: str) -> bool:
+        """Whether a part of the matter says enough to look for it in older sessions; a name alone does not, lately."""
+        return not self.lately or len(_content_words(part)) > 1
 
     @property
     def hides(self) -> bool:
@@ -249,10 +253,12 @@ def rounds_spoken_of(
 
     ``said``: their messages and replies, oldest first. ``elsewhere``: messages of other sessions about the whole matter.
     A request that names something refers to the rounds about it, those that continue one of them ("she", "then"), and
-    those that one of them continues. One that names nothing, or whose matter is nowhere but that says "that", refers to
-    the round before it, unless its own message says what is meant.
+    those that one of them continues. One that names nothing refers to the round before it, unless its own message says
+    what is meant; so does one whose matter is nowhere, if that round only says "she" or "that".
     """
     before = (len(said) - 1,) if said and request.alone and request.points else ()
+    if before and request.matter and not _CONTINUES.match(said[-1][0].lower()):
+        before = ()
     matching = {at for at, texts in enumerate(said) if any(_speaks_of(" ".join(texts), one) for one in request.matter)}
     if not matching:
         return () if elsewhere else before
