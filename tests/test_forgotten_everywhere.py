@@ -23,6 +23,7 @@ LIVES = {
         "late": ["The owl is back.", "Guess what, I got the promotion!"],
         "request": "oh god i shouldnt of typed that about patty. please forget what i said about patty's abortion",
         "after": ["It rains again.", "What shall I cook on Sunday?", "The knee hurts, no running for ten weeks."],
+        "beside": " Sunday lunch on Sunday.",
         "asked": "Who came to see us last spring, and what did we cook?",
         "kept": "lentils",
         "secret": re.compile("abortion|no idea", re.IGNORECASE),
@@ -32,6 +33,7 @@ LIVES = {
         "late": ["院子里的猫头鹰回来了。", "告诉你，我升职了！"],
         "request": "哎，我不该说的，嫂子小蓉打胎的事你忘了吧，别再提。",
         "after": ["又下雨了。", "星期天做什么菜好？", "膝盖疼，十个星期不能跑步。"],
+        "beside": "星期天一起吃饭，星期天做菜。",
         "asked": "去年春天谁来看过我们，当时做了什么菜？",
         "kept": "小扁豆",
         "secret": re.compile("打过一次胎|打胎|完全不知道"),
@@ -68,7 +70,7 @@ def test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_
     secret = life["secret"]
     notes = tmp_path / "vault"
     notes.mkdir()
-    (notes / "diary.md").write_text(life["early"][1], encoding="utf-8")
+    (notes / "diary.md").write_text(life["early"][1] + life["beside"], encoding="utf-8")
     settings = {"MAX_CONV_NUM": "2", "REFRESH_EVERY_CONV_NUM": "1", "GROUP_SIZE": "2", "RECALL_PLANNING": "always"}
     settings |= {"EXTERNAL_MEMORIES": f"vault={notes}"}
     with house(tmp_path, server, clock, new_id, log, **settings) as at:
