@@ -273,7 +273,7 @@ MESSAGES = {
     "forget_request.kept": "好，以后不再提。",
     "forget_request.erase": "你要的是彻底抹去：用 /forget asked，抹去后会给出证明。",
     "forget_request.none": "原来不是要我忘掉什么：{turns}可以照常提起。",
-    "forget_request.released": "可以再提了：{turns}。",
+    "forget_request.released": "又可以提起了：{turns}。",
     "remember.nothing": "没有隐藏什么：你没有请它忘掉什么。",
     "remember.done": "又可以提起了：{turns}。",
     "forget.nothing": "没有符合的：{query}",
