@@ -95,9 +95,9 @@ _SOFT = r"(?:please|just|maybe|perhaps|kindly|all|now|also|really|simply|totally
 _ASKED = (
     r"(?:\bplease,? |\b(?:can|could|would|will|cant|couldnt|wont) you |\bi (?:really |just |would )*(?:want|need|beg|ask|like"
     r"|prefer|love) you to |\bid (?:really )?(?:like|love|prefer|want|need) (?:for )?you to |\byou (?:must|have to|need to"
-    r"|should|had better|better) |\b(?:lets|let us) (?:both )?|\bwe (?:should|can|could) (?:both )?|\bnice if you (?:could )?"
+    r"|should|had better|better) |\b(?:lets|let us) (?:both )?|\bnice if you (?:could )?"
     r"|\b(?:best|better|good|great|grateful|appreciate it|easier|glad|happier) if (?:you|we) (?:could |would |can )?"
-    r"|\bi (?:wish|hope) you(?:d| would| could| can|ll)? |\bgo ahead and |\bfeel free to |\byou can )"
+    r"|\bi (?:wish|hope) you(?:d| would| could| can|ll)? |\bgo ahead and |\bfeel free to )"
     rf"(?:{_SOFT} ){{0,4}}"
 )
 _NOT = (
@@ -137,7 +137,7 @@ _TAG = (
 _END = r"\s*(?:[.!?…]|$)"
 _AGAIN = r"(?:again|any ?more|ever|ever again|from now on|in (?:the )?future|to me|here|with me)\b"
 _RAISE = (
-    r"(?:bring|mention|raise|talk about|speak (?:of|about)|discuss|refer to|repeat|ask (?:me )?about|tell me about|go on about|remind me (?:of|about)"
+    r"(?:bring|mention|raise|talk (?:to me )?about|speak (?:to me )?(?:of|about)|discuss|refer to|repeat|ask (?:me )?about|tell me about|go on about|remind me (?:of|about)"
     r"|come back to|return to|dig up|dredge up|touch on|quote)(?:ing)?"
 )
 _RAISING = (
@@ -166,6 +166,15 @@ CLEAR = (
 )  # fmt: skip
 #: Orders that most people mean.
 LIKELY = (
+    Guarded("want", r"\bi (?:dont|do not|never|really dont) (?:ever )?want [^.!?\n]{1,40}? (?:to (?:ever )?(?:come up|be mentioned|be brought up|be remembered|be stored|be saved)|mentioned|brought up|remembered|stored|saved|on record)\b"),
+    Guarded("you ", r"\b(?:rather|prefer|wish|better|appreciate it|grateful|great|nice|best)(?: that| if| it if)? you (?:didnt|did not|wouldnt|dont|never|wont|could not|not) (?:ever )?(?:keep|kept|store|stored|save|saved|mention|mentioned|bring|brought|record|note|remember|know|knew|hold|use|refer|repeat|quote|have)\b"),
+    Guarded("pretend|act ", rf"(?:{_START}|{_ASKED})(?:pretend|act (?:like|as (?:if|though)))[^.!?\n]{{0,30}}\b(?:dont know|didnt|never (?:said|told|heard|read|saw|knew|mentioned|wrote|typed|happened)|hadnt|nothing|no idea|not know)\b"),
+    Guarded("word", r"(?:^\W*|[,;:.!] *)(?:please |and |but )?(?:not a|no|dont say a|dont breathe a|never a|not one) (?:single )?word (?:of|about|to)\b"),
+    Guarded("no mention|no more mention|not mention", r"\b(?:from now on|in future|please|ever again|henceforth)[, ]+no (?:more |further )?mentions?\b|(?:^\W*)no (?:more |further )?mentions? of\b"),
+    Guarded("drop the|drop that|change the", rf"(?:{_START}|{_ASKED})drop (?:the|that|this) (?:topic|subject|matter|whole thing)\b[^.!?\n]{{0,30}}"),
+    Guarded("wipe|erase|scrub|strike", rf"(?:{_START}|[:,] *)(?:wipe|erase|scrub|strike) (?:it|that|this|all (?:of )?(?:it|this|that))(?: please| now)*{_END}"),
+    Guarded("delete|remove", rf"\b(?:please|and) (?:\w+ and )?(?:delete|remove) (?:it|that|this)(?: please| now)*{_END}"),
+    Guarded("out of|away from|clear of", rf"(?:{_START}|{_ASKED})(?:steer|stay|keep) (?:clear|away) (?:of|from) (?:the )?(?:topic|subject|anything|everything|talk|my)\b"),
     Guarded("get|un|dis|ignore", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
     Guarded("please|you|lets|let us|we |ahead|free", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
     Guarded("forget", rf"{_FIRST}forget(?: about)? (?:{_ABOUT}[^,.!?\n]{{1,50}}|{_MINE}[^,.!?\n]{{2,50}}|{_SELF}[^,.!?\n]{{0,50}}|(?:the|that|this|her|his|their) [^,.!?\n]{{1,40}}?\bi(?:ve)? (?:\w+ ){{0,3}}\w+[^,.!?\n]{{0,30}}|what (?:you (?:just )?(?:heard|read|saw)|happened)[^,.!?\n]{{0,30}}){_END}"),
@@ -195,7 +204,7 @@ LIKELY = (
     Guarded("between", r"\b(?:keep|keeps|stays?|remain|remains|leave|just|strictly|only|purely|this is|thats|this was|thats just)\b(?: \w+){0,4}? between (?:us|you and me|me and you|you and i|the two of us|ourselves)\b(?! and )"),
     Guarded("keep |treat ", rf"(?:{_START}|{_ASKED})(?:keep|treat) (?:it|this|that|all (?:of )?(?:this|that)|what i[^.!?\n]{{1,30}}|the \w+(?: \w+)?|my \w+(?: \w+)?|everything)(?: \w+)?(?: all| just| strictly| as| totally| very| in)* (?:to yourself|private|quiet|confidential\w*|confidence|secret|a secret|under your hat|hush\w*|on the down ?low|under wraps)\b"),
     Guarded("tell|repeat|breathe|say|pass", rf"(?:{_START}|{_ASKED}){_NOT}(?: ever)? (?:tell|repeat|breathe|pass|say)(?: a word| this| that| it| anything| any of (?:this|that|it)| on)*(?: of this| of it| about (?:this|that|it))?(?: on)?(?: to)? (?:anyone|anybody|a soul|no ?one|nobody|any other person)(?: else)?(?: about[^.!?\n]{{1,40}}| what[^.!?\n]{{1,40}}| that[^.!?\n]{{1,40}}| ever| please| ok| okay|,? please|,? ok(?:ay)?)*{_END}"),
-    Guarded("leave|go|stay", r"\b(?:this|that|it|what i (?:said|told you)) (?:doesnt|does not|mustnt|must not|shouldnt|cant|never) (?:leave (?:this|here|these)|go (?:any )?(?:further|beyond|anywhere))|\b(?:this|that|it|what i[^.!?\n]{1,40}?|what we[^.!?\n]{1,40}?) (?:goes no further|stays (?:here|in (?:here|this))|stays with you)\b"),
+    Guarded("leave|go|stay", r"\b(?:this|that|it|what i (?:said|told you)) (?:doesnt|does not|mustnt|must not|shouldnt|cant|never) (?:leave (?:this|here|these)|go (?:any )?(?:further|beyond|anywhere))|\b(?:this|that|it|what i[^.!?\n]{1,40}?|what we[^.!?\n]{1,40}?) (?:goes no further(?! than)|stays (?:here|in (?:here|this))|stays with you)\b"),
     Guarded("out of", rf"(?:{_START}|{_ASKED})(?:keep|leave) (?:that|this|it|the \w+(?: \w+)?|my \w+(?: \w+)?|\w+) out of (?:it|this|our|your|any|future|the record|what you)(?: \w+)*?{_END}"),
     Guarded("unsay|take back", r"\b(?:can|could|let me|id like to|i want to|i wish i could|wish i could|i need to) (?:i )?(?:unsay|take back) (?:that|this|it|what i|everything i|all that)\b"),
     Guarded("wipe|erase|delete|scrub|strike", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|strike) (?:my|our) (?:last )?(?:messages?|address|salary|number|secret|conversation|chat|confession|story|birthday|name|pin|phone number|password|diagnosis|\w+ (?:story|details|confession|number|address|history)){_END}"),
@@ -204,14 +213,16 @@ LIKELY = (
 )  # fmt: skip
 #: What may be a request, and is most often none.
 POSSIBLE = Guarded(
-    "forget|unhear|unlearn|unsa|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between"
-    "|record|yourself|private|confiden|secret|never mind|shouldnt have|should not have|should never have|wish i hadnt|talk about|speak of|drop it|drop the subject"
-    "|take that back|take it back|hear about|never happened|dont tell|slipped|too much|out of this|didnt hear|not a word|lips|repeat",
-    r"\b(?:forget|unhear|unlearn|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap that|scratch that|strike that"
-    r"|(?:dont|not|never|no|stop|stopped) (?:\w+ ){{0,3}}?(?:remember|mention|bring|talk about|speak of|repeat|hear about|tell)\w*"
-    r"|pretend|between (?:us|you and me)|off the record|to yourself|private|confiden\w+|secrets?|never mind|shouldnt have|should not have"
-    r"|should never have|wish i hadnt|drop it|drop the subject|take (?:that|it) back|never happened|slipped out|(?:said|shared) too much"
-    r"|out of this|didnt hear|not a word|my lips|no (?:more )?mention)\b",
+    "forget|unhear|unlearn|unsa|unsee|unread|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between|record|yourself|private|privacy|confid|secret"
+    "|never mind|have said|have told|have typed|have written|have mentioned|have shared|have brought|wish i|talk|speak|drop|take that back|take it back|hear|never happened|tell|slipped|too much|out of"
+    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
+    r"\b(?:forget|unhear|unlearn|unsee|unread|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap (?:it|that|this)|scratch (?:it|that|this)|strike (?:it|that|this|what|my)"
+    r"|(?:dont|do not|not|never|no|stop|stopped|quit) (?:\w+ ){0,3}?(?:remember|mention|bring|talk|speak|repeat|hear about|tell|quote|store|keep|save|note|record|ask)\w*"
+    r"|pretend|as (?:if|though) (?:i|you|we|this|that|it)|between (?:us|you and me)|off the record|to yourself|private|privacy|confid\w+|secrets?|never mind"
+    r"|(?:should|shouldnt|should not|should never|could|wish i had|wish i hadnt|wish id never) (?:have )?(?:said|told|typed|written|mentioned|shared|brought)|drop (?:it|the (?:topic|subject|matter))"
+    r"|take (?:that|it) back|never happened|slipped out|(?:said|shared|told you) too much|out of (?:this|it)|didnt hear|not a word|lips|no (?:more )?mention|(?:come|comes) up"
+    r"|(?:prefer|rather) you|(?:nobody|no one|anyone|anybody) (?:must|can|may|should|is to)|ignore (?:it|that|this|what)|disregard|regret (?:telling|saying|typing)|stays (?:here|with you)|lose (?:it|that|this)"
+    r"|(?:clear|away) (?:of|from) (?:the )?(?:topic|subject)|keep (?:it|this|that|the \w+ thing) \w+)\b",
 )  # fmt: skip
 #: Bare idioms, which count with a sign that they are meant.
 IDIOM = Guarded(
@@ -230,7 +241,7 @@ SIGN = Guarded(
 )  # fmt: skip
 _REPORTED = (
     r"\b(?:she|he|they|who|mum|mom|dad|boss|doctor|teacher|manager|wife|husband|sister|brother|\w+[^i\W] (?:once|always|just)|people)\b[^.!?\n]{0,20} (?:said|says|told|asked|begged|wrote|tells|asks|wants me|wanted me)\b"
-    r"|^(?:\W*(?:so|and|but|ok|hey|well|also) )?(?:how|why|what|when|did|do|does|is|are|have|has|who|where|should i|may i|can i(?! ask)|could i)\b(?![^.!?\n]{0,12}\byou mind\b)(?! i (?:said|told|wrote|typed|mentioned))(?! (?:not|we|me a favou?r))"
+    r"|^(?:\W*(?:so|and|but|ok|hey|well|also) )?(?:how|why|what(?! (?:i|we)\b)|when|did|do|does|is|are|have|has|who|where|should i|may i|can i(?! ask)|could i)\b(?![^.!?\n]{0,12}\byou mind\b)(?! i (?:said|told|wrote|typed|mentioned))(?! (?:not|we|me a favou?r))"
     r"|\b(?:dont|never|wont|cant|do not|not|couldnt|to|always|must not) (?:\w+ )?forget\b(?! (?:that |about )?(?:i|what i|everything i|anything i|it|this|that|my|all)\b)|\bi (?:\w+ )?(?:forget|forgot)\b(?! i)|\b(?:forgetting|forgotten)\b|\bcan you (?:remember|forget) (?:things|stuff)\b"
 )
 #: With one of these a message is no request at all: the words of others, questions, what the person forgets.
@@ -243,7 +254,7 @@ AGAINST = pattern_of(
     r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you (?:forget|dont|tell|bring|mention|ever|keep|delete)\b|\bis better\b|\bits (?:actually )?(?:on|at) (?:mon|tue|wed|thu|fri|sat|sun|the|\d|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
     r"|\btoo (?:expensive|late|far|hard|much work)\b"
     r"|\b(?:song|film|movie|book|lyrics|poem|chapter|quote) \b|\b(?:is|was) called\b|\bmake sure\b"
-    r"|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b"
+    r"|\b(?:when|while) you\b|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b"
 )  # fmt: skip
 
 # --- Chinese
@@ -261,7 +272,7 @@ _CLAUSE = r"(?:^|[，,；;：:。！？\s、]|你就?|快|赶紧|现在|所以|�
 _HAN_NOT = r"(?:别|不要|请勿|勿|不用|不许|不准|不必|甭|莫|无需|无须|切勿)"
 _HAN_IT = r"(?:(?:这|那|刚才|刚刚|上面)(?:[一几]?[件句段个些条])?(?:事情?|话|秘密|内容)?儿?)[，,]?"
 _HAN_LAST = r"(?:[，。！!；;、～~吧啊哦喔呀哈了啦好行呗嘛]|$)"
-_HAN_RECORD = r"(?:记住|记下来?|记着|记到|记在|记进|记录|保存|存(?![钱款在货粮活折])(?:下来?)?|存进|存档|留存|留着|写下来?|收录|留在|留底|入库|记(?![得仇恨挂者性忆错混反账日叙事述号着呢笔单]))"
+_HAN_RECORD = r"(?:记住|记下来?|记着|记到|记在|记进|记录|保存|存(?![钱款在货粮活折])(?:下来?)?|存进|存档|留存|留着|写下来?|收录|留在|留底|入库|保留|留下|收集|记载|记(?!我账|我名下)(?![得仇恨挂者性忆错混反账日叙事述号着呢笔单]))"
 HAN_CLEAR = (
     Guarded("记|脑|存档|档案|数据库", rf"(?:[把将][^，。！？\n]{{1,24}}?)?从(?:你的?)?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     Guarded("忘|删|抹|擦|清|去掉|移除|消除", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}(?:吧|好吗|行吗|可以吗)?{_HAN_LAST})"),
@@ -276,6 +287,17 @@ HAN_CLEAR = (
     Guarded("没说|没讲|没提", rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
 )  # fmt: skip
 HAN_LIKELY = (
+    Guarded("不提|不说|不聊|不要提|不要再|不再|翻篇", r"(?:以后|今后|往后|从此|将来)(?:都|就|咱们?|我们)*(?:不(?:要)?(?:再)?)(?:提|说起|聊起|谈起)(?:了|它|这|那|$)|(?:这|那|的)事[^，。！？\n]{0,3}(?:就)?翻篇|[，,](?:咱们?|我们)?(?:就)?翻篇(?:了|吧|[，。]|$)"),
+    Guarded("让|叫", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?(?:让|叫)(?:人|别人|任何人|谁|外人|大家)(?:家)?(?:知道|听见|听到|晓得)"),
+    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:号码?|密码|地址|电话|名字|消息|记录|内容|信息|资料|隐私|证号|工资|病情|的话|的事|那段|这段|那句|这句|那条|这条)[^，。！？\n]{{0,6}}(?:就|请|都|全|也|给我)?{_HAN_REMOVE}(?:掉)?(?:吧|了吧|好吗|行吗|可以吗)?[。！!]?$"),
+    Guarded("记|存|写|留|提|说|告诉|当", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?[把将][^，。！？\n]{{1,14}}(?:记(?!错|混|反)|存|写|留|保存|提|说|告诉|传)(?:下|出|进|在|给别|给人|起|住|着|到|来|$)"),
+    Guarded("守口|声张|张扬|嘴", rf"守口如瓶|(?<![我他她们]){_HAN_NOT}(?:声张|张扬)|(?:你|可)(?:的)?嘴巴?(?:可)?(?:要|得)?(?:严|紧)(?:一点|点|些)"),
+    Guarded("不作数|不算数|作废|不算", r"(?:刚才|刚刚|我说|我(?:之前|前面|上面)|这话|那话|这句|那句|这段|那段)[^，。！？\n]{0,8}(?:不作数|不算数|作废|不算(?![^，。]{1,4}[，。]))"),
+    Guarded("忘", rf"{_CLAUSE}[^，。！？\n把将我他她]{{0,3}}忘(?:了|掉|记)(?:它|这|那|刚)(?!个?(?:时|天|次))"),
+    Guarded("忘", rf"(?:{_CLAUSE}|{_HAN_ASKED_I})[把将][^，。！？\n别不没未]{{1,16}}忘(?:掉|了|记)?(?:好吗|行吗|可以吗|好不好|行不行|成吗)"),
+    Guarded("忘", rf"{_CLAUSE}[把将][^，。！？\n别不没未]{{0,8}}(?:说的|说过的?|发的|写的|讲的|告诉你的?)[^，。！？\n别不没未]{{0,8}}忘(?:掉|了|记)"),
+    Guarded("避开|绕开|回避|避谈|跳过", r"(?:请|你|以后|麻烦|今后|聊天)[^，。！？\n]{0,8}(?:避开|绕开|回避|避谈|跳过)[^，。！？\n]{1,14}(?:话题|的事|这个|那个|这些|那些)"),
+    Guarded("当", rf"{_CLAUSE}(?:请|就)*当(?:作|做)?(?:没|不)(?:这|那|这么)(?:回|一?回|个|件|码)事"),
     Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:关于|有关|跟|和)[^，。！？\n]{{1,18}}(?:请|都|全部|全)[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     Guarded("忘", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿我问]{{0,6}}(?:忘掉|忘了|忘记|忘却)(?!事情吗|东西吗|事吗|带|吃|拿|关|买|回|吗|密码|怎么|[吧]?[？?])[^，。！？\n]"),
     Guarded("忘", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿问]{{0,8}}(?:忘掉|忘了|忘记|忘却)(?:吧|好吗|行吗|可以吗|可好)?[。！!]?$"),
@@ -284,7 +306,7 @@ HAN_LIKELY = (
     Guarded("忘", r"(?:^|[，。！!；;\s])[^，。！？\n把将]{0,16}(?:的事情?|的话|[这那][件个]?事|[这那][段句件番]话?|[这那]些|刚才的|刚刚的|刚才说的|我说的|话|事儿?)[，,]?(?:你|咱们?|我们|大家)?(?:就|也|还是|都|全|赶紧|快|干脆|最好)*(?:给我)?(?:忘了|忘掉|忘记|忘干净|忘光)(?:它)?(?:吧|好了|算了|啊|哈|呗|就好|就行|好吗|行吗|可以吗|[，。！!]|$)(?![？?])(?!怎么)"),
     Guarded("忘掉", rf"{_CLAUSE}(?:彻底|全部|统统|就)?忘掉(?!了|的)[^，。！？\n别不没未]{{1,14}}(?:[事话]|吧)"),
     Guarded("忘", rf"{_CLAUSE}(?:忘了|忘记)(?:我)?(?:刚才|刚刚|刚|说过|跟你|和你|告诉|之前说|前面说|上面|这件|那件|这段|那段|这句|那句|[^，。！？\n别不没未]{{1,10}}的[事话]情?吧(?![？?]))"),
-    Guarded("记|存|留|写|收|入库", rf"(?:^|[，,；;。！!\s也你都就句段个条事话儿的些码资址]|千万|请|可|给我|拜托|麻烦)(?<![我他她它们妈爸])(?:可|千万|请|都|就|先)?{_HAN_NOT}(?:再|给我|往|替我|帮我)?{_HAN_RECORD}(?:我|这|那|刚|他|她|它|在心|到心|我们|下来|在|进|{_HAN_LAST})(?!换)"),
+    Guarded("记|存|留|写|收|入库|集", rf"(?:^|[，,；;。！!\s也你都就句段个条事话儿的些码资址]|千万|请|可|给我|拜托|麻烦)(?<![我他她它们妈爸])(?:可|千万|请|都|就|先)?{_HAN_NOT}(?:再|给我|往|替我|帮我)?{_HAN_RECORD}(?:我|这|那|刚|他|她|它|在心|到心|我们|下来|在|进|{_HAN_LAST})(?!换)"),
     Guarded("记忆|脑子|档案|存档|备忘|数据库|笔记|记录", rf"(?:^|[，,；;。！!\s]|请|你|千万|也|就){_HAN_NOT}[^，。！？\n]{{0,8}}(?:进|到|入|放|存|写|留)[^，。！？\n]{{0,4}}(?:记忆|脑子|档案|存档|备忘|数据库|笔记|记录)"),
     Guarded("提|说起|聊|谈|问|翻", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT}|永远不|再也不|再也别|永远别)(?:再|跟我|和我|对我|向我|在我面前|当着我|主动|老是?|总是?|随便|又|去|以后){{1,3}}[^，。！？\n]{{0,8}}?(?:提(?!醒|供|前(?![男女任夫妻老同])|高|问题|交|议|升|速|示)|说起|聊起|聊到|谈起|谈到|谈论|聊|问起|问我|问(?!题|好|候|我什么|我怎么|我为|什么|怎么|为)|翻出来|翻旧账)"),
     Guarded("提", rf"(?:^|[，,；;。！!\s]|请|你|以后|今后|往后|千万|拜托)(?:可|就|都|也)?{_HAN_NOT}提(?!了|多|醒|前(?![男女任夫妻老同])|供|高|问|交|议|升|到底|起劲|示|速)[^，。！？\n]{{1,12}}(?:了|好吗|行吗)?[。！!]?$"),
@@ -304,9 +326,9 @@ HAN_LIKELY = (
     Guarded("听过|听完", r"听过(?:就|便)(?:算了?|忘|行了|好)|听完(?:就|便)忘"),
 )  # fmt: skip
 HAN_POSSIBLE = Guarded(
-    "忘|删|抹|擦掉|记|提|保密|秘密|当我没|当没|当作没|不该|不应该|收回|撤回|外传|说出去|传出去|别说|不要说|后悔|说漏|不想再|告诉|别|不要|不用|不必|不许|不谈|不聊",
-    r"忘(?:掉|了|记|光|却)|删|抹[掉去]|擦掉|(?:别|不要|不用|不必|不许)[^，。！？\n]{0,6}(?:记|提|说|聊|谈|存|告诉|外传|让)|保密|秘密|当(?:作|做)?我?(?:从来)?没|不该|不应该|收回|撤回|说出去|传出去|后悔"
-    r"|说漏|不想再|不(?:谈|聊)",
+    "忘|删|抹|擦掉|记|提|密|当|不该|不应该|收回|撤回|外传|别|不要|不用|不必|不许|后悔|说漏|不想|告诉|不谈|不聊|翻篇|守口|作数|算数|作废|保留|避开|绕开|回避|声张|听过|知道|烂在|清掉|清除|打住|传出去|说出去",
+    r"忘(?:掉|了|记|光|却|$)|删(?:掉|了|除|去)|抹[掉去]|擦掉|清[掉除]|(?:别|不要|不用|不必|不许|不准|莫|甭|勿)[^，。！？\n]{0,10}(?:记|提|说|聊|谈|存|告诉|外传|知道|留|声张)|保密|秘密|就当|当(?:作|做)?(?:我|你|没)(?!时|面|初)|不该|不应该"
+    r"|收回|撤回|说出去|传出去|后悔|说漏|不想(?:再|让)|不(?:再)?(?:提|谈|聊)(?:了|它|这|那)|翻篇|守口如瓶|不作数|不算数|作废|保留|避开|绕开|回避|听过就|你知道就|烂在|打住|嘴[快太]",
 )
 HAN_IDIOM = Guarded(
     "忘|没",
@@ -328,7 +350,7 @@ _HAN_REPORTED = (
 )
 HAN_NO_REQUEST = pattern_of(_HAN_REPORTED)
 HAN_AGAINST = pattern_of(
-    _HAN_REPORTED + r"|算了(?!吧?，?你)|没关系|不重要|无所谓|我是说|我的意思|(?:第[一二三四五六七八九十]|最后一?|开头)(?:段|句|行|章|页)"
+    _HAN_REPORTED + r"|(?<!就)算了(?!吧?，?你)|没关系|不重要|无所谓|我是说|我的意思|(?:第[一二三四五六七八九十]|最后一?|开头)(?:段|句|行|章|页)"
     r"|^好吧[，,]|要是[^，。！？\n]{0,8}忘|如果[^，。！？\n]{0,10}(?:忘|记|提|说)|换号",
 )  # fmt: skip
 
