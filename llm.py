@@ -189,6 +189,8 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 _LONGEST_SUMMARISED, _SHORTEST = 100_000, 400
 #: The longest message in a prompt for extraction, in the order they are tried.
 _LENGTHS_EXTRACTED = (8_000, 2_000, 500, 125)
+#: The longest message in a prompt for reading a forget request.
+_LONGEST_FORGOTTEN = 1_000
 #: How many rounds after those that are summarised show how it went on.
 _FOLLOWING = 2
 
@@ -417,6 +419,13 @@ class Llm:
         """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
         task = self._task(language_of(*(one.text for one in members)), names)
         return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material), stop))
+
+    def read_forget_request(
+        self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """The reply that says what message number ``asked`` of a window asks to have forgotten."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "forget", task.forget_prompt(window, asked, _LONGEST_FORGOTTEN), stop))
 
     def _task(self, language: Language, names: Names) -> Task:
         from models.tasks import Task

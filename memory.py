@@ -37,6 +37,7 @@ from domain.records import SERVICE_CLIENT, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
+from language.forget_requests import retells_hidden
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
@@ -302,11 +303,15 @@ class Memory:
         ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are returned however weak they are; an empty recollection is a good answer.
         Queries that are ``apart`` are several questions, searched side by side, that share one budget, as what
-        external memories hold does. An index that just opens is waited for, a little.
+        external memories hold does. An index that just opens is waited for, a little. A text of an external memory
+        that retells what the person asked to have forgotten is returned only for a question about it.
         """
         offered = None
         if self.external:
             offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
+            if offered.found and (hidden := [turn.words for turn in self.messages.hidden() if turn.role == "user"]):
+                shown = (one for one in offered.found if not retells_hidden(one.text, hidden, " ".join(queries)))
+                offered = replace(offered, found=tuple(shown))
         search = self._opened_search()
         if search.vectors.state != "ready":
             search.index.start()

@@ -1,9 +1,9 @@
 """The work of one memory that happens later: which jobs are due, and what each of them does.
 
-In this order: compaction of a context that has grown too long; rebuilds; autosave of idle sessions, where the settings
-ask for it; facts of sessions that are idle, and of windows that left the context; what their words say, where the model
-did not answer that; consolidation of sessions that the memory service ended; client histories; the import backlog with
-its chapters; chapters; archiving.
+In this order: forget requests that a model is to read; compaction of a context that has grown too long; rebuilds;
+autosave of idle sessions, where the settings ask for it; facts of sessions that are idle, and of windows that left the
+context; what their words say, where the model did not answer that; consolidation of sessions that the memory service
+ended; client histories; the import backlog with its chapters; chapters; archiving.
 
 Guarantees: what is due is looked for again by each job, so a request may come too often, but never too late; an active
 session stays open however long it was idle, unless the settings say that it is saved; what fails is tried again
@@ -290,6 +290,13 @@ class Maintenance:
         yield from compact(self.memory, self.llm, job.key, cancel, shortened=job.payload == "shortened")
         return "done"
 
+    def _read_forget_request(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.forgetting import read_forget_request
+
+        yield from read_forget_request(self.memory, self.llm, job.key, job.payload.split(), cancel)
+        self.queue.request_due()
+        return "done"
+
     def _run_rebuild(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.rebuild import rebuild
 
@@ -376,6 +383,7 @@ class Maintenance:
 
 
 _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = MappingProxyType({
+    "forget_request": Maintenance._read_forget_request,
     "compact": Maintenance._run_compaction,
     "rebuild": Maintenance._run_rebuild,
     "autosave": Maintenance._run_autosave,

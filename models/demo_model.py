@@ -162,7 +162,7 @@ def _reply_in_chat(messages: Sequence[tuple[str, str]], companion: str) -> str:
     memories = [memory for role, content in messages if role == "user" for memory in _read_material(content)]
     found = _find_nearest(said, [one for memory in memories for one in _read_statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
-    if detect_forget_request(said):
+    if (asked := detect_forget_request(said)) and asked.hides:
         return words.unconnected
     if found is None:
         text = " ".join(said.split())

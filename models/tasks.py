@@ -115,6 +115,11 @@ class Task:
             })  # fmt: skip
         return self._task_prompt(self._templates.verify, records)
 
+    def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
+        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
+        return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
+
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
         verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")

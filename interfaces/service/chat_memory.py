@@ -134,13 +134,16 @@ class ChatMemory:
                 raise Interrupted
             with companion.turns, memory.in_one_commit():
                 turn = PreparedTurn(request, answered.layers)
-                place = steps.store(turn, answered.reply.text, answered.reply.finish).place
+                stored = steps.store(turn, answered.reply.text, answered.reply.finish)
+                place = stored.place
                 memory.clients.name_owner(person, instruction)
                 due = find_due_extractions(place.rounds, place.messages, place.key) if place else []
                 # The registry lists the memory before the extraction is stored.
                 if sum(memory.clients.owe_extraction(one) for one in due):
                     self._people.registry.mark_due(person, instruction)
             companion.maintenance.queue.request("client_history", at_once=True)
+            if stored.forget.reading:
+                companion.maintenance.queue.compaction.wake()
         return ChatAnswer(
             answered.reply, len(answered.layers.recalled.notes), (place.messages if place else 0) // ROUND
         )

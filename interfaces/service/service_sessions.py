@@ -21,7 +21,7 @@ from domain import errors
 from domain.records import SERVICE_CLIENT, Message, Session
 from domain.settings import Settings
 from jobs.client_memories import ended_sessions
-from language.forget_requests import detect_forget_request
+from jobs.forgetting import hide_forgotten_alone
 from memory import Memory
 from people import Companion, People
 
@@ -134,9 +134,7 @@ class ServiceSessions:
                 raise errors.UsageError("memory.erased")
             session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
-            if forget_request := detect_forget_request(turn.words):
-                meant = found.events[-1:] if found and forget_request.alone else ()
-                self._memory.rounds.hide([one.text_id for one in (*meant, turn)])
+            hide_forgotten_alone(self._memory, turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
     def _find_active(self) -> OpenSession | None:

@@ -150,7 +150,12 @@ TABLE: tuple[Command, ...] = (
         session_list.run_sessions,
         choices=session_list.sessions_choices,
     ),
-    Command("export", "[N|ID|all] [md|json] [FILE]", session_list.export_sessions, choices=session_list.export_choices),
+    Command(
+        "export",
+        "[N|ID|all|hidden] [md|json] [FILE]",
+        session_list.export_sessions,
+        choices=session_list.export_choices,
+    ),
     Command(
         "import",
         "FILE… [--me NAME] [--dry-run] [--with-erased]|undo N|rest|on",
