@@ -36,6 +36,7 @@ from domain.records import SERVICE_CLIENT, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
+from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "back_up", "find_pronouns", "resolve_references", "restore", "restore_portable", "write_portable"]
 
+#: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
+_LANGUAGE, _FIRST_WORDS = "language", 40
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
 _LOOKED_AT = 20
 #: After so many rounds a talk is under way.
@@ -330,6 +333,19 @@ class Memory:
     def names(self) -> Names:
         """The names of person and companion, as stated."""
         return stated_names(self.facts.in_slots(OWN_NAMES))
+
+    def language(self) -> Language:
+        """The language of everything that is derived, chosen once: that of the persona or else of what the person said.
+
+        English as long as there is neither.
+        """
+        if (stored := self._of.database.meta(_LANGUAGE)) in ("en", "zh"):
+            return stored  # type: ignore[return-value]
+        persona = self.personas.read("user")
+        texts = [persona] if persona else self.messages.first_words(_FIRST_WORDS)
+        if texts:
+            self._of.database.set_meta(_LANGUAGE, language_of(*texts))
+        return language_of(*texts)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories with these words in any form."""

@@ -333,7 +333,7 @@ def persona_draft(made: PersonaDraft | str) -> PersonaDraft:
     if isinstance(made, str):
         return PersonaDraft(as_persona(made))
     lines = tuple(replace(one, line=as_persona(one.line)) for one in made.lines)
-    return PersonaDraft(as_persona(made.text), lines)
+    return PersonaDraft(as_persona(made.text), lines, tuple(map(as_persona, made.left_out)))
 
 
 def read_bytes(content: bytes) -> tuple[str, bool]:
