@@ -23,7 +23,7 @@ from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
-from domain.records import Role, Round
+from domain.records import Message, Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
 from domain.tree import Member
 from domain.workers import CancelToken
@@ -345,19 +345,23 @@ class Llm:
         stop: CancelToken,
         following: Sequence[Round] = (),
         names: Names = NO_NAMES,
+        language: Language | None = None,
     ) -> Generator[Notice, None, str]:
         """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
+
+        ``language`` is that of the memory; without it the person's. Empty where nothing remains to be said.
 
         What is too long for the model is summarised in smaller parts; rounds that its filter refuses are left out, with
         one notice; they stay stored word for word. Empty when there was no summary and every round is left out.
         """
-        language, refused = _spoken_language(rounds), list[Round]()
+        language, refused = language or _spoken_language(rounds), list[Round]()
 
         def compact(so_far: str, part: Sequence[Round], after: Sequence[Round], longest: int) -> str:
             task = self._task(language, names)
             prompt = task.compaction_prompt(so_far, part, longest, after[:_FOLLOWING])
             try:
-                return summary_of(self._ask(task, "fold", prompt, stop))
+                text = summary_of(self._ask(task, "fold", prompt, stop))
+                return "" if text.strip('-–—“”" .。') == "" else text
             except (errors.ContextTooLong, errors.ContentFiltered) as error:
                 if after:
                     return compact(so_far, part, (), longest)
@@ -414,11 +418,20 @@ class Llm:
         return answer_of(self._ask(task, about.persona, task.persona_operations(about), stop))
 
     def write_chapter(
-        self, members: Sequence[Member], material: Material, stop: CancelToken, names: Names = NO_NAMES
+        self,
+        members: Sequence[Member],
+        material: Material,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+        language: Language | None = None,
+        vital: Sequence[str] = (),
     ) -> str:
-        """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
-        task = self._task(language_of(*(one.text for one in members)), names)
-        return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material), stop))
+        """A chapter from these messages, summaries or chapters: a title and the text below it.
+
+        ``language`` is that of the memory; without it that of the material. ``vital`` statements must be in it.
+        """
+        task = self._task(language or language_of(*(one.text for one in members)), names)
+        return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material, vital), stop))
 
     def read_forget_request(
         self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES

@@ -38,6 +38,7 @@ from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
 from language.forget_requests import retells_hidden
+from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
@@ -66,6 +67,8 @@ __all__ = [
     "restore_portable", "write_portable",
 ]  # fmt: skip
 
+#: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
+_LANGUAGE, _FIRST_WORDS = "language", 40
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
 _LOOKED_AT = 20
 #: After so many rounds a talk is under way.
@@ -353,6 +356,19 @@ class Memory:
     def names(self) -> Names:
         """The names of person and companion, as stated."""
         return stated_names(self.facts.in_slots(OWN_NAMES))
+
+    def language(self) -> Language:
+        """The language of everything that is derived, chosen once: that of the persona or else of what the person said.
+
+        English as long as there is neither.
+        """
+        if (stored := self._of.database.meta(_LANGUAGE)) in ("en", "zh"):
+            return stored  # type: ignore[return-value]
+        persona = self.personas.read("user")
+        texts = [persona] if persona else self.messages.first_words(_FIRST_WORDS)
+        if texts:
+            self._of.database.set_meta(_LANGUAGE, language_of(*texts))
+        return language_of(*texts)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories with these words in any form."""

@@ -325,7 +325,11 @@ class LineEvidence:
 
 @dataclass(frozen=True, slots=True)
 class PersonaDraft:
-    """A new persona text and the evidence of its lines; a line not listed keeps its evidence."""
+    """A new persona text and the evidence of its lines; a line not listed keeps its evidence.
+
+    ``left_out`` are lines of the version before that have no room any more.
+    """
 
     text: str
     lines: tuple[LineEvidence, ...] = ()
+    left_out: tuple[str, ...] = ()

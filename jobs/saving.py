@@ -167,7 +167,7 @@ class Saving:
             before, kept = self._memory.personas.read(persona), json.loads(stages[persona])
             stored = json.loads(kept["text"])
             lines = (LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in stored["lines"])
-            draft = PersonaDraft(stored["text"], tuple(lines))
+            draft = PersonaDraft(stored["text"], tuple(lines), tuple(stored["left_out"]))
             if kept["of"] == hash_texts(before) and draft.text != before:
                 yield PersonaChange(persona, before, draft.text), draft
 

@@ -257,13 +257,12 @@ def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str
 
 
 def _make_operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:
-    """A new line for every note that is in none."""
+    """A new line for every fact that is in none."""
     lines = [str(one.get("text", "")) for one in records if "line" in one]
-    for one in records:
-        note = str(one.get("note", ""))
-        if note and not any(note in line for line in lines):
-            line = f"{one.get('said', '')} {note}".strip()
-            yield {"turns": one.get("turns", []), "operation": "add", "text": line, "date": one.get("said", "")}
+    for one in (one for one in records if "fact" in one):
+        fact = str(one.get("text", ""))
+        if not any(fact in line for line in lines):
+            yield {"facts": [one["fact"]], "operation": "add", "text": fact, "date": one.get("said", "")}
 
 
 def _reply_to_search(task: str, question: str, records: Sequence[dict[str, Any]], about: Mapping[str, str]) -> str:

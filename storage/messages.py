@@ -124,6 +124,11 @@ class Messages:
         """Every message of a session in order, also one whose partner was erased."""
         return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
+    def first_words(self, most: int) -> list[str]:
+        """What the person said first in this memory, oldest first; nothing hidden."""
+        query = f"{TURN} WHERE c.role = 'user' AND c.hidden = 0 AND c.demo = 0 ORDER BY c.seq LIMIT ?"
+        return [one.words for one in self._read_messages(query, most)]
+
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)

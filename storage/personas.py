@@ -342,7 +342,7 @@ def persona_draft(made: PersonaDraft | str) -> PersonaDraft:
     if isinstance(made, str):
         return PersonaDraft(as_persona(made))
     lines = tuple(replace(one, line=as_persona(one.line)) for one in made.lines)
-    return PersonaDraft(as_persona(made.text), lines)
+    return PersonaDraft(as_persona(made.text), lines, tuple(map(as_persona, made.left_out)))
 
 
 def read_bytes(content: bytes) -> tuple[str, bool]:
@@ -428,7 +428,15 @@ class PersonaVersions:
         """A version that a model made, with what its lines rest on. Returns its number."""
         version = self.add(tx, persona, draft.text, "model", now, session_id)
         self._add_evidence(tx, version, draft.lines)
+        if draft.left_out:
+            left = f"UPDATE line_evidence SET left_out = ? WHERE persona = ? AND line IN {EACH}"
+            tx.do(left, version.version, persona, list(draft.left_out))
         return version.version
+
+    def left_out(self, version: PersonaVersion) -> frozenset[str]:
+        """The lines that a version has no room for."""
+        query = "SELECT DISTINCT line FROM line_evidence WHERE persona = ? AND left_out = ?"
+        return frozenset(row["line"] for row in self._database.run(query, version.persona, version.version))
 
     def replace(
         self, tx: Transaction, persona: Persona, base: PersonaVersion | None, draft: PersonaDraft, now: str

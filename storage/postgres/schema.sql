@@ -347,6 +347,7 @@ CREATE TABLE line_evidence (
     line text NOT NULL,
     day text NOT NULL,
     importance bigint NOT NULL,
+    left_out bigint,
     PRIMARY KEY (person, seq),
     UNIQUE (person, persona, line, version),
     FOREIGN KEY (person, version) REFERENCES persona (person, version)

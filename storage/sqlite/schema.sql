@@ -275,6 +275,7 @@ CREATE TABLE line_evidence (
     line TEXT NOT NULL,
     day TEXT NOT NULL,
     importance INTEGER NOT NULL,
+    left_out INTEGER,
     UNIQUE (persona, line, version)
 ) STRICT;
 

@@ -22,8 +22,8 @@ def home_of_the_user(place: str, **more: Any) -> str:
 
 
 def operations(*wanted: dict[str, Any]) -> str:
-    """A reply that wants these operations, each resting on the first turn."""
-    return json.dumps({"operations": [{"turns": [1], "date": "2026-03-01", **one} for one in wanted]})
+    """A reply that wants these operations, each resting on the first fact."""
+    return json.dumps({"operations": [{"facts": [1], "date": "2026-03-01", **one} for one in wanted]})
 
 
 def saved(home: House, said: str) -> tuple[Saved, list[str]]:
@@ -77,15 +77,12 @@ def test_what_the_companion_says_of_itself_again_is_shown_to_the_persona_of_itse
         assert known.seen > known.said
 
 
-def test_a_note_in_which_no_fact_was_found_is_of_whoever_said_it(opened, mind):
+def test_the_words_of_a_note_without_a_fact_are_shown_to_no_persona(opened, mind):
     of_the_user = {"notes": [{"turns": [1], "text": "The user lives in Lyon.", "facts": []}]}
-    mind.answers("talk", "I like lapsang.")
-    mind.answers("notes", of_the_companion(), json.dumps(of_the_user))
+    mind.answers("notes", json.dumps(of_the_user))
     with opened() as home:
-        saved(home, "And you?")
-        assert (len(mind.asked("user")), len(mind.asked("self"))) == (0, 1)
         saved(home, "I live in Lyon.")
-        assert (len(mind.asked("user")), len(mind.asked("self"))) == (1, 1)
+        assert (len(home.memory.notes.all()), mind.asked("user"), mind.asked("self")) == (1, [], [])
 
 
 def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_stands(opened, mind):
@@ -99,10 +96,9 @@ def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_s
         assert first.changes[0].after == "Her own words stay.\nThe user lives in Lyon."
         second, told = saved(home, "I live in Oslo now.")
         assert told == []
-        (shown,) = [one for one in records(mind.asked("user")[-1]) if "change" in one]
-        assert (shown["change"], shown["before"], shown["now"], shown["turns"]) == (
-            "changes", "the user lives in Lyon.", "the user lives in Oslo.", [1]
-        )  # fmt: skip
+        (shown,) = [one for one in records(mind.asked("user")[-1]) if "fact" in one]
+        assert (shown["fact"], shown["text"]) == (1, "the user lives in Oslo.")
+        assert [one["changes"] for one in shown["known"]] == ["the user lives in Lyon."]
         (line,) = [change.after.splitlines()[1] for change in second.changes]
         assert line == "The user lives in Oslo (since 2026-03-01)."
         (evidence,) = home.memory.personas.line_evidence("user")
@@ -113,15 +109,15 @@ def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_s
 @pytest.mark.parametrize(
     "wanted",
     [
-        {"operation": "add", "text": "The user lives in Lyon.", "turns": []},
-        {"operation": "add", "text": "The user lives in Lyon.", "turns": [7]},
+        {"operation": "add", "text": "The user lives in Lyon.", "facts": []},
+        {"operation": "add", "text": "The user lives in Lyon.", "facts": [7]},
         {"operation": "add", "text": "The user lives in Lisbon."},
         {"operation": "sing", "text": "The user lives in Lyon."},
         {"operation": "change", "line": 9, "text": "The user lives in Lyon."},
         {"operation": "drop", "line": 1},
         {"operation": "change", "line": 1, "text": "She is lost in Lisbon."},
     ],
-    ids=["no turn", "foreign turn", "invented", "no such deed", "no such line", "drops hand", "changes hand"],
+    ids=["no fact", "foreign fact", "invented", "no such deed", "no such line", "drops hand", "changes hand"],
 )
 def test_an_operation_that_does_not_hold_changes_nothing(opened, mind, wanted):
     mind.answers("notes", home_of_the_user("Lyon"))
@@ -129,7 +125,7 @@ def test_an_operation_that_does_not_hold_changes_nothing(opened, mind, wanted):
     with opened() as home:
         home.memory.personas.write("user", "Her own words stay.", "hand")
         done, told = saved(home, "I live in Lyon.")
-        assert (done.changes, told) == ((), [])
+        assert (done.changes, told) == ((), [] if wanted["operation"] == "sing" else ["save.lines_refused.one"])
         assert home.memory.personas.read("user") == "Her own words stay."
 
 
@@ -229,8 +225,8 @@ def test_what_has_changed_since_is_not_brought_back_by_a_persona_that_had_to_wai
     with opened() as home:
         home.talk.start_maintenance()
         home.talk.maintenance.wait()
-        shown = [one for request in mind.asked("user")[asked:] for one in records(request) if "note" in one]
-        assert [one["note"] for one in shown] == ["the user lives in Oslo."]
+        shown = [one for request in mind.asked("user")[asked:] for one in records(request) if "fact" in one]
+        assert [one["text"] for one in shown] == ["the user lives in Oslo."]
         assert home.memory.personas.read("user") == "The user lives in Oslo."
 
 
@@ -251,7 +247,7 @@ def test_a_persona_holds_its_size_and_what_left_it_is_told_by_facts(opened, mind
         for attribute, value, text in (matters, least)
     ]
     mind.answers("notes", json.dumps({"notes": [{"turns": [1], "text": said, "facts": facts}]}))
-    lines = [{"operation": "add", "text": one[2], "importance": 9 - at} for at, one in enumerate((matters, least))]
+    lines = [{"operation": "add", "text": one[2], "facts": [at]} for at, one in enumerate((matters, least), 1)]
     mind.answers("user", operations(*lines))
     with opened(PERSONA_TOKENS="8") as home:
         _, told = saved(home, said)
@@ -274,7 +270,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
         saved(home, "My partner is Tom.")
         saved(home, "Tom and I are over, since February 2026.")
         told = records(mind.asked("user")[-1])
-    assert [one["change"] for one in told if "change" in one] == ["ends"]
+    assert [one["known"][0]["ends"] for one in told if "known" in one] == ["Tom is the user's partner."]
 
 
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):

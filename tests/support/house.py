@@ -29,7 +29,7 @@ _BEGINS = {
     "forget": ("Task: read a request to forget", "任务：判断是否请求忘掉"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
-    "persona": ("Task: bring the image", "任务：更新"),
+    "persona": ("Task: bring the persona", "任务：更新"),
 }
 
 
@@ -62,7 +62,7 @@ def friend(request: Any) -> str:
     """A deterministic model.
 
     It takes every possible request to forget for one but "let's". It summarises by listing what the user said, notes
-    each of it word for word, of both of the two, says yes to every statement, and adds every note as a line to both
+    each of it word for word, of both of the two, says yes to every statement, and adds every fact as a line to both
     personas.
     """
     if marked(request, "fold"):
@@ -107,9 +107,9 @@ def _noted(one: Any) -> dict[str, Any]:
 def _added(persona: str, given: list[Any]) -> Iterator[dict[str, Any]]:
     lines = [one["text"] for one in given if "line" in one]
     for one in given:
-        line = f"{persona}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
+        line = f"{persona}: {one['text'].split(': ', 1)[-1]}" if "fact" in one else ""
         if line and line not in lines:
-            yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
+            yield {"facts": [one["fact"]], "operation": "add", "text": line, "date": one["said"]}
 
 
 class Mind:
