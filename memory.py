@@ -39,7 +39,6 @@ from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
-from recall.questions import find_pronouns, resolve_references
 from storage.backup import back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
 from storage.engine import Commit, Stamp
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "find_pronouns", "resolve_references", "restore", "restore_portable", "write_portable"]
+__all__ = ["Memory", "back_up", "restore", "restore_portable", "write_portable"]
 
 #: How many of the newest sessions are looked at for the last words; one that was resumed is among older ones.
 _LOOKED_AT = 20
