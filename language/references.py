@@ -288,12 +288,14 @@ _MEN = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 #: Words with a capital at the beginning of a sentence, or of the calendar, that are no names.
-_NO_NAME = frozenset(
-    (
-        *DAY_NAMES,
-        *MONTH_NAMES,
-        *"""nothing everything something anything someone somebody anyone anybody everyone everybody nobody yes no ok okay
-        thanks hello hi hey sorry please today yesterday tomorrow tonight christmas easter god well oh wow great""".split(),
+_NO_NAME = (
+    frozenset(DAY_NAMES)
+    | frozenset(MONTH_NAMES)
+    | frozenset(
+        """
+    nothing everything something anything someone somebody anyone anybody everyone everybody nobody yes no ok okay
+    thanks hello hi hey sorry please today yesterday tomorrow tonight christmas easter god well oh wow great
+    """.split()  # noqa: SIM905 - a long list of strings is hard to read
     )
 )
 
