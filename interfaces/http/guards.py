@@ -15,7 +15,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.message import Message as Mail
@@ -213,7 +213,9 @@ class Guards:
         *,
         only_here: bool,
         account_of: AccountOf,
+        origins: Collection[str] = (),
     ) -> None:
+        """``origins`` are those of pages of other sites that may call, each request with a token."""
         self._app = app
         self._problems = problems
         self._registry = registry
@@ -221,6 +223,7 @@ class Guards:
         #: Whether only this machine can reach the server, so that a caller without a token may be let in.
         self._only_here = only_here
         self._account_of = account_of
+        self._origins = origins
         self._lookups: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -246,7 +249,7 @@ class Guards:
         host = headers.getlist("host")
         if len(host) != 1 or not self._names.include(host[0]):
             return make(421 if len(host) == 1 else 400, "served.foreign_host")
-        if any(not _is_same_origin(origin, host[0]) for origin in headers.getlist("origin")):
+        if any(one not in self._origins for one in _foreign_origins(headers)):
             return make(403, "served.foreign_origin")
         # Of a body of two lengths a proxy may see the end elsewhere than this server.
         if "content-length" in headers and "transfer-encoding" in headers:
@@ -267,7 +270,7 @@ class Guards:
         named = tuple(filter(None, map(decode_header, headers.getlist(PERSON_HEADER))))
         if scheme.lower() == "bearer" and secret.strip() and (token := self._registry.token_of(secret.strip())):
             return Caller(token, named)
-        if self._only_here and not self._registry.tokens() and self._is_ours(scope):
+        if self._only_here and not _foreign_origins(headers) and not self._registry.tokens() and self._is_ours(scope):
             return Caller(None, named)
         return None
 
@@ -294,6 +297,12 @@ def _is_json(content_type: str) -> bool:
     mail["content-type"] = content_type
     kind = mail.get_content_type()
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+def _foreign_origins(headers: Headers) -> list[str]:
+    """The origins that a request names and that are not the one it calls."""
+    host = headers.get("host", "")
+    return [origin for origin in headers.getlist("origin") if not _is_same_origin(origin, host)]
 
 
 def _is_same_origin(origin: str, host: str) -> bool:
