@@ -473,7 +473,8 @@ def test_memories_are_listed_as_their_clients_read_them(remembered: Served, cloc
 def test_the_table_has_the_columns_and_the_indexes_that_its_readers_know(remembered: Served) -> None:
     columns = [row[1] for row in remembered.rows("PRAGMA table_info(conversation_memories)")]
     assert columns == [
-        "id", "user_id", "system_instruction_id", "conversation_round", "original_content", "summary", "key_points", "importance_score",
+        "id", "user_id", "system_instruction_id", "conversation_round", "original_content", "summary",
+        "key_points", "importance_score",
         "memory_type", "should_remember", "embedding", "created_at", "updated_at", "is_deleted", "deleted_at",
     ]  # fmt: skip
     named = {row[0] for row in remembered.rows("SELECT name FROM sqlite_master WHERE name GLOB 'ix_user_*'")}
