@@ -108,7 +108,7 @@ _NO_NOUN = (
     r"|again|today|tomorrow|yesterday|now|then|when"
     r"|if|so|is|are|was|were|will|would|can|could|do|does|did|has|have|had|any ?more"
     r"|yet|still|too|either|right|well|last"
-    r"|next|there|here|often|really|ever|good|bad|because|before|after|while|up|off|out|back|home|as|than|work|works"
+    r"|next|there|here|often|really|ever|good|bad|because|before|after|while|up|off|out|back|home|as|than|that|work|works"
     r"|cost|costs|taste|tastes|mean|means|look|looks|need|needs|fit|fits)\b)"
 )
 _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
@@ -199,7 +199,9 @@ def _in_place(words: str, match: re.Match[str], text: str) -> str:
 
 # -- mentions --------------------------------------------------------------------------------------------------------
 
-_SENTENCE = pattern_of(r"[^.!?。！？\n]+(?:\.(?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
+_SENTENCE = pattern_of(
+    r"[^.!?。！？\n]+(?:(?:\.(?=\w)|(?<=\bDr)\.|(?<=\bM[rs])\.|(?<=\bMrs)\.)[^.!?。！？\n]*)*[.!?。！？]*"
+)
 _SHE = (
     "mother|mom|mum|sister|daughter|wife|girlfriend|aunt|grandmother|grandma"
     "|granny|niece|fiancée|stepmother|mother-in-law"
@@ -222,9 +224,12 @@ _GROUP = (
 _RELATIVE = rf"{_SHE}|{_HE}|{_EITHER}|{_ANIMAL}|{_GROUP}"
 _WHOSE = r"(?:my|your|our|his|her|their|the|a|an)"
 #: "my (little) sister (Joan)", "my daughter is called joan", "my sister's name is Joan".
+_TITLES = r"(?-i:Dr|Mr|Mrs|Ms|Prof)\.? "
+_TITLED = pattern_of(rf"\b{_TITLES}[A-Z][\w’'-]*[a-z]")
 _KIN = pattern_of(
     rf"\b(?P<whose>{_WHOSE}) (?P<which>(?:(?!{_RELATIVE}\b)[a-z]+ ){{0,2}}?)(?P<kin>{_RELATIVE})\b(?!-)"
-    r"(?:,? (?P<name>[A-Z][\w’'-]*[a-z])\b|(?:['’]s name)? (?:is|was|are) (?:called |named )?(?P<called>[A-Z][\w-]*)\b"
+    rf"(?:,? (?P<name>(?:{_TITLES})?(?-i:[A-Z])[\w’'-]*[a-z])\b"
+    r"|(?:['’]s name)? (?:is|was|are) (?:called |named )?(?P<called>(?-i:[A-Z])[\w-]*)\b"
     r"|(?:['’]s name is| is called| is named|,? called|,? named) (?P<any>[A-Za-z][\w-]*))?",
     re.IGNORECASE,
 )
@@ -238,7 +243,7 @@ _THING_CALLED = pattern_of(
 )
 _TITLE = pattern_of(
     r"“([^“”\n]{2,60})”|\"([^\"\n]{2,60})\"|(《[^》\n]{1,40}》)|「([^」\n]{1,40})」"
-    r"|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’"
+    r"|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’|(?<!\w)'([A-Z][^'\n]{2,60})'(?!\w)"
 )
 _PLACE = pattern_of(
     r"\b(?:in|to|from|near|around|at|visit(?:ed|ing)?|live(?:s|d)? in) (?:the )?"
@@ -257,6 +262,20 @@ _NOUN_PHRASE = pattern_of(
     rf"\b(?P<det>my|our|your|a|an|the|this|that|these|those|some|new|two|three|four|five|his|her|their) "
     rf"(?P<noun>(?!(?:{_BOUNDARY})\b)[a-z][a-z'’-]*(?: (?!(?:{_BOUNDARY})\b)[a-z][a-z'’-]*){{0,2}})",
     re.IGNORECASE,
+)
+#: "planted tomatoes", "Ana's violin", "the boat Marlin", and a name with which a sentence begins: "Ravi broke".
+_BARE_OBJECT = pattern_of(
+    r"\b(?:bought|planted|baked|made|got|ate|tried|picked|found|ordered|sold|lost|grew|adopted|cooked|painted|read|saw)"
+    r" (?P<noun>(?:new |old |fresh )?[a-z]{2,}s)\b(?! of\b)"
+)
+_POSSESSED = pattern_of(
+    r"\b(?P<noun>[A-Z][\w-]*[a-z]['’]s (?:[a-z]+ )?[a-z]{3,})(?=\s+(?:is|was|has|are|were|broke|died)\b|[.,!?]|$)"
+)
+_NAMED_THING = pattern_of(r"\b(?:named|call|called) (?:the|our|my|her|his) [a-z]+ (?P<name>[A-Z][\w-]*)")
+_OPENING_NAME = pattern_of(
+    r"^\W*(?P<name>[A-Z][a-z]{2,}) (?:broke|fell|ate|drank|quit|bought|lost|won|sang|drove|wrote|spoke|began|flew|grew"
+    r"|rode|sold|sent|kept|felt|thought|brought|caught|chose|wore|hurt|cut|put|let|paid|moved|started|passed|turned|called"
+    r"|plays|loves|likes|works|lives|wants|needs)\b"
 )
 _BARE_SUBJECT = pattern_of(r"^\W*(?P<noun>[A-Z][a-z]+s) (?:are|were|have|taste|look|smell)\b")
 #: Nouns that "it" hardly means.
@@ -318,7 +337,7 @@ _ZH_GENDER: dict[str, Gender] = {
     **dict.fromkeys(["表哥", "表弟", "堂哥", "堂弟"], "m"),
 }
 _ZH_KIN = pattern_of(
-    rf"(?P<whose>我们?家?的?|咱们?家?的?|你们?家?的?|他的?|她的?)?(?P<kin>{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL})"
+    rf"(?P<whose>我们?家?的?|咱们?家?的?|你们?家?的?|他的?|她的?|楼[上下]的?|隔壁的?)?(?P<kin>{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL})"
     rf"(?!们)(?:的?名字(?:是|叫)|也?名?叫做?|取名叫?|是)?"
 )
 _ZH_NAME_END = (
@@ -333,22 +352,24 @@ _ZH_SURNAMED = (
     r"(?:(?:小|老|阿)(?!时|区|心|是|家|公|板|婆|师|爸|妈|狗|猫|孩|朋|说|伙|姨|姐|妹|哥|弟|学|店|吃|事|样|气|城|镇|书|菜)"
     rf"[{_HAN}]|(?:欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}?|"
     "[王李张刘陈杨赵黄周吴徐孙胡朱郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾魏薛阎余潘杜戴夏钟汪姜范姚谭廖邹熊陆郝孔崔邱秦顾侯邵孟段雷钱汤尹黎贺赖龚]"
-    rf"(?!天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一){'['}{_HAN}{']'}{{1,2}}?)"
+    rf"(?:(?:总|老师|医生|教授|经理|主任|阿姨|叔叔|先生|女士|太太|师傅)"
+    rf"|(?!天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一|子)[{_HAN}]{{1,2}}?))"
 )
 _ZH_PERSON = pattern_of(
-    rf"(?:(?<![{_HAN}])|(?<=[和跟找见给问帮陪是叫让请约被把]))(?P<name>{_ZH_SURNAMED})"
-    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最今昨前今从被]|$)"
+    rf"(?:(?<![{_HAN}])|(?<=[和跟找见给问帮陪是叫让请约被把了来]))(?P<name>{_ZH_SURNAMED})"
+    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最今昨前从被看吃喝买做见帮带问陪]|$)"
 )
 _ZH_BEHIND_KIN = pattern_of(
     rf"是?({_ZH_SURNAMED})(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱要想也都刚来给告搬生结换最今昨前升辞离考退当做]|$)"
 )
+_ZH_TITLED = pattern_of(rf"[{_HAN}](?:总|老师|医生|教授|经理|主任|阿姨|叔叔|先生|女士|太太|师傅)")
 _ZH_GROUP_OF = pattern_of(
     rf"(?P<one>[{_HAN}]{{2,3}}?)[和跟与](?P<two>[{_HAN}]{{2,3}}?)(?=[，。！？、,.!?\s]"
     rf"|$|都|一起|去|来|在|要|结婚|吵架|是|昨|今|明|上)"
 )
 _ZH_PLACE = pattern_of(
-    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?P<name>(?!了|过|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
-    rf"(?=[，。！？、,.!?\s]|$|工作|上班|上学|住|玩|旅游|旅行|出差|读书|学习|买|的|了|看|吃|开会|待|过|出发|回来|租|开|当|做)"
+    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?:一?[趟次])?(?P<name>(?!了|过|趟|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
+    rf"(?=[，。！？、,.!?\s]|$|工作|上班|上学|住|玩|旅游|旅行|出差|读书|学习|买|的|了|看|吃|开会|待|过|出发|回来|租|开|当|做|认识|遇[到见]|碰[到见])"
 )
 _ZH_MEASURE = (
     "台|辆|本|部|个|只|条|件|双|套|张|把|盆|棵|首|篇|款|杯|份|盒|瓶|间|栋|座|幅|块|颗|束|斤|箱|袋|些|顶|架|支|副"
@@ -356,7 +377,7 @@ _ZH_MEASURE = (
 _ZH_OBJECT = pattern_of(
     rf"(?:买|看|吃|养|换|做|收到|读|听|学|借|租|丢|捡|种|写|画|织|订|点|喝|玩|拍|装|养过|试|弄|煮|烤|送我|卖|修)(?:了|过|完|好|到|着|上)?"
     rf"(?:了)?(?:(?:一|两|三|四|五|几|半|这|那|新|一些|\d+)*(?:{_ZH_MEASURE}))?(?P<name>(?!了"
-    rf"|过|完|什么|一|了吗|得|起来|我|你|他|她|它)[{_HAN}]{{1,8}})(?=[，。！？、,.!?\s]|$|给|送|回|，|吧"
+    rf"|[焦糊坏丢好碎断]|过|完|什么|一|了吗|得|起来|我|你|他|她|它)[{_HAN}]{{1,8}})(?=[，。！？、,.!?\s]|$|给|送|回|，|吧"
     rf"|来)"
 )
 _ZH_SUBJECT = pattern_of(
@@ -365,13 +386,19 @@ _ZH_SUBJECT = pattern_of(
     rf"(?P<name>(?![我你他她它谁这那很真太不没好是有在去什么])[{_HAN}]{{1,6}}?)"
     r"(?:已经|都|终于|也|又|还|快|刚|特别|非常|挺|真的?|太|很|有点|不太?|没|全|正在|开始|今天|昨天)*(?:熟|坏|甜|好(?!友)"
     r"|开|死|丢|停|修|到货|到了|漏|旧|贵|便宜|漂亮|好用|好吃|好看|好听|难|酸|苦|辣|大|小|长|短|新|香|臭|黑|白|红|绿|黄"
-    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
+    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|[烤煮炒摔弄吃卖洗做喝用修]?[焦糊坏丢完碎断]|[烤煮炒洗做修]好|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
 )
 _ZH_NO_THING = frozenset(
     """
     天气 今天 昨天 明天 时间 事情 心情 工作 我们 你们 大家 有人 没人 什么 这里 那里
     周末 晚上 早上 生活 日子 东西 地方 身体 感觉 问题 时候 年纪 关系
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
+)
+#: What is in no name of a thing.
+_ZH_NO_PART = pattern_of(r"[了过着得只叫把被]|^[和跟与先后又再还就才都也]|[来去]$")
+#: A child's name in two equal characters, at the beginning: 乐乐.
+_ZH_TWICE = pattern_of(
+    rf"^\W*(?P<name>(?![妈爸爷奶哥弟姐妹叔天常刚慢谢拜哈呵嗯往偏渐好星宝人家个处偷悄默白轻])([{_HAN}])\2)"
 )
 _ZH_FEMALE, _ZH_MALE = "芳丽娟娜敏静婷雪梅玲红霞燕琴莉萍莲花倩颖媛娇兰妍蕾薇", "强伟军勇磊刚涛杰鹏斌峰龙辉超浩"
 
@@ -426,15 +453,26 @@ def _latin_people(text: str) -> list[Mention]:
         found.append(Mention(shown, kind, match.start(), plural, gender, rank=1 if name else 0))
         covered += filter(None, (name, match[0]))
     places = {match["name"] for match in _PLACE.finditer(text)}
+    titles = " ".join(match[0] for match in (*_TITLE.finditer(text), *_NAMED_THING.finditer(text)))
+    for match in _TITLED.finditer(text):
+        if not any(match[0] in one for one in covered):
+            found.append(Mention(match[0], "person", match.start(), gender=_gender_of_title(match[0]), rank=1))
+            covered.append(match[0])
+    opening = _OPENING_NAME.match(text)
+    if opening and opening["name"].casefold() not in _NO_NAME | STOP_WORDS:
+        name = opening["name"]
+        if not any(name in one for one in covered):
+            found.append(Mention(name, "person", opening.start("name"), gender=_gender_of(name)))
+            covered.append(name)
     introduced = {match["name"]: match.start("name") for match in _INTRODUCED.finditer(text)}
     for name, at in introduced.items():
         if not any(name in one for one in covered) and name.casefold() not in STOP_WORDS:
             thing = _THING_CALLED.search(text[:at].casefold())
-            found.append(Mention(name, "thing" if thing else "person", at, gender=_gender_of(name), rank=2))
+            found.append(Mention(name, "thing" if thing else "person", at, gender=_gender_of(name), rank=3))
             covered.append(name)
     for name in whole_names(text):
         parts = name.split()
-        if name in places or any(name in one for one in covered) or parts[0].casefold() in _NO_NAME:
+        if name in places or name in titles or any(name in one for one in covered) or parts[0].casefold() in _NO_NAME:
             continue
         found.append(Mention(name, "person", text.find(name), gender=_gender_of(parts[0])))
     named = [one.name for one in found if not one.plural and one.kind != "thing"]
@@ -443,6 +481,10 @@ def _latin_people(text: str) -> list[Mention]:
         if joined in text:
             found.append(Mention(joined, "person", text.find(joined), plural=True, rank=1))
     return found
+
+
+def _gender_of_title(name: str) -> Gender:
+    return "m" if name.startswith(("Mr ", "Mr.")) else "f" if name.startswith(("Ms", "Mrs")) else ""
 
 
 def _gender_of(name: str) -> Gender:
@@ -466,7 +508,7 @@ def _latin_things(text: str) -> list[Mention]:
             words.pop()
         head, det = words[-1], match["det"].casefold()
         if (
-            head in _NO_THING
+            (head in _NO_THING and not (len(words) > 1 and head == "place"))
             or words[0] in _NO_THING
             or re.fullmatch(_RELATIVE, head)
             or match["noun"].split()[0] in names
@@ -475,6 +517,8 @@ def _latin_things(text: str) -> list[Mention]:
         if any(re.fullmatch(rf"{_SHE}|{_HE}|{_EITHER}", word) for word in words):
             continue
         plural = head.endswith("s") and not head.endswith(("ss", "us", "is"))
+        if det == "new":
+            words.insert(0, det)
         subject = not text[: match.start()].strip(" ,") or bool(
             re.match(r"\s+(?:is|are|was|were)\b", text[match.end() :])
         )
@@ -486,6 +530,10 @@ def _latin_things(text: str) -> list[Mention]:
         found.append(Mention(f"{whose} {' '.join(words)}".strip(), "thing", match.start(), plural, rank=rank))
     if bare := _BARE_SUBJECT.match(text):
         found.append(Mention(bare["noun"].casefold(), "thing", bare.start("noun"), plural=True, rank=2))
+    bought = _BARE_OBJECT.finditer(text)
+    found += [Mention(match["noun"], "thing", match.start("noun"), plural=True, rank=1) for match in bought]
+    found += [Mention(match["noun"], "thing", match.start(), rank=2) for match in _POSSESSED.finditer(text)]
+    found += [Mention(match["name"], "thing", match.start("name"), rank=3) for match in _NAMED_THING.finditer(text)]
     return found
 
 
@@ -505,7 +553,8 @@ def _han_people(text: str) -> list[Mention]:
             "",
         )
         if not name and (named := _ZH_BEHIND_KIN.match(text, match.end("kin"))):
-            name = named[1]
+            titled = _ZH_TITLED.match(named[1])
+            name = titled[0] if titled else named[1]
         if name:
             kin_of[name] = kin
             taken.add(name)
@@ -524,15 +573,17 @@ def _han_people(text: str) -> list[Mention]:
         )
     for match in called:
         if match["name"] not in kin_of:
-            thing = re.search("书|电影|歌|店|公司|游戏|软件|餐厅", text[: match.start()])
+            thing = re.search("书|电影|剧|歌|店|公司|游戏|软件|餐厅", text[: match.start()])
             kind = "thing" if thing else "person"
-            found.append(Mention(match["name"], kind, match.start(), gender=_zh_gender("", match["name"]), rank=2))
+            found.append(Mention(match["name"], kind, match.start(), gender=_zh_gender("", match["name"]), rank=3))
     people = [
         match
         for match in _ZH_PERSON.finditer(text)
         if not any(match["name"] in name or name in match["name"] for name in taken)
     ]
     found += [Mention(match["name"], "person", match.start(), gender=_zh_gender("", match["name"])) for match in people]
+    if (twice := _ZH_TWICE.match(text)) and twice["name"] not in taken:
+        found.append(Mention(twice["name"], "person", twice.start("name")))
     known = {one.name: one for one in found if one.kind == "person" and not one.plural}
     for match in _ZH_GROUP_OF.finditer(text):
         pair = [
@@ -565,4 +616,8 @@ def _han_things(text: str) -> list[Mention]:
         if (match := _ZH_SUBJECT.match(part[0])) and not _ZH_OBJECT.match(part[0], match.start("name")):
             found.append(Mention(match["name"], "thing", part.start() + match.start("name"), rank=2))
     kin = f"{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL}"
-    return [one for one in found if one.name not in _ZH_NO_THING and not re.search(rf"(?:{kin})$", one.name)]
+    return [
+        one
+        for one in found
+        if one.name not in _ZH_NO_THING and not _ZH_NO_PART.search(one.name) and not re.search(rf"(?:{kin})$", one.name)
+    ]

@@ -181,13 +181,15 @@ ClientToken = Annotated[CancelToken, Depends(_watch_client)]
 class HostNames:
     """The names of this server: any address, this machine's, and those that were given.
 
-    An address always leads here, a name can be made to lead elsewhere.
+    An address always leads here, a name can be made to lead elsewhere. ``origins`` are those of pages of other sites
+    that may call, each request with a token.
 
     >>> HostNames(["memory.example.org"]).include("memory.example.org:8123")
     True
     """
 
-    def __init__(self, given: Iterable[str]) -> None:
+    def __init__(self, given: Iterable[str], origins: Collection[str] = ()) -> None:
+        self.origins = origins
         own = ("localhost", socket.gethostname())
         self._names = {name.strip().lower() for name in (*own, *given)} - {""}
 
@@ -213,9 +215,7 @@ class Guards:
         *,
         only_here: bool,
         account_of: AccountOf,
-        origins: Collection[str] = (),
     ) -> None:
-        """``origins`` are those of pages of other sites that may call, each request with a token."""
         self._app = app
         self._problems = problems
         self._registry = registry
@@ -223,7 +223,6 @@ class Guards:
         #: Whether only this machine can reach the server, so that a caller without a token may be let in.
         self._only_here = only_here
         self._account_of = account_of
-        self._origins = origins
         self._lookups: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -249,7 +248,7 @@ class Guards:
         host = headers.getlist("host")
         if len(host) != 1 or not self._names.include(host[0]):
             return make(421 if len(host) == 1 else 400, "served.foreign_host")
-        if any(one not in self._origins for one in _foreign_origins(headers)):
+        if any(one not in self._names.origins for one in _foreign_origins(headers)):
             return make(403, "served.foreign_origin")
         # Of a body of two lengths a proxy may see the end elsewhere than this server.
         if "content-length" in headers and "transfer-encoding" in headers:
