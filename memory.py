@@ -42,7 +42,6 @@ from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
-from recall.questions import find_pronouns, resolve_references
 from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
 from storage.engine import Commit, Stamp
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "find_pronouns", "leaving_out_erased", "resolve_references", "restore",
+    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
     "restore_portable", "write_portable",
 ]  # fmt: skip
 

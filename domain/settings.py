@@ -72,11 +72,15 @@ class Settings:
     session_timeout: float
     session_max_duration: float
     session_max_events: int
+    session_check_interval_seconds: float
+    conversation_batch_size: int
+    conversation_keep_size: int
     coreference_context_size: int
     requests_per_minute: int
     requests_at_once: int
     tokens_per_day: int
     server_names: str
+    allowed_origins: tuple[str, ...]
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -215,6 +219,17 @@ def _read_seconds(value: str) -> float:
     return seconds
 
 
+def _read_duration(value: str) -> float:
+    """Any number of seconds above 0."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise InvalidValue("duration") from None
+    if not 0 < seconds < float("inf"):
+        raise InvalidValue("duration")
+    return seconds
+
+
 def _read_hours(value: str) -> timedelta:
     try:
         hours = float(value)
@@ -240,6 +255,15 @@ def _read_language(value: str) -> str:
     if not re.fullmatch(r"[a-z]{2}[_:.@][\w.@:-]*", word):
         raise InvalidValue("language")
     return word[:2] if word[:2] in ("en", "zh") else "auto"
+
+
+def _read_origins(value: str) -> tuple[str, ...]:
+    """``https://chat.example.org, http://localhost:3000``: scheme, host and port of pages, nothing behind them."""
+    found = tuple(one.strip().lower() for one in value.split(",") if one.strip())
+    for one in found:
+        if _read_base(one) != one or urlsplit(one)[2:] != ("", "", ""):
+            raise InvalidValue("origin")
+    return found
 
 
 def _read_folder(value: str) -> Path:
@@ -318,13 +342,17 @@ TABLE: tuple[Setting, ...] = (
     Setting("GROUP_TOKENS", _read_count, "4000"),
     Setting("OPEN_MEMORIES", _read_count, "200"),
     Setting("SESSION_TIMEOUT", _read_seconds, "1800"),
-    Setting("SESSION_MAX_DURATION", _read_seconds, "86400"),
+    Setting("SESSION_MAX_DURATION", _read_duration, "86400"),
     Setting("SESSION_MAX_EVENTS", _read_count, "100"),
-    Setting("COREFERENCE_CONTEXT_SIZE", _read_digit, "5"),
+    Setting("SESSION_CHECK_INTERVAL_SECONDS", _read_seconds, "60"),
+    Setting("COREFERENCE_CONTEXT_SIZE", _read_whole("context", 0, 100), "5"),
+    Setting("CONVERSATION_BATCH_SIZE", _read_count, "50"),
+    Setting("CONVERSATION_KEEP_SIZE", _read_count, "10"),
     Setting("REQUESTS_PER_MINUTE", _read_count, "600"),
     Setting("REQUESTS_AT_ONCE", _read_count, "32"),
     Setting("TOKENS_PER_DAY", _read_whole("tokens", 0, None, r"\+?[0-9]{1,12}"), "0"),
     Setting("SERVER_NAMES", _read_text),
+    Setting("ALLOWED_ORIGINS", _read_origins),
     Setting("DATA_DIR", _read_folder, "data"),
     Setting("LOG_DIR", _read_folder, "logs"),
     Setting("DEBUG", _read_switch, "0"),

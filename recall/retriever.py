@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.recollection import MissingPart, RecallLimits, Recollection
+from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked
@@ -212,12 +213,12 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
 
 def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for, each alone."""
-    return [questions.parse_question(questions.resolve_references(query, recent), today) for query in said]
+    return [questions.parse_question(resolve_references(query, recent), today) for query in said]
 
 
 def _combined_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for: the input alone, and together with the last round."""
-    alone = questions.parse_question(questions.resolve_references(said[-1], recent), today)
+    alone = questions.parse_question(resolve_references(said[-1], recent), today)
     alone = replace(alone, alone=True)
     if len(said) == 1:
         return [alone]

@@ -59,7 +59,8 @@ from interfaces.service.schemas import (
 )
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from language.calendar import in_zone
-from memory import Memory, find_pronouns, resolve_references, write_portable
+from language.references import find_pronouns, resolve_references
+from memory import Memory, write_portable
 from people import ME, Companion, People
 
 #: Most memories, characters of them, and relations that are returned.
@@ -93,7 +94,7 @@ class MemoryService:
 
     >>> service = MemoryService(people)
     >>> service.process("She moved to Lyon.", "me").resolved_query
-    'She moved to Lyon. (Ann)'
+    'Ann moved to Lyon.'
     """
 
     def __init__(self, people: People) -> None:

@@ -27,6 +27,8 @@ from people import Companion, People
 
 #: The prefix of ids that an interface gives to requests without one, so that retries are stored once.
 OF_INTERFACE = "interface\0"
+#: No session is open longer, whatever the setting says, in seconds.
+_A_CENTURY = 100 * 366 * 86_400.0
 #: An identical message within this time was sent twice.
 _SENT_AGAIN = timedelta(seconds=5)
 #: A failed consolidation is tried again after one minute, then two, four, and so on, up to an hour.
@@ -73,7 +75,7 @@ class ServiceSessions:
         self._clock = clock
         self._new_id = new_id
         self._timeout = timedelta(seconds=settings.session_timeout)
-        self._longest = timedelta(seconds=settings.session_max_duration)
+        self._longest = timedelta(seconds=min(settings.session_max_duration, _A_CENTURY))
         self._most = settings.session_max_events
 
     def find_open(self) -> OpenSession | None:

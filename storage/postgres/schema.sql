@@ -415,6 +415,7 @@ CREATE TABLE note_vector (
     note bigint NOT NULL,
     model text NOT NULL,
     vector bytea NOT NULL,
+    embedding text NOT NULL,
     PRIMARY KEY (person, note, model),
     FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
 );
@@ -423,15 +424,18 @@ CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
     n.seq AS id,
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
-    coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+    coalesce((SELECT max(h.message) / CAST(coalesce((SELECT value FROM meta
+        WHERE key = 'conversation_batch'), '50') AS bigint) + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
         JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+    (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        WHERE t.note = n.seq) AS original_content,
     n.text AS summary,
     coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
         AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
     1 AS should_remember,
-    (SELECT v.vector FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
+    (SELECT v.embedding FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
     n.stored_at AS created_at,
     coalesce(d.deleted_at, n.stored_at) AS updated_at,
     (d.note IS NOT NULL)::int AS is_deleted,

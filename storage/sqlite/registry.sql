@@ -23,6 +23,10 @@ CREATE TABLE IF NOT EXISTS instruction (
     updated_at TEXT NOT NULL
 ) STRICT;
 
+-- 1 is everybody's own companion, which needs no row.
+INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'instruction', 1 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'instruction');
+
 CREATE TABLE IF NOT EXISTS owed (
     number INTEGER PRIMARY KEY,
     person TEXT NOT NULL,
