@@ -235,7 +235,7 @@ class Source:
         spans = sentence_spans(self.text)
         found = [self.text[slice(*span)] for span in spans]
         around = zip(found, ("", *found), (*found[1:], ""), spans, strict=False)
-        return tuple(Sentence(*each, self._confirmed, span) for *each, span in around)
+        return tuple(Sentence(text, before, after, self._confirmed, span) for text, before, after, span in around)
 
     @cached_property
     def only_asks(self) -> bool:

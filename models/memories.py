@@ -139,7 +139,7 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     """What was said on a day; each annotation stands in its record once."""
-    clients = [one.client for one in (*day.turns, *day.summaries) if one.client]
+    clients = [*(one.client for one in day.turns if one.client), *(one.client for one in day.summaries if one.client)]
     archived = any(turn.archived for turn in day.turns)
     remarks: dict[str, None] = {}
     fields: dict[str, object] = {}
