@@ -38,7 +38,7 @@ from models.relaying import Relay
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
-    from facts.spans import Candidate
+    from facts.spans import Testimony
     from models.client import Transport
     from models.tasks import ExtractionTask, PersonaTask, Task
 
@@ -394,7 +394,7 @@ class Llm:
         raise refused
 
     def check_statements(
-        self, asked: Sequence[Candidate], language: Language, stop: CancelToken, names: Names = NO_NAMES
+        self, asked: Sequence[Testimony], language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
         """The reply to whether words say statements, all of them in one call."""
         task = self._task(language, names)

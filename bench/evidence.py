@@ -18,6 +18,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,23 +27,15 @@ from bench.kept_replies import KeptReplies
 from domain.facts import NewFact
 from domain.records import PREFIX, Message, Role
 from facts.checking import CheckedNotes, check_notes
-from facts.cues import begins_with_no, governs_next, is_denial, sentence_spans, stance_of, takes_back_before
-from facts.drafts import NoteDraft, read_notes
-from facts.reply_json import read_entries
+from facts.cues import begins_with_no, is_denial, stance_of
+from facts.drafts import NoteDraft, read_answers, read_notes
 from facts.slots import Names
-from facts.spans import Candidate, locate_quote, material_of, quotation_of
+from facts.spans import Testimony, governs_next, locate_quote, material_of, quotation_of, takes_back_before
+from language.scripts import language_of
+from language.sentences import sentence_spans
+from models.tasks import Task
 
 _ADDED = re.compile(r"\s?[(（][^()（）]*[)）]")
-_ASK = """\
-Below are statements about people and the words of a conversation that each is said to rest on. For each one: do these
-words say exactly this, of exactly this person, as a fact (or as the given stance: planned, wished, supposed)? Pronouns,
-days and numbers may be worked out from the words and their date. A question, a supposition, a joke, a dream, a story, a
-pasted text, what somebody else thinks or what was denied does not say it; neither do words that say more or less than
-the statement. Answer "yes", "no", or "partly" if only part of it is said.
-
-{items}
-
-Answer with JSON only: {{"answers": [{{"number": 1, "answer": "yes"}}, ...]}}"""
 
 
 @dataclass
@@ -171,36 +164,34 @@ def _misleads(one: _Judged) -> bool:
 
 
 def _ask_model(found: Sequence[_Judged], replies: KeptReplies) -> None:
-    """Put the kept drafts of each window to a model in one question."""
+    """Put the kept drafts of each window to a model in one question, as the program does."""
     windows: dict[str, list[_Judged]] = defaultdict(list)
     for one in found:
         if not one.reason and one.fact:
             windows[json.dumps(one.row["window"], ensure_ascii=False)].append(one)
     for told, kept in windows.items():
         random.Random(told).shuffle(kept)
-        material = [_material(one) for one in kept]
-        items = "\n\n".join(_item(number, each) for number, each in enumerate(material, 1))
-        reply = replies.reply([{"role": "user", "content": _ASK.format(items=items)}])
-        answers = {
-            str(each.get("number")): str(each.get("answer")).strip().casefold()
-            for each in read_entries(reply, "stop", "answers").values
-            if isinstance(each, Mapping)
-        }
+        language = language_of(*(message.words for message in kept[0].messages))
+        names = {"person": _name_of(kept[0], "person"), "companion": _name_of(kept[0], "companion")}
+        task = Task(language, names, _BOUNDARY, datetime.fromisoformat(kept[0].messages[-1].timestamp))
+        asked = task.verification_prompt([_candidate(one) for one in kept])
+        answers = read_answers(replies.reply([{"role": one.role, "content": one.content} for one in asked]), len(kept))
         for number, one in enumerate(kept, 1):
-            one.answer = answers.get(str(number), "no")
+            one.answer = answers.get(number, "no")
 
 
-def _material(one: _Judged) -> Candidate:
-    names = one.row["names"]
-    speakers = {"user": next(iter(names.get("person", ())), "user"), "assistant": "companion"}
+_BOUNDARY = "=== evidence ==="
+
+
+def _name_of(one: _Judged, who: str) -> str:
+    return str(next(iter(one.row["names"].get(who, ())), who))
+
+
+def _candidate(one: _Judged) -> Testimony:
     assert one.fact
-    return material_of(one.fact, one.messages, speakers)
-
-
-def _item(number: int, material: Candidate) -> str:
-    passage = "\n".join(material.passage)
-    statement = f"{number}. Statement ({material.stance}): {material.statement}"
-    return f"{statement}\nConversation:\n{passage}\nWords: {material.said}"
+    return material_of(
+        one.fact, one.messages, {"user": _name_of(one, "person"), "assistant": _name_of(one, "companion")}
+    )
 
 
 # --- reading

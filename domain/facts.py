@@ -248,26 +248,6 @@ class FactEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class FactCounts:
-    """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
-
-    ``inferred`` ones are counted alone.
-    """
-
-    notes: int
-    current: int
-    past: int
-    unread: int
-    quoted: int = 0
-    inferred: int = 0
-
-    @property
-    def facts(self) -> int:
-        """All facts."""
-        return self.current + self.past
-
-
-@dataclass(frozen=True, slots=True)
 class SessionChanges:
     """How many facts a session changed.
 

@@ -21,7 +21,7 @@ from facts.comparing import same_value
 from facts.drafts import Answer, FactDraft, NoteDraft
 from facts.evidence import SpokenWindow
 from facts.slots import COMPANION, PERSON, Names, normalize_text, slot_of
-from facts.spans import locate_quote, shown_quotes
+from facts.spans import is_pasted, locate_quote, shown_quotes
 from language.words import names_in
 
 #: The most inferences of one window, and of one memory.
@@ -102,9 +102,10 @@ def _believe_note(note: NewNote, facts: Sequence[NewFact], spoken: Spoken) -> Ne
     if facts:
         texts = [fact.restatement if fact.basis == "verified" else _as_said(fact.quotes, spoken) for fact in facts]
     else:
-        named = [one for one in spoken.messages if one.text_id in note.turns]
-        quote = locate_quote(note.text, named)
-        texts = [_as_said(shown_quotes([quote], spoken.messages), spoken)] if quote else []
+        named = {one.text_id: one for one in spoken.messages if one.text_id in note.turns}
+        quote = locate_quote(note.text, [*named.values()])
+        own = quote and not is_pasted(quote, named[quote.message].words)
+        texts = [_as_said(shown_quotes([quote], spoken.messages), spoken)] if quote and own else []
     text = " ".join(dict.fromkeys(filter(None, texts)))
     return replace(note, text=text) if text else None
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
-from facts.cues import asks_openly, ends_or_denies, is_in_first_person, tells_birthday, with_days
+from facts.cues import asks_openly, ends_or_denies
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -32,6 +32,7 @@ from facts.evidence import (
 )
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
+from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
@@ -337,7 +338,10 @@ class _Checking:
             return False
         if language_of(claim.value) not in {source.language for source in sources}:
             return False
-        return all(map(self._window.lacks_terms, (telling_terms(claim.value), telling_terms_of_value(claim.value))))
+        wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
+        strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
+        forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
+        return 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
 
     # --- names
 

@@ -7,20 +7,10 @@ less certain.
 from __future__ import annotations
 
 import re
-from datetime import date
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-from language.calendar import DAY_NAMES, MONTH_NAMES
-from language.times import read_times
 
-_SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
-_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
-#: A denial after "and" is separate if a clause precedes it.
-_DENIED_BESIDES = pattern_of(
-    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE
-)
-_SHORTEST_CLAUSE = 5
 #: Quoted words: a title, a name, a phrase.
 QUOTED = pattern_of(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
@@ -40,28 +30,6 @@ _ASKS = pattern_of(r"[?？][\"”’」』)）]*$")
 _ASKS_HAN = pattern_of(
     r"(?:吗|什么来着|怎么说的来着|(?:^|[，。！])[^，。！]{0,4}呢|[什谁哪怎几多][^，。！]*呢)[。！]*$"
 )
-
-
-def split_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, in order. A point inside a number or a name ends none."""
-    return tuple(text[start:end] for start, end in sentence_spans(text))
-
-
-def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of a text begin and end, without the spaces around them."""
-    found = ((each.start(), each[0]) for each in _SENTENCE.finditer(text))
-    trimmed = ((start + len(one) - len(one.lstrip()), one.strip()) for start, one in found)
-    return tuple((start, start + len(one)) for start, one in trimmed if one)
-
-
-def split_clauses(sentence: str) -> tuple[str, ...]:
-    """The clauses of a sentence."""
-    parts: list[str] = []
-    for part in _CLAUSE.split(sentence):
-        found = _DENIED_BESIDES.search(part)
-        apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
-        parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
-    return tuple(clause for part in parts if (clause := part.strip()))
 
 
 def is_question(sentence: str) -> bool:
@@ -172,21 +140,6 @@ def is_hedged(statement: str) -> bool:
     return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
 
 
-_BIRTHDAY = pattern_of(
-    r"\bbirthday (?:is|was|falls)\b|\bborn\b|生日(?:[是为在：:]|农历|阴历|阳历)|出生|生于", re.IGNORECASE
-)
-
-
-def tells_birthday(statement: str) -> bool:
-    """Whether a statement gives a birthday, which is never a plan.
-
-    >>> tells_birthday("Mara's birthday is on 3 May."), tells_birthday("Mara plans a party for her birthday.")
-    (True, False)
-    """
-    plain = statement.casefold()
-    return _BIRTHDAY.search(plain) is not None and not _PLANNED.search(plain)
-
-
 _PROMISES = pattern_of(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
 
 
@@ -195,36 +148,12 @@ def is_promise(sentence: str) -> bool:
     return not is_question(sentence) and _PROMISES.search(sentence.casefold().replace("’", "'")) is not None
 
 
-#: What a sentence opens that the next ones belong to: a dream, a tale, a supposition, a wish.
-_OPENS = Guarded(
-    "dream|nightmare|imagin|suppos|pretend|what if|if |wish|story|novel|film|movie|plot|book|campaign|role|once upon|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
-    r"\b(?:dream\w*|nightmare|imagine|suppose|supposing|pretend|what if|if|wish\w*|story|novel|film|movie|plot|book|campaign|role.?play\w*|once upon)\b"
-    r"|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
-)
-_TAKEN_BACK = Guarded(
-    "kid|jok|haha|lol|lmao|not|wish|dream|no|nah|yeah|as if|玩笑|逗你|骗你|哈哈|嘿嘿|没有|才怪|梦|不是|假的|想得美",
-    r"^\W*(?:just |only )?(?:kidding|joking|a joke)\b|^\W*(?:i'?m |was )?(?:just |only )?(?:kidding|joking)\b|^\W*(?:(?:ha){2,}|lol|lmao)\b|^\W*(?:or )?not (?:really|yet|any ?more|true)\b"
-    r"|^\W*(?:i|you) wish\b|\bdreamt? (?:that|it)\b|^\W*(?:no|nah)\b[,.!]|yeah,? right|^\W*as if\b"
-    r"|开玩笑|逗你|骗你|^\W*(?:哈哈|嘿嘿)|^\W*并?没有|才怪|做梦|^\W*(?:不是|假的)|想得美",
-)
-
-
-def governs_next(sentence: str) -> bool:
-    """Whether what follows a sentence may belong to a dream, a tale or a supposition in it."""
-    return _OPENS.search(sentence.casefold()) is not None
-
-
-def takes_back_before(sentence: str) -> bool:
-    """Whether a sentence takes back the one before it: "Just kidding!", "Not really.", 开玩笑的."""
-    return _TAKEN_BACK.search(sentence.casefold().replace("’", "'")) is not None
-
-
 # --- denying
 
 _DENIES = Guarded(
-    "no|n't|nt|never|neither|不|没|别|无|未",
-    r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)",
+    "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
+    r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
+    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -245,18 +174,18 @@ _ENDED = Guarded(
 
 def is_denial(text: str) -> bool:
     """Whether a clause says that something is not so."""
-    return _DENIES.search(_without_quotes(text).casefold()) is not None
+    return _DENIES.search(without_quoted(text).casefold()) is not None
 
 
 def ends_or_denies(text: str) -> bool:
     """Whether a clause says that something is not so or has ended."""
-    plain = _without_quotes(text).casefold()
+    plain = without_quoted(text).casefold()
     return _DENIES.search(plain) is not None or _ENDS.search(plain) is not None
 
 
 def takes_back(text: str) -> bool:
     """Whether a clause denies or ends its subject."""
-    plain = _without_quotes(text).casefold()
+    plain = without_quoted(text).casefold()
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
 
 
@@ -274,7 +203,7 @@ def gives_own_name(text: str, name: str) -> bool:
     """
     called = "|".join(map(re.escape, {name, *name.split()[:1]}))
     given = rf"(?:{_OWN_NAME})(?:{called})(?!'s|的|[a-z])"
-    return bool(name) and re.search(given, _without_quotes(text).replace("’", "'"), re.IGNORECASE) is not None
+    return bool(name) and re.search(given, without_quoted(text).replace("’", "'"), re.IGNORECASE) is not None
 
 
 #: Words for "unchanged", with or without "not".
@@ -291,11 +220,12 @@ def words_of_staying(text: str) -> str:
     >>> words_of_staying("She kept Lindqvist."), words_of_staying("She didn't change it"), words_of_staying("She left")
     ('kept', "n't change", '')
     """
-    plain = _without_quotes(text).casefold().replace("’", "'")
+    plain = without_quoted(text).casefold().replace("’", "'")
     return " ".join(found[0] for found in _STAYS.all_in(plain))
 
 
-def _without_quotes(text: str) -> str:
+def without_quoted(text: str) -> str:
+    """The text without quoted words: titles, names, phrases."""
     return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
 
@@ -332,64 +262,3 @@ def is_agreement(text: str) -> bool:
     (True, True, False)
     """
     return _AGREES.match(text) is not None
-
-
-# --- words that only the conversation explains
-
-_OWN = pattern_of(
-    r"\b(?:I|[Ii]'(?:m|ve|d|ll)|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|[Yy]ou|[Yy]our|[Yy]ours)\b|(?<!自)我|[你您咱]"
-)
-#: "You" that means anyone: after a place, a time or a thing that allows something.
-_ANYBODY = Guarded(
-    "you|你",
-    r"\bwhere(?:ver)? you (?:can|could|see|hear|feel|never)\b(?:.*?\b(?:nobody|no one|everybody|everyone|people) \w+ you\b)*"
-    r"|(?:^|[,;:] |\b(?:from|in|at|on) (?:[\w'’-]+ ){1,5}|\bso (?:that )?|\band )you can (?:almost |just |even |always )?"
-    r"(?:see|hear|smell|feel|walk|taste)\b(?! (?:me|us|him|her|them|that)\b)"
-    r"|(?<![望让等说问想盼怕信得给])你(?:都|就)?(?:能|可以|会)?(?:看到|看见|看得到|看得见|听到|听见|听得到|听得见|闻到|闻得到|望见|望到)",
-    any_case=True,
-)
-_YOU = pattern_of(r"\byou\b|你", re.IGNORECASE)
-_RELATIVE = Guarded(
-    "yesterday|today|tonight|tomorrow|last |next |this |past |coming |ago|now| day|day after|week|month|recently|昨|明|今|前|后|去年|周|星期|礼拜|月|刚才|最近",
-    r"\b(?:(?:yesterday|today|tonight|tomorrow|last night)\b|(?:last|next|this|past|coming) (?:week|weekend|month|year|night|morning"
-    rf"|evening|afternoon|spring|summer|autumn|fall|winter|{'|'.join((*DAY_NAMES, *MONTH_NAMES))})\b|ago\b|(?:from|until) now\b|day after\b|recently\b"
-    r"|in (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)(?= time|$|[.,]))"
-    r"|[昨明]天|前天|后天|今[天晚早年]|昨[晚夜]|明[年晚早]|去年|前年|后年|[上下]个?(?:周|星期|礼拜|月)|[这本]个?(?:周|星期|礼拜|月)|刚才|最近|\d天前|[一二三四五六七八九十几]天[前后]",
-    any_case=True,
-)
-
-
-_DATE_BEHIND = pattern_of(r"\s?[,，]?\s?[(（][^()（）]{0,20}\d[^()（）]{0,20}[)）]")
-
-
-def is_in_first_person(statement: str) -> bool:
-    """Whether a statement speaks of "me" or "you" outside quoted words: whose it is shows only where it was said.
-
-    >>> is_in_first_person("I live in York."), is_in_first_person("From her flat you can see the sea.")
-    (True, False)
-    """
-    plain = _without_quotes(statement)
-    if _ANYBODY.may_stand_in(plain):
-        plain = _ANYBODY.pattern.sub(lambda found: _YOU.sub("one", found[0]), plain)
-    return _OWN.search(plain) is not None
-
-
-def with_days(statement: str, said: date) -> str:
-    """A statement with the date behind each relative day that has none.
-
-    >>> with_days("Tom left last Sunday.", date(2025, 7, 12)), with_days("她最近搬家了。", date(2025, 7, 12))
-    ('Tom left last Sunday (2025-07-06).', '她最近（2025-07-12）搬家了。')
-    """
-    if not any(not _DATE_BEHIND.match(statement, found.end()) for found in _RELATIVE.all_in(statement)):
-        return statement
-    for one in sorted(read_times(statement, said), key=lambda one: -one.start):
-        if one.kind in ("date", "clock", "recurrence") or not _RELATIVE.search(statement[one.start : one.end]):
-            continue
-        if _DATE_BEHIND.match(statement, one.end):
-            continue
-        day = (one.meant.iso or one.meant.first.isoformat()) if one.meant else said.isoformat()
-        at = one.hours[0].isoformat("minutes") if one.hours and one.hours[0] == one.hours[1] else ""
-        given = f"{day} {at}".strip()
-        mark = f" ({given})" if statement[one.end - 1].isascii() else f"（{given}）"
-        statement = statement[: one.end] + mark + statement[one.end :]
-    return statement

@@ -28,9 +28,6 @@ from facts.cues import (
     is_denial,
     is_promise,
     is_question,
-    sentence_spans,
-    split_clauses,
-    split_sentences,
     stance_of,
     takes_back,
     turns_back,
@@ -42,6 +39,7 @@ from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.scripts import Language, is_unspaced, language_of
+from language.sentences import sentence_spans, split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
@@ -110,7 +108,10 @@ class TextFigures:
     def numbers(self) -> frozenset[str]:
         """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
         found = find_numbers(self.text)
-        return found | derived_numbers(self.text, found)
+        years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
+        since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
+        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
+        return found | derived_numbers(self.text, found) | since | listed
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
@@ -188,6 +189,12 @@ def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None
     return near if near and near.days == 1 and not near.about else None
 
 
+#: Names in a row, which a statement may count.
+_LIST = pattern_of(
+    r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
+)
+_LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
@@ -233,8 +240,8 @@ class Source:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
         spans = sentence_spans(self.text)
-        found = [self.text[slice(*span)] for span in spans]
-        around = zip(found, ("", *found), (*found[1:], ""), spans, strict=False)
+        found = ["", *(self.text[slice(*span)] for span in spans), ""]
+        around = zip(found[1:], found, found[2:], spans, strict=False)
         return tuple(Sentence(text, before, after, self._confirmed, span) for text, before, after, span in around)
 
     @cached_property
@@ -439,7 +446,7 @@ _ANY_DAY = date(2000, 1, 1)
 #: A sentence that shares this much of what the best one shares may be evidence, too.
 _NEARLY_BEST = 0.6
 #: A denial is the reverse of what has this much of its words, an assertion of a denial with this much of its words.
-_NEARLY_ALL, _ENOUGH = 0.65, 0.25
+_NEARLY_ALL, _ENOUGH = 0.66, 0.34
 
 
 def best_sentences(

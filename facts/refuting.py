@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
-from facts.cues import split_clauses
 from facts.evidence import Sentence, Source, telling_terms
 from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.sentences import split_clauses
 from language.words import latin_names, terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
@@ -214,12 +214,8 @@ def find_fault(
         wrong = not others and all(_is_of_another(statement, _governing_clause(statement, each)) for each in sentences)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
-    if (
-        about == "other"
-        and subject.split("'s ", maxsplit=1)[0].split("的", maxsplit=1)[0] in own
-        and _is_of_another_owner(subject, said.casefold())
-    ):
-        return "subject"
+    owner = re.split("'s |的", subject, maxsplit=1)[0]
+    wrong = wrong or (about == "other" and owner in own and _is_of_another_owner(subject, said.casefold()))
     return "subject" if wrong else ""
 
 

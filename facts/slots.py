@@ -255,7 +255,6 @@ blood pressure: bp | 血压
 doctor: gp, family doctor, physician | 医生, 家庭医生, 主治医生
 car: drives, vehicle | 车, 汽车, 座驾
 school: university, college, studies at | 学校, 大学, 就读学校
-nickname: calls the person, form of address, how to address | 昵称, 小名, 外号, 称呼
 death: died, dies, passed away, death date, date of death | 去世, 死亡, 过世, 离世, 去世日期
 zodiac: star sign | 星座, 属相, 生肖
 religion: faith | 宗教, 信仰
@@ -263,6 +262,7 @@ nationality: citizenship | 国籍
 hometown: native place, from, comes from, home town, birthplace | 老家, 家乡, 籍贯, 出生地
 """
 _SEVERAL = """
+nickname: calls the person, form of address, how to address | 昵称, 小名, 外号, 称呼
 child: children, son, daughter, kid, kids | 孩子, 儿子, 女儿, 子女
 pet: pets, cat, dog, kitten, puppy, animal | 宠物, 猫, 狗, 养的宠物
 sibling: sister, brother, siblings, sisters, brothers | 兄弟, 姐妹, 姐姐, 妹妹, 哥哥, 弟弟, 兄弟姐妹

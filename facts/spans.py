@@ -15,12 +15,37 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from domain.facts import NewFact, Quote, Stance
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.quotations import quotation_spans
 from domain.records import Message
-from facts.cues import governs_next, is_question, sentence_spans, takes_back_before
+from facts.cues import is_question
 from language.scripts import is_unspaced
+from language.sentences import sentence_spans
 from language.words import terms
+
+#: What a sentence opens that the next ones belong to: a dream, a tale, a supposition, a wish.
+_OPENS = Guarded(
+    "dream|nightmare|imagin|suppos|pretend|what if|if |wish|story|novel|film|movie|plot|book|campaign|role|once upon|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+    r"\b(?:dream\w*|nightmare|imagine|suppose|supposing|pretend|what if|if|wish\w*|story|novel|film|movie|plot|book|campaign|role.?play\w*|once upon)\b"
+    r"|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+)
+_TAKEN_BACK = Guarded(
+    "kid|jok|haha|lol|lmao|not|wish|dream|no|nah|yeah|as if|玩笑|逗你|骗你|哈哈|嘿嘿|没有|才怪|梦|不是|假的|想得美",
+    r"^\W*(?:just |only )?(?:kidding|joking|a joke)\b|^\W*(?:i'?m |was )?(?:just |only )?(?:kidding|joking)\b|^\W*(?:(?:ha){2,}|lol|lmao)\b|^\W*(?:or )?not (?:really|yet|any ?more|true)\b"
+    r"|^\W*(?:i|you) wish\b|\bdreamt? (?:that|it)\b|^\W*(?:no|nah)\b[,.!]|yeah,? right|^\W*as if\b"
+    r"|开玩笑|逗你|骗你|^\W*(?:哈哈|嘿嘿)|^\W*并?没有|才怪|做梦|^\W*(?:不是|假的)|想得美",
+)
+
+
+def governs_next(sentence: str) -> bool:
+    """Whether what follows a sentence may belong to a dream, a tale or a supposition in it."""
+    return _OPENS.search(sentence.casefold()) is not None
+
+
+def takes_back_before(sentence: str) -> bool:
+    """Whether a sentence takes back the one before it: "Just kidding!", "Not really.", 开玩笑的."""
+    return _TAKEN_BACK.search(sentence.casefold().replace("’", "'")) is not None
+
 
 #: Words count as found where a passage is this similar to them.
 _SIMILAR = 0.8
@@ -94,7 +119,7 @@ def is_pasted(quote: Quote, words: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
@@ -239,10 +264,11 @@ def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int
         opens = bounds[at][0] == _first(messages[at].words)
         if opens and before >= 0 and before not in bounds and (question := _last_question(messages, before, at)):
             bounds[before] = question
-        answered = after < len(messages) and after not in bounds and messages[at].role != messages[after].role
+        answered = after < len(messages) and messages[at].role != messages[after].role
         if answered and is_question(messages[at].words[slice(*bounds[at])].strip()):
-            spans = sentence_spans(messages[after].words)
-            bounds[after] = (spans[0][0], spans[min(1, len(spans) - 1)][1]) if spans else (0, 0)
+            spans = sentence_spans(messages[after].words) or ((0, 0),)
+            end = bounds[after][1] if after in bounds else spans[min(1, len(spans) - 1)][1]
+            bounds[after] = (spans[0][0], end)
     return bounds
 
 
@@ -259,7 +285,7 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
     return asked[-1] if asked else None
 
 
-def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Candidate:
+def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
     """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
     shown = dict(_shown(fact.quotes, messages))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.turns]
@@ -274,4 +300,4 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
         if len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
         lines.append(f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}")
-    return Candidate(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)
+    return Testimony(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)

@@ -91,9 +91,12 @@ def find_numbers(text: str) -> frozenset[str]:
 _COMPARES = pattern_of(
     r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|per|times|another|off|total|altogether"
     r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
+    r"|\d\w* ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
     r"|[比多少大小差共每减加涨降跌胖瘦]|又",
     re.IGNORECASE,
 )
+#: "Three of us plus my mother-in-law", 三口加上婆婆.
+_AND_ONE = pattern_of(r"\b(?:plus|counting|including|as well as|along with)\b|加上|算上|连上|再加", re.IGNORECASE)
 #: Longer lists are no comparison.
 _MOST_COMPARED = 8
 
@@ -104,11 +107,13 @@ def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
     >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
     True
     """
-    if not 1 < len(found) <= _MOST_COMPARED or not _COMPARES.search(text):
+    if not 0 < len(found) <= _MOST_COMPARED or not (_COMPARES.search(text) or _AND_ONE.search(text)):
         return frozenset()
     values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
     scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
     pairs = [(a, b) for a in values for b in values if a != b]
+    if _AND_ONE.search(text):
+        pairs += [(value, Decimal(1)) for value in values]
     made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
     return frozenset(_plain_number(str(value)) for value in made)
 

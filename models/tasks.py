@@ -18,7 +18,7 @@ from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from facts.known_people import NamedPerson
 from facts.persona_lines import QuotedFact, Refusal
-from facts.spans import Candidate
+from facts.spans import Testimony
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate_all
 from models.chat import PromptMessage
@@ -106,7 +106,7 @@ class Task:
             day = date
         return self._task_prompt(self._templates.notes, records)
 
-    def verification_prompt(self, asked: Sequence[Candidate]) -> tuple[PromptMessage, ...]:
+    def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
         """The prompt to check statements, numbered from 1 in this order; each message is shown once."""
         lines = dict.fromkeys(line for one in asked for line in one.passage)
         numbers = {line: number for number, line in enumerate(lines, 1)}

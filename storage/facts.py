@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from domain.facts import About, Fact, FactCounts, FactEvent, Note, Quote, Relation, SessionChanges, Slot
+from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
 from language.scripts import is_unspaced
 from language.words import is_name
@@ -140,6 +140,26 @@ def _word_pattern(name: str) -> re.Pattern[str]:
     if any(map(is_unspaced, name)):
         return re.compile(re.escape(name))
     return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class FactCounts:
+    """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
+
+    ``inferred`` ones are counted alone.
+    """
+
+    notes: int
+    current: int
+    past: int
+    unread: int
+    quoted: int = 0
+    inferred: int = 0
+
+    @property
+    def facts(self) -> int:
+        """All facts."""
+        return self.current + self.past
 
 
 #: Between the words of a list in one column.
