@@ -341,8 +341,8 @@ class Memory:
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
-        held = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
-        return [(fact, found) for fact, found in held if found is not None]
+        with_forms = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
+        return [(fact, found) for fact, found in with_forms if found is not None]
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
         """Annotations of persona lines whose facts are no longer current, by line."""
