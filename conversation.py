@@ -127,7 +127,7 @@ class PreparedTurn:
 class StoredTurn:
     """A turn that is stored, and what it asks to have forgotten.
 
-    ``place``: where it stands in the history of its client, if it has one.
+    ``place``: its place in the history of its client, if it has one.
     """
 
     round: Round
@@ -307,7 +307,7 @@ class TurnSteps:
     # -- store ---------------------------------------------------------------------------------------------------
 
     def store(self, prepared: PreparedTurn, text: str, finish: Finish) -> StoredTurn:
-        """Store the round, with which of its quotations stand in a memory, and hide what the person asks to have
+        """Store the round, with which of its quotations are in a memory, and hide what the person asks to have
         forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
         """
         request, chat = prepared.request, prepared.request.chat
@@ -335,7 +335,7 @@ class TurnSteps:
 
 
 class Conversation:
-    """One session, handed in, and everything a person can do in it. Two conversations share nothing but the memory."""
+    """One session, and everything a person can do in it. Two conversations share nothing but the memory."""
 
     def __init__(
         self,

@@ -382,8 +382,8 @@ class Memory:
         texts = (
             (fact, f"{fact.all_words if fact.verified else fact.quotation}\n{fact.topic}") for fact in self.facts.all()
         )
-        held = ((fact, forms_of_all(text, words)) for fact, text in texts)
-        return [(fact, found) for fact, found in held if found is not None]
+        with_forms = ((fact, forms_of_all(text, words)) for fact, text in texts)
+        return [(fact, found) for fact, found in with_forms if found is not None]
 
     def says_erased(self, text: str, said: str = "", text_id: str = "") -> bool:
         """Whether what a program writes was erased; what the person ``said`` since then is new, but for its id."""

@@ -254,7 +254,7 @@ class People:
                 try:
                     with self.known_companion(person, instruction) as companion:
                         companion.maintenance.queue.request("client_history", at_once=True)
-                except Exception as fault:  # the memories of others are not to wait for this one
+                except Exception as fault:  # other memories are not to wait for this one
                     self.log.error("a client history could not be resumed", exc_info=fault)
             self._resumed.set()
 
@@ -403,7 +403,7 @@ class People:
             for companion in self.open_now():
                 try:
                     companion.start_maintenance()
-                except StorageError as fault:  # the memories of others are not to wait for this one
+                except StorageError as fault:  # other memories are not to wait for this one
                     self.log.error("sessions could not be looked at", exc_info=fault)
         left = max(0.0, self._keep_at - time.monotonic())
         return min(left, _LOOK_AGAIN) if is_late else left

@@ -121,7 +121,7 @@ _INPUT = _text_of(
 _SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
 _REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
 _BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
-_MEMORY_ID = _text_of(LONGEST_ID, "The id that recall told.")
+_MEMORY_ID = _text_of(LONGEST_ID, "An id that recall returned.")
 _INSTRUCTIONS = "/api/v1/system-instructions"
 #: Numbers of the chat API.
 _CHAT_NUMBER = Annotated[int, Field(ge=0, le=2**63 - 1)]

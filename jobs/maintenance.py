@@ -13,6 +13,7 @@ archived. Job modules are loaded when a job needs them, not when a conversation 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -253,7 +254,7 @@ class Maintenance:
             self.log.error("%s failed", job.kind, exc_info=fault)
             failed = "compaction.failed" if job.kind == "compact" else "opening.autosave_failed"
             self._report(job, Notice(failed, {"error": shown}))
-            return "left", shown.key
+            return "left", _reason_of(shown)
         if outcome != "left":
             self._failures.pop((job.kind, job.key), None)
         return outcome, self._failures.get((job.kind, job.key), "")
@@ -281,7 +282,7 @@ class Maintenance:
         error = notice.details.get("error")
         if isinstance(error, errors.OldFriendError) and job.kind != "compact":
             reported = (job.kind, job.key) in self._failures
-            self._failures[job.kind, job.key] = error.key
+            self._failures[job.kind, job.key] = _reason_of(error)
             if reported:
                 return
         self.notices.append(notice)
@@ -380,6 +381,12 @@ class Maintenance:
     def _run_archiving(self, job: Job, cancel: CancelToken) -> Steps:
         yield from archive_surplus(self.memory, self.settings.forget_limit, cancel)
         return "done"
+
+
+def _reason_of(error: errors.OldFriendError) -> str:
+    """The key of an error with its numbers, as a job stores it. Its texts are left out: they may repeat messages."""
+    numbers = {name: error.details[name] for name in ("status", "limit", "seconds") if error.details.get(name)}
+    return f"{error.key} {json.dumps(numbers)}" if numbers else error.key
 
 
 _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = MappingProxyType({

@@ -158,16 +158,6 @@ class FactLog:
             self._index_renamed(tx, names)
         return True
 
-    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """Store words that find messages, given by number; they are no fact that anybody is shown."""
-        now = self.stamp.now()
-        with self.facts.database.write() as tx:
-            number = tx.next("fact")
-            sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
-            tx.do(sql, number, self.stamp.new_id(), session_id, now, text)
-            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
-            self.index.set_facts(tx, [(number, text)], new=True)
-
     def new_id(self) -> str:
         """An id for a note or a fact that is to be stored."""
         return self.stamp.new_id()

@@ -36,7 +36,7 @@ class Job:
     generation: int
     attempts: int
     not_before: float
-    #: Why the last try failed: the key of a message, or nothing.
+    #: Why the last try failed: nothing, or the key of a message and, behind a space, its numbers as JSON.
     reason: str
 
 

@@ -416,7 +416,7 @@ def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
 def test_a_fact_finds_the_turn_it_was_drawn_from(life):
     question = "Which musical instrument?"
     seq = life.store.messages.numbers_of(["old-4u"])["old-4u"]
-    life.store.at(NOW.isoformat()).naming("f1").fact_log.learn_key("old", "plays a musical instrument", [seq])
+    life.store.at(NOW.isoformat()).naming("f1").learn_key("old", "plays a musical instrument", [seq])
     assert life.recall(question, embed=None, gated=False).ranked[0] == "old-4u"
 
 
