@@ -4,8 +4,8 @@
 
 A data file has ``requests`` and ``not_requests``, messages in English and Chinese, and may have ``scenes``: what was
 ``said`` before a ``request``, and the indexes of the rounds that it means (``hidden``). Noticed: hidden, or hidden and
-asked about, by the rules alone; candidates are all that a model would be asked about. Before each request stands a round
-about something else: right before it where it names its matter or tells it itself, else one round earlier.
+asked about, by the rules alone; candidates are all that a model would be asked about. Before each request stands a
+round about something else: right before it where it names its matter or tells it itself, else one round earlier.
 ``hidden_unrelated`` counts those that would be hidden, and those of scenes that are not meant. The messages of
 ``bench/sets/forget.json`` were written by whoever wrote the rules, so its figures flatter.
 """
@@ -105,9 +105,9 @@ def main() -> None:
         print(path.name)
         for name, figures in (("all", found), *found["by_language"].items()):
             print(
-                f"  {name}: noticed {figures['noticed']:.1%} of {figures['requests']}, candidates"
-                f" {figures['candidates']:.1%}; false alarms {figures['false_alarms']:.1%} of {figures['not_requests']},"
-                f" read for nothing {figures['read_for_nothing']:.1%}"
+                f"  {name}: noticed {figures['noticed']:.1%} of {figures['requests']},"
+                f" candidates {figures['candidates']:.1%}; false alarms {figures['false_alarms']:.1%}"
+                f" of {figures['not_requests']}, read for nothing {figures['read_for_nothing']:.1%}"
             )
         print(f"  unrelated rounds hidden: {found['hidden_unrelated']}; scenes missed: {found['scenes_missed']}")
         for kind in ("missed", "taken_for_requests", "unrelated"):

@@ -60,7 +60,9 @@ def records(request: Any) -> list[Any]:
 def friend(request: Any) -> str:
     """A deterministic model.
 
-    It takes every possible request to forget for one but "let's". It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
+    It takes every possible request to forget for one, but for "let's".
+
+    It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every note
     as a line to both personas.
     """
     if marked(request, "fold"):
