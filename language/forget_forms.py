@@ -171,18 +171,18 @@ LIKELY = (
     Guarded("refrain|abstain|avoid|hold back", rf"(?:{_START}|{_ASKED})(?:refrain from|abstain from|avoid|hold back from) {_RAISING}"),
     Guarded("bin|trash|ditch|lose|scrap|nuke|bury", rf"(?:{_START})(?:bin|trash|ditch|lose|scrap|nuke|bury) (?:it|that|this)(?: please| for good)*{_END}"),
     Guarded("confiden", r"(?:^\W*|[,;:.!] *)(?:this is |thats |its |all this is |please |strictly |very |totally )*confidential(?:,? please)?\s*(?:[:,.!]|$)|(?:^\W*|[,;:.!] *)(?:please |strictly )*in (?:strict(?:est)? )?confidence\s*(?:[:,.!]|$)"),
-    Guarded("record|note|log|copy|trace", rf"(?:{_START}|{_ASKED})(?:{_NOT}|please not)(?: ever)? (?:keep|make|take|leave|hold)(?:ing)? (?:a |any |no )?(?:records?|notes?|logs?|cop(?:y|ies)|traces?) (?:of|about|on)\b"),
+    Guarded("record|note|log|cop|trace", rf"(?:{_START}|{_ASKED})(?:{_NOT}|please not)(?: ever)? (?:keep|make|take|leave|hold)(?:ing)? (?:a |any |no )?(?:records?|notes?|logs?|cop(?:y|ies)|traces?) (?:of|about|on)\b"),
     Guarded("kept|stored|saved|remembered|recorded|mentioned|brought up|written down|logged", r"\b(?:make sure|ensure|see that|please|want|must|should|can you|could you|rather|prefer)\b[^.!?\n]{0,50}?\b(?:isnt|is not|arent|are not|not|never|doesnt get|wont be|stays un|be un)(?: to be| be| being| ever| get)* ?(?:kept|stored|saved|remembered|recorded|mentioned|brought up|written down|logged)\b"),
     Guarded("ears only|your ears", r"(?:^\W*|[,;:.!] *)(?:this is |thats |its |strictly )?(?:just |only )?for your ears\b(?! is| only is)"),
     Guarded("want", r"\bi (?:dont|do not|never|really dont) (?:ever )?want [^.!?\n]{1,40}? (?:to (?:ever )?(?:come up|be mentioned|be brought up|be remembered|be stored|be saved)|mentioned|brought up|remembered|stored|saved|on record)\b"),
     Guarded("you ", r"\b(?:rather|prefer|wish|better|appreciate it|grateful|great|nice|best)(?: that| if| it if)? you (?:didnt|did not|wouldnt|dont|never|wont|could not|not) (?:ever )?(?:keep|kept|store|stored|save|saved|mention|mentioned|bring|brought|record|note|remember|know|knew|hold|use|refer|repeat|quote|have)\b"),
     Guarded("pretend|act ", rf"(?:{_START}|{_ASKED})(?:pretend|act (?:like|as (?:if|though)))[^.!?\n]{{0,30}}\b(?:dont know|didnt|never (?:said|told|heard|read|saw|knew|mentioned|wrote|typed|happened)|hadnt|nothing|no idea|not know)\b"),
     Guarded("word", r"(?:^\W*|[,;:.!] *)(?:please |and |but )?(?:not a|no|dont say a|dont breathe a|never a|not one) (?:single )?word (?:of|about|to)\b"),
-    Guarded("no mention|no more mention|not mention", r"\b(?:from now on|in future|please|ever again|henceforth)[, ]+no (?:more |further )?mentions?\b|(?:^\W*)no (?:more |further )?mentions? of\b"),
-    Guarded("drop the|drop that|change the", rf"(?:{_START}|{_ASKED})drop (?:the|that|this) (?:topic|subject|matter|whole thing)\b[^.!?\n]{{0,30}}"),
+    Guarded("mention", r"\b(?:from now on|in future|please|ever again|henceforth)[, ]+no (?:more |further )?mentions?\b|(?:^\W*)no (?:more |further )?mentions? of\b"),
+    Guarded("drop ", rf"(?:{_START}|{_ASKED})drop (?:the|that|this) (?:topic|subject|matter|whole thing)\b[^.!?\n]{{0,30}}"),
     Guarded("wipe|erase|scrub|strike", rf"(?:{_START}|[:,] *)(?:wipe|erase|scrub|strike) (?:it|that|this|all (?:of )?(?:it|this|that))(?: please| now)*{_END}"),
     Guarded("delete|remove", rf"\b(?:please|and) (?:\w+ and )?(?:delete|remove) (?:it|that|this)(?: please| now)*{_END}"),
-    Guarded("out of|away from|clear of", rf"(?:{_START}|{_ASKED})(?:steer|stay|keep) (?:clear|away) (?:of|from) (?:the )?(?:topic|subject|anything|everything|talk|my)\b"),
+    Guarded("away |clear ", rf"(?:{_START}|{_ASKED})(?:steer|stay|keep) (?:clear|away) (?:of|from) (?:the )?(?:topic|subject|anything|everything|talk|my)\b"),
     Guarded("get|un|dis|ignore", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
     Guarded("please|you|lets|let us|we |ahead|free", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
     Guarded("forget", rf"{_FIRST}forget(?: about)? (?:{_ABOUT}[^,.!?\n]{{1,50}}|{_MINE}[^,.!?\n]{{2,50}}|{_SELF}[^,.!?\n]{{0,50}}|(?:the|that|this|her|his|their) [^,.!?\n]{{1,40}}?\bi(?:ve)? (?:\w+ ){{0,3}}\w+[^,.!?\n]{{0,30}}|what (?:you (?:just )?(?:heard|read|saw)|happened)[^,.!?\n]{{0,30}}){_END}"),
@@ -223,7 +223,7 @@ LIKELY = (
 POSSIBLE = Guarded(
     "forget|unhear|unlearn|unsa|unsee|unread|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between|record|yourself|private|privacy|confid|secret"
     "|never mind|have said|have told|have typed|have written|have mentioned|have shared|have brought|wish i|talk|speak|drop|take that back|take it back|hear|never happened|tell|slipped|too much|out of"
-    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
+    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
     r"\b(?:forget|unhear|unlearn|unsee|unread|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap (?:it|that|this)|scratch (?:it|that|this)|strike (?:it|that|this|what|my)"
     r"|(?:dont|do not|not|never|no|stop|stopped|quit) (?:\w+ ){0,3}?(?:remember|mention|bring|talk|speak|repeat|hear about|tell|quote|store|keep|save|note|record|ask)\w*"
     r"|pretend|as (?:if|though) (?:i|you|we|this|that|it)|between (?:us|you and me)|off the record|to yourself|private|privacy|confid\w+|secrets?|never mind"
@@ -298,13 +298,13 @@ HAN_LIKELY = (
     Guarded("瞒|隐瞒|保守|遮|藏", r"(?:替|帮|给|为)我(?:好好|先|一直)?(?:瞒|隐瞒|保守|遮|藏)(?:着|住|一下|好|点)?"),
     Guarded("出现|冒出|蹦出", rf"(?:以后|今后|再也|往后)[^。！？\n]{{0,16}}{_HAN_NOT}(?:再)?(?:出现|冒出|蹦出)"),
     Guarded("被", r"我(?:真的?)?不(?:希望|想|愿意?|要)[^，。！？\n]{0,10}被(?:你|人|别人)?(?:再)?(?:记|提|存|保存|知道|说起|翻|留)"),
-    Guarded("传|打住|为止", rf"(?<![我他她们]){_HAN_NOT}(?:再|往外|向外|外|乱|到处)?传{_HAN_LAST}|到你(?:这|这儿|这里|那儿)?(?:就|为止|打住)[^，。！？\n]{{0,3}}(?:打住|为止)?"),
+    Guarded("传|打住|为止", rf"(?<![我他她们]){_HAN_NOT}(?:再|往外|向外|外|乱|到处)?传{_HAN_LAST}|到你(?:这|这儿|这里|那儿)?[^，。！？\n]{{0,3}}(?:打住|为止)"),
     Guarded("留底|存档|入库|留档|备份|收录|往心里记|往脑子里记", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?(?:留底|存档|入库|留档|备份|收录|往心里记|往脑子里记)"),
     Guarded("说漏|抖|捅", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:[把将][^，。！？\n]{{1,10}})?(?:说漏|抖(?:出|露|落)|捅(?:出|给))"),
-    Guarded("不提|不说|不聊|不要提|不要再|不再|翻篇", r"(?:以后|今后|往后|从此|将来)(?:都|就|咱们?|我们)*(?:不(?:要)?(?:再)?)(?:提|说起|聊起|谈起)(?:了|它|这|那|$)|(?:这|那|的)事[^，。！？\n]{0,3}(?:就)?翻篇|[，,](?:咱们?|我们)?(?:就)?翻篇(?:了|吧|[，。]|$)"),
+    Guarded("提|说起|聊起|谈起|翻篇", r"(?:以后|今后|往后|从此|将来)(?:都|就|咱们?|我们)*(?:不(?:要)?(?:再)?)(?:提|说起|聊起|谈起)(?:了|它|这|那|$)|(?:这|那|的)事[^，。！？\n]{0,3}(?:就)?翻篇|[，,](?:咱们?|我们)?(?:就)?翻篇(?:了|吧|[，。]|$)"),
     Guarded("让|叫", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?(?:让|叫)(?:人|别人|任何人|谁|外人|大家)(?:家)?(?:知道|听见|听到|晓得)"),
     Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:号码?|密码|地址|电话|名字|消息|记录|内容|信息|资料|隐私|证号|工资|病情|的话|的事|那段|这段|那句|这句|那条|这条)[^，。！？\n]{{0,6}}(?:就|请|都|全|也|给我)?{_HAN_REMOVE}(?:掉)?(?:吧|了吧|好吗|行吗|可以吗|行不|好不|成不|行不行|好不好)?[。！!？?]?$"),
-    Guarded("记|存|写|留|提|说|告诉|当", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?[把将][^，。！？\n]{{1,14}}(?:记(?!错|混|反)|存|写|留|保存|提|说|告诉|传)(?:下|出|进|在|给别|给人|起|住|着|到|来|$)"),
+    Guarded("记|存|写|留|提|说|告诉|传", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?[把将][^，。！？\n]{{1,14}}(?:记(?!错|混|反)|存|写|留|保存|提|说|告诉|传)(?:下|出|进|在|给别|给人|起|住|着|到|来|$)"),
     Guarded("守口|声张|张扬|嘴", rf"守口如瓶|(?<![我他她们]){_HAN_NOT}(?:声张|张扬)|(?:你|可)(?:的)?嘴巴?(?:可)?(?:要|得)?(?:严|紧)(?:一点|点|些)"),
     Guarded("不作数|不算数|作废|不算", r"(?:刚才|刚刚|我说|我(?:之前|前面|上面)|这话|那话|这句|那句|这段|那段)[^，。！？\n]{0,8}(?:不作数|不算数|作废|不算(?![^，。]{1,4}[，。]))"),
     Guarded("忘", rf"{_CLAUSE}[^，。！？\n把将我他她]{{0,3}}忘(?:了|掉|记)(?:它|这|那|刚)(?!个?(?:时|天|次))"),
@@ -380,7 +380,7 @@ REPLY = Guarded(
 # --- taken back
 
 RELEASE = Guarded(
-    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|dont have to keep|dont need to keep|remember",
+    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|to keep|remember",
     r"\b(?:you|we)(?:re| are)? (?:can|may|could|allowed to|free to|welcome to)(?: now| again| freely| all| totally| openly)* (?:mention|bring|talk about|speak (?:of|about)|discuss|remember|ask (?:me )?about|refer to|use)\b[^.!?\n]{0,60}\b(?:again|now|any ?time|after all|freely|openly)\b"
     r"|\b(?:you|we) (?:can|may) (?:again|now) (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"
     r"|\b(?:its|it is|thats|that is) (?:ok|okay|fine|alright|all right) (?:now )?to (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"

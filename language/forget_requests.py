@@ -272,8 +272,8 @@ def rounds_spoken_of(
         if at - 1 in going_on and _CONTINUES.match(said[at][0].lower()):
             going_on.add(at)
     names = {name for at in matching for name in _NAME.findall(said[at][0])} - set(" ".join(request.matter).split())
-    last = said[-1][0]
-    if names & set(re.findall(r"\w+", last)) or _OF_SOMEBODY.match(last.lower()):
+    newest = said[-1][0]
+    if names & set(re.findall(r"\w+", newest)) or _OF_SOMEBODY.match(newest.lower()):
         going_on.add(len(said) - 1)
     return tuple(sorted(going_on))
 
