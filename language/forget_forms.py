@@ -153,7 +153,7 @@ _TO_OTHERS = r"(?: to (?!me\b|this\b|that\b|it\b)| at | with (?!me\b)| in front|
 CLEAR = (
     Guarded("your |the |our |what you", rf"(?:{_START}|{_ASKED}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of|off) (?:{_MEMORY}|what you (?:know|remember)|the record\b)"),
     Guarded("your |the |our ", rf"(?:{_START}|{_ASKED})(?:wipe|clear|clean|rid) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
-    Guarded("erase|wipe|delete|scrub|purge|remove|scrap|redact|strike", rf"(?:{_START}|{_ASKED})(?:erase|wipe|delete|scrub|purge|remove|scrap|redact|strike)(?: out)? (?:{_TOLD}|{_ABOUT})"),
+    Guarded("erase|wipe|delete|scrub|purge|remove|scrap|redact|strike|get rid of|bin|trash|ditch|throw away|bury", rf"(?:{_START}|{_ASKED})(?:erase|wipe|delete|scrub|purge|remove|scrap|redact|strike|get rid of|bin|trash|ditch|throw away|bury)(?: out)? (?:{_TOLD}|{_ABOUT})"),
     Guarded("keep |leave ", rf"(?:{_START}|{_ASKED})(?:keep|leave) [^.!?\n]{{1,40}}? (?:out of|off) (?:{_MEMORY}|the record\b|(?:our |any |all )?future)"),
     Guarded("get|un|dis", rf"{_ASKED}{_FORGET} (?:{_THAT}|{_TOLD}|{_ISAID}|{_ABOUT}|{_MINE}|{_SELF})"),
     Guarded("forget", rf"{_START}forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing)"),
@@ -166,15 +166,23 @@ CLEAR = (
 )  # fmt: skip
 #: Orders that most people mean.
 LIKELY = (
+    Guarded("wipe|erase|delete|scrub|remove|ignore", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|remove|ignore) (?:my|the|that) (?:last|previous) (?:message|sentence|line|thing|bit|part|remark|comment)\b(?! of)"),
+    Guarded("treat", r"\btreat\b[^.!?\n]{1,60}?\bas (?:if|though)\b[^.!?\n]{0,20}\b(?:never|not|unsaid|didnt)\b"),
+    Guarded("refrain|abstain|avoid|hold back", rf"(?:{_START}|{_ASKED})(?:refrain from|abstain from|avoid|hold back from) {_RAISING}"),
+    Guarded("bin|trash|ditch|lose|scrap|nuke|bury", rf"(?:{_START})(?:bin|trash|ditch|lose|scrap|nuke|bury) (?:it|that|this)(?: please| for good)*{_END}"),
+    Guarded("confiden", r"(?:^\W*|[,;:.!] *)(?:this is |thats |its |all this is |please |strictly |very |totally )*confidential(?:,? please)?\s*(?:[:,.!]|$)|(?:^\W*|[,;:.!] *)(?:please |strictly )*in (?:strict(?:est)? )?confidence\s*(?:[:,.!]|$)"),
+    Guarded("record|note|log|cop|trace", rf"(?:{_START}|{_ASKED})(?:{_NOT}|please not)(?: ever)? (?:keep|make|take|leave|hold)(?:ing)? (?:a |any |no )?(?:records?|notes?|logs?|cop(?:y|ies)|traces?) (?:of|about|on)\b"),
+    Guarded("kept|stored|saved|remembered|recorded|mentioned|brought up|written down|logged", r"\b(?:make sure|ensure|see that|please|want|must|should|can you|could you|rather|prefer)\b[^.!?\n]{0,50}?\b(?:isnt|is not|arent|are not|not|never|doesnt get|wont be|stays un|be un)(?: to be| be| being| ever| get)* ?(?:kept|stored|saved|remembered|recorded|mentioned|brought up|written down|logged)\b"),
+    Guarded("ears only|your ears", r"(?:^\W*|[,;:.!] *)(?:this is |thats |its |strictly )?(?:just |only )?for your ears\b(?! is| only is)"),
     Guarded("want", r"\bi (?:dont|do not|never|really dont) (?:ever )?want [^.!?\n]{1,40}? (?:to (?:ever )?(?:come up|be mentioned|be brought up|be remembered|be stored|be saved)|mentioned|brought up|remembered|stored|saved|on record)\b"),
     Guarded("you ", r"\b(?:rather|prefer|wish|better|appreciate it|grateful|great|nice|best)(?: that| if| it if)? you (?:didnt|did not|wouldnt|dont|never|wont|could not|not) (?:ever )?(?:keep|kept|store|stored|save|saved|mention|mentioned|bring|brought|record|note|remember|know|knew|hold|use|refer|repeat|quote|have)\b"),
     Guarded("pretend|act ", rf"(?:{_START}|{_ASKED})(?:pretend|act (?:like|as (?:if|though)))[^.!?\n]{{0,30}}\b(?:dont know|didnt|never (?:said|told|heard|read|saw|knew|mentioned|wrote|typed|happened)|hadnt|nothing|no idea|not know)\b"),
     Guarded("word", r"(?:^\W*|[,;:.!] *)(?:please |and |but )?(?:not a|no|dont say a|dont breathe a|never a|not one) (?:single )?word (?:of|about|to)\b"),
-    Guarded("no mention|no more mention|not mention", r"\b(?:from now on|in future|please|ever again|henceforth)[, ]+no (?:more |further )?mentions?\b|(?:^\W*)no (?:more |further )?mentions? of\b"),
-    Guarded("drop the|drop that|change the", rf"(?:{_START}|{_ASKED})drop (?:the|that|this) (?:topic|subject|matter|whole thing)\b[^.!?\n]{{0,30}}"),
+    Guarded("mention", r"\b(?:from now on|in future|please|ever again|henceforth)[, ]+no (?:more |further )?mentions?\b|(?:^\W*)no (?:more |further )?mentions? of\b"),
+    Guarded("drop ", rf"(?:{_START}|{_ASKED})drop (?:the|that|this) (?:topic|subject|matter|whole thing)\b[^.!?\n]{{0,30}}"),
     Guarded("wipe|erase|scrub|strike", rf"(?:{_START}|[:,] *)(?:wipe|erase|scrub|strike) (?:it|that|this|all (?:of )?(?:it|this|that))(?: please| now)*{_END}"),
     Guarded("delete|remove", rf"\b(?:please|and) (?:\w+ and )?(?:delete|remove) (?:it|that|this)(?: please| now)*{_END}"),
-    Guarded("out of|away from|clear of", rf"(?:{_START}|{_ASKED})(?:steer|stay|keep) (?:clear|away) (?:of|from) (?:the )?(?:topic|subject|anything|everything|talk|my)\b"),
+    Guarded("away |clear ", rf"(?:{_START}|{_ASKED})(?:steer|stay|keep) (?:clear|away) (?:of|from) (?:the )?(?:topic|subject|anything|everything|talk|my)\b"),
     Guarded("get|un|dis|ignore", rf"(?:{_ASKED}|{_START})(?:please )?(?:not )?(?:(?:forget|unhear|unlearn|unsee|unremember|disremember|unread|un-?know)(?: about| all about)? (?:{_TOLD}|{_ISAID})|(?:unhear|unlearn|unsee|unremember|unread) {_THAT}|(?:ignore|disregard) (?:what|everything|anything) i (?:just )?(?:told you|typed|wrote))"),
     Guarded("please|you|lets|let us|we |ahead|free", rf"{_ASKED}(?:{_FORGET}|not remember|not mention|not bring up|not store|not save|not keep) {_ANY}\w+"),
     Guarded("forget", rf"{_FIRST}forget(?: about)? (?:{_ABOUT}[^,.!?\n]{{1,50}}|{_MINE}[^,.!?\n]{{2,50}}|{_SELF}[^,.!?\n]{{0,50}}|(?:the|that|this|her|his|their) [^,.!?\n]{{1,40}}?\bi(?:ve)? (?:\w+ ){{0,3}}\w+[^,.!?\n]{{0,30}}|what (?:you (?:just )?(?:heard|read|saw)|happened)[^,.!?\n]{{0,30}}){_END}"),
@@ -209,20 +217,20 @@ LIKELY = (
     Guarded("unsay|take back", r"\b(?:can|could|let me|id like to|i want to|i wish i could|wish i could|i need to) (?:i )?(?:unsay|take back) (?:that|this|it|what i|everything i|all that)\b"),
     Guarded("wipe|erase|delete|scrub|strike", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|strike) (?:my|our) (?:last )?(?:messages?|address|salary|number|secret|conversation|chat|confession|story|birthday|name|pin|phone number|password|diagnosis|\w+ (?:story|details|confession|number|address|history)){_END}"),
     Guarded("delete|erase|wipe|remove|scrub", rf"{_ASKED}(?:delete|erase|wipe|remove|scrub) (?:(?:my|our|the|this|that) (?:last )?(?:messages?|conversation|chat|exchange|line|secret|confession|memory|note)\b|{_THAT}(?:,? please| now| immediately| from there)*{_END})|(?:{_START})(?:delete|erase|wipe|scrub) (?:it|that|this)(?: now)?,? please"),
-    Guarded("not|no ", r"\b(?:not (?:one )?(?:for|to go (?:in|into)|to be (?:kept|stored|saved|remembered) in) (?:your|the) (?:memory|memories|notes|records?|record|file))\b|\bno (?:note|notes|record|memory) of (?:this|that|it)\b"),
+    Guarded("not|no ", r"\b(?:not (?:one )?(?:for|to go (?:in|into)|to be (?:kept|stored|saved|remembered) in) (?:your|the) (?:memory|memories|notes|records?|record|file))\b|(?:^\W*|[,;:.!] *|\bkeep )no (?:notes?|records?|memory) of (?:this|that|it)\b"),
 )  # fmt: skip
 #: What may be a request, and is most often none.
 POSSIBLE = Guarded(
     "forget|unhear|unlearn|unsa|unsee|unread|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between|record|yourself|private|privacy|confid|secret"
     "|never mind|have said|have told|have typed|have written|have mentioned|have shared|have brought|wish i|talk|speak|drop|take that back|take it back|hear|never happened|tell|slipped|too much|out of"
-    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
+    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
     r"\b(?:forget|unhear|unlearn|unsee|unread|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap (?:it|that|this)|scratch (?:it|that|this)|strike (?:it|that|this|what|my)"
     r"|(?:dont|do not|not|never|no|stop|stopped|quit) (?:\w+ ){0,3}?(?:remember|mention|bring|talk|speak|repeat|hear about|tell|quote|store|keep|save|note|record|ask)\w*"
     r"|pretend|as (?:if|though) (?:i|you|we|this|that|it)|between (?:us|you and me)|off the record|to yourself|private|privacy|confid\w+|secrets?|never mind"
     r"|(?:should|shouldnt|should not|should never|could|wish i had|wish i hadnt|wish id never) (?:have )?(?:said|told|typed|written|mentioned|shared|brought)|drop (?:it|the (?:topic|subject|matter))"
     r"|take (?:that|it) back|never happened|slipped out|(?:said|shared|told you) too much|out of (?:this|it)|didnt hear|not a word|lips|no (?:more )?mention|(?:come|comes) up"
     r"|(?:prefer|rather) you|(?:nobody|no one|anyone|anybody) (?:must|can|may|should|is to)|ignore (?:it|that|this|what)|disregard|regret (?:telling|saying|typing)|stays (?:here|with you)|lose (?:it|that|this)"
-    r"|(?:clear|away) (?:of|from) (?:the )?(?:topic|subject)|keep (?:it|this|that|the \w+ thing) \w+)\b",
+    r"|(?:clear|away) (?:of|from) (?:the )?(?:topic|subject)|keep (?:it|this|that|the \w+ thing) \w+|get rid of|bin (?:it|that|this)|let (?:it|that) go|(?:dont|never|not) raise|refrain from|never said|for your ears|(?:isnt|not|never|arent) (?:to be |be |being )?(?:kept|stored|saved|mentioned|remembered|recorded)|(?:it|this|that) never (?:left|left my))\b",
 )  # fmt: skip
 #: Bare idioms, which count with a sign that they are meant.
 IDIOM = Guarded(
@@ -253,7 +261,7 @@ AGAINST = pattern_of(
     r"|\bnever ?mind\b(?! that| i (?:said|told)| i just)|\bnot important\b|\b(?:doesnt|does not) matter\b|\binstead\b|\bi meant\b"
     r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you (?:forget|dont|tell|bring|mention|ever|keep|delete)\b|\bis better\b|\bits (?:actually )?(?:on|at) (?:mon|tue|wed|thu|fri|sat|sun|the|\d|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
     r"|\btoo (?:expensive|late|far|hard|much work)\b"
-    r"|\b(?:song|film|movie|book|lyrics|poem|chapter|quote) \b|\b(?:is|was) called\b|\bmake sure\b"
+    r"|\b(?:song|film|movie|book|lyrics|poem|chapter|quote) \b|\b(?:is|was) called\b"
     r"|\b(?:when|while) you\b|\bforget (?:that |this |it )?(?:for now|for a (?:sec\w*|moment|minute))\b"
 )  # fmt: skip
 
@@ -277,7 +285,7 @@ HAN_CLEAR = (
     Guarded("记|脑|存档|档案|数据库", rf"(?:[把将][^，。！？\n]{{1,24}}?)?从(?:你的?)?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
     Guarded("忘|删|抹|擦|清|去掉|移除|消除", rf"{_HAN_ASKED_I}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}(?:吧|好吗|行吗|可以吗)?{_HAN_LAST})"),
     Guarded("忘", rf"{_HAN_ASKED_I}[就都也全]?(?:彻底|永远|赶快|马上|现在)?{_HAN_FORGET}(?:吧，?)?(?:关于|有关)?{_HAN_THAT}"),
-    Guarded("忘", rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)(?!带|拿|在)"),
+    Guarded("忘", rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)(?!带|拿|在|，[唉哎糟])"),
     Guarded("记|存|留|写|收|入库", rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再|给我)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在|写进|写下)"),
     Guarded("记|存|写进", rf"(?<!我){_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下|写进)"),
     Guarded("记|存", rf"(?<!我){_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我|刚才|刚刚|这|那|它)"),
@@ -287,10 +295,16 @@ HAN_CLEAR = (
     Guarded("没说|没讲|没提", rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
 )  # fmt: skip
 HAN_LIKELY = (
-    Guarded("不提|不说|不聊|不要提|不要再|不再|翻篇", r"(?:以后|今后|往后|从此|将来)(?:都|就|咱们?|我们)*(?:不(?:要)?(?:再)?)(?:提|说起|聊起|谈起)(?:了|它|这|那|$)|(?:这|那|的)事[^，。！？\n]{0,3}(?:就)?翻篇|[，,](?:咱们?|我们)?(?:就)?翻篇(?:了|吧|[，。]|$)"),
+    Guarded("瞒|隐瞒|保守|遮|藏", r"(?:替|帮|给|为)我(?:好好|先|一直)?(?:瞒|隐瞒|保守|遮|藏)(?:着|住|一下|好|点)?"),
+    Guarded("出现|冒出|蹦出", rf"(?:以后|今后|再也|往后)[^。！？\n]{{0,16}}{_HAN_NOT}(?:再)?(?:出现|冒出|蹦出)"),
+    Guarded("被", r"我(?:真的?)?不(?:希望|想|愿意?|要)[^，。！？\n]{0,10}被(?:你|人|别人)?(?:再)?(?:记|提|存|保存|知道|说起|翻|留)"),
+    Guarded("传|打住|为止", rf"(?<![我他她们]){_HAN_NOT}(?:再|往外|向外|外|乱|到处)?传{_HAN_LAST}|到你(?:这|这儿|这里|那儿)?[^，。！？\n]{{0,3}}(?:打住|为止)"),
+    Guarded("留底|存档|入库|留档|备份|收录|往心里记|往脑子里记", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?(?:留底|存档|入库|留档|备份|收录|往心里记|往脑子里记)"),
+    Guarded("说漏|抖|捅", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:[把将][^，。！？\n]{{1,10}})?(?:说漏|抖(?:出|露|落)|捅(?:出|给))"),
+    Guarded("提|说起|聊起|谈起|翻篇", r"(?:以后|今后|往后|从此|将来)(?:都|就|咱们?|我们)*(?:不(?:要)?(?:再)?)(?:提|说起|聊起|谈起)(?:了|它|这|那|$)|(?:这|那|的)事[^，。！？\n]{0,3}(?:就)?翻篇|[，,](?:咱们?|我们)?(?:就)?翻篇(?:了|吧|[，。]|$)"),
     Guarded("让|叫", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?(?:让|叫)(?:人|别人|任何人|谁|外人|大家)(?:家)?(?:知道|听见|听到|晓得)"),
-    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:号码?|密码|地址|电话|名字|消息|记录|内容|信息|资料|隐私|证号|工资|病情|的话|的事|那段|这段|那句|这句|那条|这条)[^，。！？\n]{{0,6}}(?:就|请|都|全|也|给我)?{_HAN_REMOVE}(?:掉)?(?:吧|了吧|好吗|行吗|可以吗)?[。！!]?$"),
-    Guarded("记|存|写|留|提|说|告诉|当", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?[把将][^，。！？\n]{{1,14}}(?:记(?!错|混|反)|存|写|留|保存|提|说|告诉|传)(?:下|出|进|在|给别|给人|起|住|着|到|来|$)"),
+    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:号码?|密码|地址|电话|名字|消息|记录|内容|信息|资料|隐私|证号|工资|病情|的话|的事|那段|这段|那句|这句|那条|这条)[^，。！？\n]{{0,6}}(?:就|请|都|全|也|给我)?{_HAN_REMOVE}(?:掉)?(?:吧|了吧|好吗|行吗|可以吗|行不|好不|成不|行不行|好不好)?[。！!？?]?$"),
+    Guarded("记|存|写|留|提|说|告诉|传", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?[把将][^，。！？\n]{{1,14}}(?:记(?!错|混|反)|存|写|留|保存|提|说|告诉|传)(?:下|出|进|在|给别|给人|起|住|着|到|来|$)"),
     Guarded("守口|声张|张扬|嘴", rf"守口如瓶|(?<![我他她们]){_HAN_NOT}(?:声张|张扬)|(?:你|可)(?:的)?嘴巴?(?:可)?(?:要|得)?(?:严|紧)(?:一点|点|些)"),
     Guarded("不作数|不算数|作废|不算", r"(?:刚才|刚刚|我说|我(?:之前|前面|上面)|这话|那话|这句|那句|这段|那段)[^，。！？\n]{0,8}(?:不作数|不算数|作废|不算(?![^，。]{1,4}[，。]))"),
     Guarded("忘", rf"{_CLAUSE}[^，。！？\n把将我他她]{{0,3}}忘(?:了|掉|记)(?:它|这|那|刚)(?!个?(?:时|天|次))"),
@@ -320,15 +334,15 @@ HAN_LIKELY = (
     Guarded("外传|说出去|传出去|外说|告诉|泄露|透露|知道|听到", rf"(?<![我他她们妈爸让])(?:{_HAN_NOT})(?:再|往|把[^，。！？\n]{{1,10}}|跟(?:别人|任何人|谁|其他人|外人|人)|和(?:别人|任何人|谁)|对(?:别人|任何人|谁|外人)|向(?:任何人|别人))*(?:外传|说出去|传出去|外说|往外说|告诉(?:别人|任何人|其他人|谁|人)|泄露|透露(?:出去)?|让(?:别人|任何人|其他人|外人)(?:知道|听到))"),
     Guarded("别人|任何人|外|谁|其他人", rf"(?<![我他她们妈爸让]){_HAN_NOT}(?:再)?(?:跟|和|对|向)(?:别人|任何人|外|谁|其他人|外人)(?:都|也)?(?:说|讲|提)"),
     Guarded("收回|撤回|撤销", r"(?<![他她])(?:我?(?:想|要|得|能不能|可以|能)?)(?:收回|撤回|撤销)(?:我)?(?:刚才|刚刚|上面|上一|上句|这|那|前面|之前|说过|说的|跟你)(?!个(?:投诉|申请|订单))[^，。！？\n]{0,14}[。！!]?$"),
-    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:说|讲|告诉|提|写|发)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
+    Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:对你|跟你|和你|向你)?(?:说|讲|告诉|提|写|发|坦白|透露|倾诉|承认|交代)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
     Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?:{_CLAUSE}|{_HAN_ASKED_I}[^，。！？\n]{{0,4}})[把将](?:刚才|刚刚|这|那|我(?:刚|说|的|之前)|关于|有关|上面|上一|[^，。！？\n]{{1,14}}(?:[这那][段句条件]|的事|的话))[^，。！？\n]{{0,16}}?{_HAN_REMOVE}(?:了)?(?:吧|好吗|行吗|可以吗|掉)?{_HAN_LAST}"),
     Guarded("忘", r"你(?:要是|如果)?(?:最好|还是|能|能够|干脆|就)(?:把[^，。！？\n]{1,14})?(?:忘掉|忘了|忘记)(?:它|这|那|我|刚|吧|就好|最好|，|。|！|$)"),
     Guarded("听过|听完", r"听过(?:就|便)(?:算了?|忘|行了|好)|听完(?:就|便)忘"),
 )  # fmt: skip
 HAN_POSSIBLE = Guarded(
-    "忘|删|抹|擦掉|记|提|密|当|不该|不应该|收回|撤回|外传|别|不要|不用|不必|不许|后悔|说漏|不想|告诉|不谈|不聊|翻篇|守口|作数|算数|作废|保留|避开|绕开|回避|声张|听过|知道|烂在|清掉|清除|打住|传出去|说出去",
+    "忘|删|抹|擦掉|记|提|瞒|出现|留底|别传|坦白|往心里|密|当|不该|不应该|收回|撤回|外传|别|不要|不用|不必|不许|后悔|说漏|不想|告诉|不谈|不聊|翻篇|守口|作数|算数|作废|保留|避开|绕开|回避|声张|听过|知道|烂在|清掉|清除|打住|传出去|说出去",
     r"忘(?:掉|了|记|光|却|$)|删(?:掉|了|除|去)|抹[掉去]|擦掉|清[掉除]|(?:别|不要|不用|不必|不许|不准|莫|甭|勿)[^，。！？\n]{0,10}(?:记|提|说|聊|谈|存|告诉|外传|知道|留|声张)|保密|秘密|就当|当(?:作|做)?(?:我|你|没)(?!时|面|初)|不该|不应该"
-    r"|收回|撤回|说出去|传出去|后悔|说漏|不想(?:再|让)|不(?:再)?(?:提|谈|聊)(?:了|它|这|那)|翻篇|守口如瓶|不作数|不算数|作废|保留|避开|绕开|回避|听过就|你知道就|烂在|打住|嘴[快太]",
+    r"|收回|撤回|说出去|传出去|后悔|说漏|不想(?:再|让)|不(?:再)?(?:提|谈|聊)(?:了|它|这|那)|翻篇|守口如瓶|不作数|不算数|作废|保留|避开|绕开|回避|听过就|你知道就|烂在|打住|嘴[快太]|(?:替|帮|给)我瞒|瞒着|别传|留底|坦白|往心里记|别(?:再)?出现|不(?:希望|想|愿意?)[^，。！？\n]{0,10}被",
 )
 HAN_IDIOM = Guarded(
     "忘|没",
@@ -366,7 +380,7 @@ REPLY = Guarded(
 # --- taken back
 
 RELEASE = Guarded(
-    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|dont have to keep|dont need to keep|remember",
+    "can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|to keep|remember",
     r"\b(?:you|we)(?:re| are)? (?:can|may|could|allowed to|free to|welcome to)(?: now| again| freely| all| totally| openly)* (?:mention|bring|talk about|speak (?:of|about)|discuss|remember|ask (?:me )?about|refer to|use)\b[^.!?\n]{0,60}\b(?:again|now|any ?time|after all|freely|openly)\b"
     r"|\b(?:you|we) (?:can|may) (?:again|now) (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"
     r"|\b(?:its|it is|thats|that is) (?:ok|okay|fine|alright|all right) (?:now )?to (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"

@@ -175,10 +175,12 @@ def _word_root(word: str) -> str:
 
 
 def _speaks_of(text: str, part: str) -> bool:
-    """Whether a text contains all words of a thing, or in Chinese half of its character pairs."""
+    """Whether a text contains the words of a thing: of three or more two thirds, in Chinese half of its pairs."""
     wanted = _content_words(part)
     found = _count_found(wanted, text)
-    return found * 2 >= len(wanted) if unspaced_length(part) else found == len(wanted)
+    if unspaced_length(part):
+        return found * 2 >= len(wanted)
+    return found == len(wanted) or (len(wanted) > 2 and found * 3 >= len(wanted) * 2)
 
 
 def _count_found(wanted: Collection[str], text: str) -> int:

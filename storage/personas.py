@@ -134,9 +134,9 @@ class Personas:
         return self.newest(persona)
 
     def restore(self, version: int) -> PersonaVersion | None:
-        """Make an older version the newest one; None when there is no such version."""
+        """Make an older version the newest one, without what is hidden; None when there is no such version."""
         older = self.versions.find(version)
-        return self.write(older.persona, older.text, "restore") if older else None
+        return self.write(older.persona, self.versions.text_without_hidden(older), "restore") if older else None
 
     def rebuild(
         self, requests: Sequence[RebuildRequest], base: PersonaVersion | None, draft: PersonaDraft | str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ import pytest
 
 from domain.workers import CancelToken
 from interfaces.messages import Words
-from interfaces.terminal.file_export import format_sessions
+from interfaces.terminal.file_export import format_sessions, write_markdown
+from interfaces.terminal.screen import Screen
 from jobs.exporting import forest_of
 from tests.support.house import House, friend, house, marked
 from tests.support.server import ScriptedServer
@@ -111,6 +113,14 @@ def test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_
             assert life["kept"] in plain
             assert secret.search(format_sessions(sessions, at.memory, at.talk, form, Words("en"), hidden=True))
         assert not secret.search(str(forest_of(at.memory, "1", "2")))
+        screen = Screen(io.StringIO(), plain=True)
+        write_markdown(tmp_path / "all.md", at.talk, Words("en"), screen)
+        assert not secret.search((tmp_path / "all.md").read_text(encoding="utf-8"))
+        older = [one for one in at.memory.personas.history("user") if secret.search(one.text)]
+        assert older, "an earlier version told it"
+        restored = at.memory.personas.restore(older[-1].version)
+        assert restored
+        assert not secret.search(restored.text)
         assert secret.search(str(at.rows("conversation"))), "it is still stored, until it is erased"
 
 

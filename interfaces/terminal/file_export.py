@@ -253,7 +253,8 @@ def _persona_markdown(conversation: Conversation, words: Words) -> list[str]:
         lines += [f"## {words.say(f'persona.{persona}')}", "", conversation.persona(persona), ""]
         for version in versions[:-1]:
             when = words.say("export.persona_version", when=format_local(version.timestamp))
-            lines += [f"### {when}", "", version.text, ""]
+            text = conversation.memory.personas.versions.text_without_hidden(version)
+            lines += [f"### {when}", "", text, ""]
     return lines
 
 
