@@ -18,8 +18,8 @@ QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{
 _REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
-    "ask", "context", "copy", "debug", "edit", "exit", "export", "facts", "forget", "help", "history", "import",
-    "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
+    "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
+    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
     "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip
 _COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
