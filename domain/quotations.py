@@ -19,8 +19,8 @@ _REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,8
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
     "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
-    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
-    "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember",
+    "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip
 _COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
 _GAPS = pattern_of(r"(?:[ \t]*\n){3,}")
