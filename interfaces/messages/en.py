@@ -670,7 +670,7 @@ MESSAGES = {
     "flag.host": "with --serve: the address to listen at ({host})",
     "flag.port": "with --serve: the port to listen at ({port}; 0: any that is free)",
     "flag.mcp": "serve other programs over MCP, on standard input and output",
-    "flag.tools": "with --mcp: five tools, or full: recall, remember, forget and profile as well",
+    "flag.tools": "with --mcp: five tools, or full: recall, remember, forget, erased and profile as well",
     "usage.tools": "--tools takes five or full, not {given}.",
     "usage.needs_mcp": "--tools goes with --mcp.",
     "flag.token": "add NAME, list, or revoke NAME: which programs are let in",

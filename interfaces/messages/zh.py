@@ -670,7 +670,7 @@ MESSAGES = {
     "flag.host": "配合 --serve：监听的地址（{host}）",
     "flag.port": "配合 --serve：监听的端口（{port}；0 为任意空闲端口）",
     "flag.mcp": "通过 MCP 为其他程序服务，走标准输入和输出",
-    "flag.tools": "配合 --mcp：five 为五个工具，full 另加 recall、remember、forget 和 profile",
+    "flag.tools": "配合 --mcp：five 为五个工具，full 另加 recall、remember、forget、erased 和 profile",
     "usage.tools": "--tools 可取 five 或 full，不是 {given}。",
     "usage.needs_mcp": "--tools 要配合 --mcp。",
     "flag.token": "add 名字、list 或 revoke 名字：让哪些程序进来",

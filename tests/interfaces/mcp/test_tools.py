@@ -115,7 +115,7 @@ def test_five_tools_are_offered_and_five_more_where_all_are_wanted(opened: Opene
     hints = {one.name: one.annotations for one in full}
     assert all(one.open_world_hint is False for one in hints.values())
     assert [name for name in FULL if hints[name].destructive_hint] == ["forget"]
-    looking = ["get_session_status", "debug_process_memory", "get_user_graph", "recall", "profile"]
+    looking = ["get_session_status", "debug_process_memory", "get_user_graph", "recall", "erased", "profile"]
     assert [name for name in FULL if hints[name].read_only_hint] == looking
     assert all(list(one.input_schema["properties"])[-1] or one.output_schema for one in full)
     assert sorted(full[0].input_schema["properties"]) == ["input", "user_id"]
