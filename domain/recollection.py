@@ -194,6 +194,7 @@ class Recollection:
     ``chapters`` cover a time range in the question, best first.
     ``degraded`` names the parts that were unavailable. ``steps`` are those of a planned search.
     ``external`` are from external memories, best first; ``notes`` were extracted from a client's history.
+    ``unknown``: a question about those who talk, and nothing that was found seems to answer it.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -207,6 +208,7 @@ class Recollection:
     chapters: tuple[RecalledChapter, ...] = ()
     external: tuple[RecalledExternal, ...] = ()
     notes: tuple[ClientNote, ...] = ()
+    unknown: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts or self.chapters or self.external or self.notes)
