@@ -56,6 +56,8 @@ class Templates:
     """What the marks of records mean, where any has one."""
     faint: str
     """age: what stands beside a turn that has faded"""
+    recalled_unknown: str
+    """What is to be said where nothing that was found seems to answer a question about the two who talk."""
     recalled_faint: str
     """How such a turn is to be told, where there is any."""
     recalled_others: str
@@ -145,6 +147,8 @@ A record with "known" is a note of what was once said, not to be quoted; "only" 
 supposed or said in jest. "changed" and "corrected" tell since when something else is so, "until" when it ended, "untrue" \
 that it never was; what is "doubtful_since" may not hold any more: ask, or say so. The day that something "was_planned_for" \
 has passed: never tell it as still to come.""",
+    recalled_unknown="""Nothing found in your memories clearly answers this question. Unless the answer stands above, say that \
+you do not know it; never guess.""",
     faint="a faint memory, {age}",
     recalled_faint="""
 What is "faint" was long out of mind: tell it as something half forgotten that comes back, with how long ago it was.""",
@@ -334,6 +338,7 @@ _ZH = Templates(
 带 "known" 的记录是对曾经说过的事的笔记，不要引用；"only" 表示那只是打算（planned）、愿望（wished）、推测（supposed）或玩笑（joked）。\
 "changed" 和 "corrected" 说明从何时起是另一样，"until" 说明到何时为止，"untrue" 说明从来不是这样；\
 "doubtful_since" 表示从那时起可能不再如此：要问一问，或说明这一点。"was_planned_for" 是原定的日子，已经过去：不要说成还没到的事。""",
+    recalled_unknown="""记忆里没有找到能明确回答这个问题的内容。上文若也没有答案，就直说不知道，不要猜。""",
     faint="一段模糊的记忆，{age}",
     recalled_faint="""
 带 "faint" 的话久已淡忘：说起它时，要像隐约想起的往事，并说明是多久以前。""",

@@ -37,6 +37,10 @@ _FEW = 150
 #: What a message needs memory by: its kind, this much of how near the nearest messages are, and this much of the
 #: confidence; together zero and more.
 _OF_NEAR, _OF_CONFIDENCE = 0.9, 0.022
+#: Nearer than this is no better: a greeting is nearest to all greetings.
+_NEAR_ENOUGH = 0.3
+#: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
+_RARE = 0.4
 #: The nearness, and the part of the confidence, by which a question about oneself is answered rather than not.
 _ANSWERED, _ANSWERED_BY_CONFIDENCE = 0.2, 0.03
 #: The least confidence for a question about others; where it names whom the history has heard of; where all of the
@@ -118,7 +122,7 @@ class MessageKinds:
 def examples_for(model: str) -> tuple[str, ...]:
     """The messages whose vectors ``MessageKinds`` needs for a model that has no weights."""
     known = _read_kinds()
-    return () if model == known["model"] else (*known["examples"]["none"], *known["examples"]["need"])
+    return () if model in ("", known["model"]) else (*known["examples"]["none"], *known["examples"]["need"])
 
 
 def direction_of(none: Floats, need: Floats) -> tuple[Floats, float]:
@@ -214,16 +218,29 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
 
     ``seeks``: the question looks for something that can be named, and does not ask for advice.
     """
+    if found.kind is None:
+        return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
     sure = LEAST if found.across else confidence(found)
-    if found.kind is not None and found.kind + _OF_NEAR * found.near + _OF_CONFIDENCE * sure < 0.0:
+    if found.kind + _OF_NEAR * min(found.near, _NEAR_ENOUGH) + _OF_CONFIDENCE * sure < 0.0:
         return "nothing"
     if not seeks:
-        return "enough" if found.kind is not None or sure >= LEAST_FOR_REMARK else "nothing"
+        return "enough"
     if is_of_ourselves(question):
-        by_words = found.kind is None and sure >= LEAST
-        answers = by_words or found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0
-        return "enough" if answers else "little"
+        return "enough" if found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0 else "little"
+    return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
+
+
+def _is_relevant_by_words(found: Features, question: str, *, seeks: bool) -> bool:
+    """Whether the words say that something is there; where they cannot, what is near does.
+
+    Who asks about themselves is given what has some of the rare words and is somewhat near, and the little there is
+    where the history is short.
+    """
     if found.across:
-        return "enough" if found.near >= NEAR else "nothing"
+        return found.near >= NEAR
     least = LEAST_IN_LITTLE if found.fits else LEAST_OF_KNOWN if found.known else LEAST
-    return "enough" if sure >= least else "nothing"
+    if confidence(found) >= (least if seeks else LEAST_FOR_REMARK):
+        return True
+    if not is_of_ourselves(question):
+        return found.fits and bool(_PERSONAL.search(question))
+    return found.fits or found.held / _RARE + max(found.near, 0.0) / NEAR >= 1.0

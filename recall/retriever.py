@@ -43,7 +43,7 @@ _LOOKED_AT, _READ = 6, 400
 #: This many vectors are cached for that: the next question finds much the same messages.
 _VECTORS_CACHED = 256
 #: The most tokens where nothing seems to answer a question about oneself.
-_LITTLE_TOKENS = 320
+_LITTLE_TOKENS = 350
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -123,12 +123,11 @@ class Retriever:
             amounts.append(self._judge(together, kinds[at : at + size], query, table, limits) if gated else "enough")
             if amounts[-1] != "nothing":
                 relevant += [replace(each, ranked=ranking.level(each.ranked)) if apart else each for each in together]
-        unknown = gated and "enough" not in amounts and asked[-1].seeks and is_of_ourselves(said[-1])
-        if "enough" not in amounts:
-            limits = replace(limits, tokens=min(limits.tokens, _LITTLE_TOKENS), sessions=0)
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
+        elif "enough" not in amounts:
+            limits = replace(limits, tokens=min(limits.tokens, _LITTLE_TOKENS), sessions=0)
         present = self._archive.sessions.number_of(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         shares = [(each.searched.asked.text, each.searched.facts) for each in relevant]
@@ -137,10 +136,10 @@ class Retriever:
         selected = selector.select(relevant, facts)
         resolved = tuple(each.text for each in asked)
         recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
+        known_of = in_range or selected.facts or "enough" in amounts
+        unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
         chapters = in_range.chapters if in_range else ()
-        return Recollection(
-            *recalled, facts=selected.facts, chapters=chapters, unknown=unknown and not (selected.facts or chapters)
-        )
+        return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that contain the words of ``text``, and no others."""
@@ -205,6 +204,8 @@ class Retriever:
             known=_is_known(found[-1].searched),
             fits=wrapping + table.tokens * _TOKENS_A_WORD <= limits.tokens,
         )
+        if asked.of_the_past and evidence.near.max(initial=0.0) >= 1.0:
+            return "enough"  # something was said on the very day that is asked about
         return judge(features, said, seeks=asked.seeks and not asked.advice)
 
     def _embed_queries(
