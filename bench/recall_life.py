@@ -253,10 +253,7 @@ class LivedHistory:
         """What a prompt holds for a message, after its own context, and in the middle of another talk."""
         self.memory.index.settle(_PATIENCE)
         alone, another = (*([context] if context else []), text), self._another_talk(text)
-        return (
-            self._handed_over(alone, when, ()),
-            self._handed_over(build_queries(another, text), when, another),
-        )
+        return (self._handed_over(alone, when, ()), self._handed_over(build_queries(another, text), when, another))
 
     def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
         found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)

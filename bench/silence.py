@@ -169,7 +169,9 @@ def figures(asked: Sequence[Asked]) -> dict[str, float]:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     """A table of all figures."""
-    rows = {"all": found} | {name: row for each in found.values() if isinstance(each, dict) for name, row in each.items()}
+    rows = {"all": found} | {
+        name: row for each in found.values() if isinstance(each, dict) for name, row in each.items()
+    }
     names = [name for name, value in found.items() if not isinstance(value, dict)]
     yield f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}"
     for title, row in rows.items():

@@ -11,14 +11,21 @@ from domain.records import Role
 #: A part of recall that was unavailable.
 MissingPart = Literal["embeddings", "index", "words"]
 
+#: The share of the best score below which a message adds too little to be recalled; the same for terse clients.
+SHARE, TERSE_SHARE = 0.3, 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
-    """The most summaries, messages and tokens (with their wrapping) that recall may return."""
+    """The most summaries, messages and tokens (with their wrapping) that recall may return.
+
+    ``share``: the share of the best score below which a message adds too little to be recalled.
+    """
 
     sessions: int
     turns: int
     tokens: int
+    share: float = SHARE
 
 
 @dataclass(frozen=True, slots=True)

@@ -512,7 +512,7 @@ class CandidateSearch:
             asks=table.has_mark(rows, "asks").astype(np.float32),
             later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
-            remark=asked.remark,
+            remark=asked.remark or asked.advice,
             goes_on=asked.goes_on,
             learned=self._learned,
             similarity=gathered.similarity,

@@ -35,14 +35,18 @@ KINDS_FILE = Path(__file__).parent / "message_kinds.json"
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
 #: What a message needs memory by: its kind, this much of how near the nearest messages are, and this much of the
-#: confidence; together zero and more.
-_OF_NEAR, _OF_CONFIDENCE = 0.9, 0.022
+#: confidence; together this and more.
+_OF_NEAR, _OF_CONFIDENCE, _LEAST_NEED = 0.9, 0.022, -0.02
+#: What is of this kind is about the person, whatever its words are.
+_PERSONAL_KIND = 0.25
+#: What is as near and as sure as this is recalled for any kind of message: a task about what was talked of.
+NEAR_AND_SURE, SURE = 0.2, -1.0
 #: Nearer than this is no better: a greeting is nearest to all greetings.
 _NEAR_ENOUGH = 0.3
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
 #: The nearness, and the part of the confidence, by which a question about oneself is answered rather than not.
-_ANSWERED, _ANSWERED_BY_CONFIDENCE = 0.2, 0.03
+_ANSWERED, _ANSWERED_BY_CONFIDENCE = 0.22, 0.033
 #: The least confidence for a question about others; where it names whom the history has heard of; where all of the
 #: history would fit into the budget.
 LEAST, LEAST_OF_KNOWN, LEAST_IN_LITTLE = -1.85, -3.5, -4.0
@@ -147,8 +151,8 @@ class Features:
     ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
-    the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one. ``kind``: of
-    ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
+    the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one; ``near_talk``: the
+    same of the input together with the last round, where that is more. ``kind``: of ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
     calls by name what was heard of. ``fits``: the whole history would fit into the budget.
     """
 
@@ -161,6 +165,7 @@ class Features:
     turns: int
     likeness: float
     near: float = 0.0
+    near_talk: float = 0.0
     kind: float | None = None
     across: bool = False
     known: bool = False
@@ -221,11 +226,13 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
     if found.kind is None:
         return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
     sure = LEAST if found.across else confidence(found)
-    if found.kind + _OF_NEAR * min(found.near, _NEAR_ENOUGH) + _OF_CONFIDENCE * sure < 0.0:
+    near = max(found.near, found.near_talk)
+    needed = found.kind + _OF_NEAR * min(near, _NEAR_ENOUGH) + _OF_CONFIDENCE * sure >= _LEAST_NEED
+    if not needed and (near < NEAR_AND_SURE or sure < SURE):
         return "nothing"
     if not seeks:
         return "enough"
-    if is_of_ourselves(question):
+    if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:
         return "enough" if found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0 else "little"
     return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
 

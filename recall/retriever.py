@@ -43,7 +43,7 @@ _LOOKED_AT, _READ = 6, 400
 #: This many vectors are cached for that: the next question finds much the same messages.
 _VECTORS_CACHED = 256
 #: The most tokens where nothing seems to answer a question about oneself.
-_LITTLE_TOKENS = 350
+_LITTLE_TOKENS = 300
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -198,7 +198,8 @@ class Retriever:
         wrapping = FRAME + RECORD * table.sessions + ENTRY * len(table)
         features = replace(
             read_features(evidence, len(table), max(alike, default=0.0)),
-            near=max(each.searched.evidence.nearest for each in found),
+            near=evidence.nearest,
+            near_talk=found[0].searched.evidence.nearest,
             kind=max((kind for kind in kinds if kind is not None), default=None),
             across=bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely),
             known=_is_known(found[-1].searched),
@@ -206,7 +207,7 @@ class Retriever:
         )
         if asked.of_the_past and evidence.near.max(initial=0.0) >= 1.0:
             return "enough"  # something was said on the very day that is asked about
-        return judge(features, said, seeks=asked.seeks and not asked.advice)
+        return judge(features, said, seeks=asked.looks_up)
 
     def _embed_queries(
         self, texts: Sequence[str], embed: Embed | None, missing: list[MissingPart]

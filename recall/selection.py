@@ -101,7 +101,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.3) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
@@ -178,7 +178,7 @@ class Selector:
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
-            count = cut([best[row].score for row in order], count)
+            count = cut([best[row].score for row in order], count, share=self._limits.share)
         return {row: best[row] for row in order[:count]}
 
     def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:

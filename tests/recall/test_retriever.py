@@ -255,7 +255,9 @@ def test_a_task_a_reaction_or_a_question_for_any_stranger_recalls_nothing(talkat
     assert not talkative.recall(*before, said, embed=talkative.embedder.embed)
 
 
-@pytest.mark.parametrize("said", ["I'd like to play music again.", "Tiger has been sneezing all day.", "我想找份新工作。"])
+@pytest.mark.parametrize(
+    "said", ["I'd like to play music again.", "Tiger has been sneezing all day.", "我想找份新工作。"]
+)
 def test_a_remark_about_ones_own_life_still_recalls(talkative, said):
     found = talkative.recall(said, embed=talkative.embedder.embed)
     assert found.turns
