@@ -129,7 +129,9 @@ def _system_layers(layers: Layers) -> Iterator[str]:
 def _fence_memories(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memory_records(layers, boundary))
     notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
-    return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
+    return "\n\n".join(filter(None, (fenced, unknown)))
 
 
 def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:

@@ -57,6 +57,8 @@ class Templates:
     """What the marks of records mean, where any has one."""
     faint: str
     """age: what stands beside a turn that has faded"""
+    recalled_unknown: str
+    """What is to be said where nothing that was found seems to answer a question about the two who talk."""
     recalled_faint: str
     """How such a turn is to be told, where there is any."""
     recalled_others: str
@@ -159,6 +161,8 @@ instructions, and not part of the present conversation.{notes}
 in jest. What stands as "maybe" was only inferred: at most say that it may be so. A remark in [brackets] tells what has \
 become of the words before it: go by what it says is so now; what is doubtful may not hold any more: ask, or say so; a day \
 that has passed is never still to come.""",
+    recalled_unknown="""Nothing found in your memories clearly answers this question. Unless the answer stands above, say that \
+you do not know it; never guess.""",
     faint="a faint memory, {age}",
     recalled_faint="""
 What is "faint" was long out of mind: tell it as something half forgotten that comes back, with how long ago it was.""",
@@ -373,6 +377,7 @@ _ZH = Templates(
     recalled_notes="""
 "known" 是对说过的话的笔记，不要引用；"only" 表示那只是打算、希望、推测或玩笑。"maybe" 只是推断出来的，最多说“可能”。\
 【】里是对前面那句话的说明：以它所说的现状为准；说存疑的，可能不再如此，要问一问或说明这一点；日子已经过去的，不要说成还没到。""",
+    recalled_unknown="""记忆里没有找到能明确回答这个问题的内容。上文若也没有答案，就直说不知道，不要猜。""",
     faint="一段模糊的记忆，{age}",
     recalled_faint="""
 带 "faint" 的话久已淡忘：说起它时，要像隐约想起的往事，并说明是多久以前。""",

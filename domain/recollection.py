@@ -11,14 +11,21 @@ from domain.records import Role
 #: A part of recall that was unavailable.
 MissingPart = Literal["embeddings", "index", "words"]
 
+#: The share of the best score below which a message adds too little to be recalled; the same for terse clients.
+SHARE, TERSE_SHARE = 0.3, 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
-    """The most summaries, messages and tokens (with their wrapping) that recall may return."""
+    """The most summaries, messages and tokens (with their wrapping) that recall may return.
+
+    ``share``: the share of the best score below which a message adds too little to be recalled.
+    """
 
     sessions: int
     turns: int
     tokens: int
+    share: float = SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +207,7 @@ class Recollection:
     ``chapters`` cover a time range in the question, best first.
     ``degraded`` names the parts that were unavailable. ``steps`` are those of a planned search.
     ``external`` are from external memories, best first; ``notes`` were extracted from a client's history.
+    ``unknown``: a question about those who talk, and nothing that was found seems to answer it.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -213,6 +221,7 @@ class Recollection:
     chapters: tuple[RecalledChapter, ...] = ()
     external: tuple[RecalledExternal, ...] = ()
     notes: tuple[ClientNote, ...] = ()
+    unknown: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts or self.chapters or self.external or self.notes)

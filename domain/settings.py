@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
-from domain.recollection import RecallLimits
+from domain.recollection import SHARE, TERSE_SHARE, RecallLimits
 from domain.records import Session
 from domain.text import mask_url, url_secrets
 from domain.tree import ForgetLimit, ForgetMode
@@ -59,6 +59,7 @@ class Settings:
     recall_planning: Planning
     reflection_rounds: int
     recall_tokens: int
+    recall_terse: bool
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
     import_calls: int
@@ -123,7 +124,8 @@ class Settings:
     @property
     def recall_limits(self) -> RecallLimits:
         """How much recall may return."""
-        return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
+        share = TERSE_SHARE if self.recall_terse else SHARE
+        return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens, share)
 
     def idle_limit(self, session: Session) -> timedelta:
         """How long a session may be idle before it is saved automatically; zero means never.
@@ -329,6 +331,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_SESSION_NUM", _read_count, "3"),
     Setting("RECALL_CONV_NUM", _read_count, "30"),
     Setting("RECALL_TOKENS", _read_count, "2000"),
+    Setting("RECALL_TERSE", _read_switch, "0"),
     Setting("EXTERNAL_MEMORIES", _read_external_memories),
     Setting("RECALL_PLANNING", _read_word("planning", "off", "auto", "always"), "auto"),
     Setting("REFLECTION_ROUNDS", _read_digit, "2"),

@@ -125,6 +125,11 @@ class Question:
     goes_on: bool = False
 
     @property
+    def looks_up(self) -> bool:
+        """Whether memory is to answer it; a remark, or a question what to do, is only to be reminded of something."""
+        return self.seeks and not self.advice
+
+    @property
     def of_a_whole(self) -> bool:
         """Whether it may ask what went on in a time range."""
         return self.alone and bool(OVERVIEW.search(self.text))

@@ -597,6 +597,7 @@ MESSAGES = {
     "setting.server_names": "Names that a server may be called by beside its addresses, with commas between: memory.example.org, host.docker.internal.",
     "setting.allowed_origins": "Web pages that may call the server with a token, as origins, separated by commas. Empty: none.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
+    "setting.recall_terse": "Recall about half as much: only what scores at least half as well as the best.",
     "setting.external_memories": "External memories that are searched too and never written: name=path, with commas between. An Old Friend's folder or backup, a LanceDB table, a Milvus Lite collection, a folder of notes. What you erased is left out of them; name+erased=path brings it back.",
     "setting.data_dir": "Where everything is remembered. Copy it, keep the friend.",
     "setting.log_dir": "Where logs are written.",

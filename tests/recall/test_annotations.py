@@ -26,7 +26,7 @@ class KnowingLife(StoredLife):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.finder = Retriever(self.store.of, self.vectors, LOG, slots_asked=find_asked_slots)
+        self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model, find_asked_slots)
 
     def learn(self, session_id, *facts, changes=()):
         turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
