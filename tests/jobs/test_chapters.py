@@ -159,7 +159,7 @@ def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path)
         assert home.grow() == []
 
 
-def test_a_chapter_is_written_in_the_language_of_what_it_covers(tmp_path: Path) -> None:
+def test_every_chapter_is_written_in_the_language_of_the_memory(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2) as home:
         home.session("今天我们去了西湖，看了荷花。")
         home.session("晚上一起做了饺子，很好吃。")
@@ -167,7 +167,7 @@ def test_a_chapter_is_written_in_the_language_of_what_it_covers(tmp_path: Path) 
         home.session("In the evening we made dumplings.")
         home.grow()
         assert [one[0]["content"].splitlines()[0] for one in home.writer.asked[:2]] == [
-            "任务：写一章。", "Task: write a chapter.",
+            "任务：写一章。", "任务：写一章。",
         ]  # fmt: skip
 
 
