@@ -18,7 +18,9 @@ from facts.cues import split_sentences
 from facts.evidence import Source, TextFigures, is_named_in, telling_terms, telling_terms_of_value
 from facts.figures import Figures, wrong_figure
 from facts.slots import Names, normalize_text
+from language.numbers import find_numbers
 from language.scripts import Language
+from language.times import read_times, without_times
 from language.words import names_in
 
 _QUOTED: Mapping[Language, str] = {"en": "{}, {}: “{}”", "zh": "{}（{}）：“{}”"}
@@ -27,11 +29,12 @@ _DATED: Mapping[Language, str] = {"en": "{}: {}", "zh": "{}：{}"}
 _OVER: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至 {}）"}
 _DOSE = pattern_of(r"(\d+(?:[.,]\d+)?)\s?(mcg|µg|mg|ml|iu|units?\b|g\b|微克|毫克|毫升|单位|片|粒|克)")
 _UNITS = {
-    "微克": "mcg", "µg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g", "粒": "片",
+    "微克": "mcg", "µg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g",
+    "粒": "片",
 }  # fmt: skip
 #: How often the two talked, which no message says.
 _COUNTED_TALKS = pattern_of(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several) (?:conversations|sessions|talks|chats|evenings|times)\b"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten) (?:conversations|sessions|talks|chats|evenings|times)\b"
     r"|[两二三四五六七八九十几]次(?:对话|谈话|聊天|会话|交谈)|[两二三四五六七八九十几]个晚上",
     re.IGNORECASE,
 )
@@ -83,7 +86,8 @@ class SummarySources:
     def _quote_instead(self, sentence: str, language: Language) -> str:
         """The sentence of a message that shares most with this one, if it is half of it or more; else ""."""
         own = telling_terms(" ".join((*self._names.person, *self._names.companion, *self._speakers.values())))
-        wanted = telling_terms(sentence) - own
+        terms = telling_terms(without_times(sentence, read_times(sentence, _ANY_DAY))) - own
+        wanted = frozenset(term for term in terms if not find_numbers(term))
         scored = ((len(wanted & one.terms), source, one.text) for source in self._all for one in source.sentences)
         score, source, words = max(scored, key=lambda one: one[0], default=(0, None, ""))
         if source is None or 2 * score < len(wanted) or not score:
@@ -149,6 +153,4 @@ def vital_line(fact: Fact, language: Language) -> str:
 def _has(text: str, fact: Fact) -> bool:
     """Whether a text has the value of a fact; of one without telling words its statement."""
     wanted = telling_terms_of_value(fact.value) or telling_terms(fact.restatement)
-    figures = TextFigures(text, _ANY_DAY).numbers
-    numbers = TextFigures(fact.value, _ANY_DAY).numbers
-    return wanted <= telling_terms(text) and numbers <= figures
+    return wanted <= telling_terms(text) and find_numbers(fact.value) <= find_numbers(text)
