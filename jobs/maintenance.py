@@ -28,6 +28,7 @@ from domain.settings import Settings
 from domain.tree import ForgetLimit, Leaf
 from domain.workers import CancelToken
 from jobs.scheduler import JobQueue, Outcome, Scheduler
+from jobs.summaries import write_summary
 from llm import Llm
 from memory import Memory
 from storage.jobs import Job, JobKind
@@ -60,7 +61,7 @@ def compact(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken, *, s
         text = before.summary if before else ""
         following = without_hidden(memory.messages.context(session_id)[len(rounds) :])
         if shown := without_hidden(rounds):
-            text = yield from llm.summarise(text, shown, cancel, following, memory.names())
+            text = yield from write_summary(memory, llm, session_id, text, shown, cancel, following)
         cancel.check()
         memory.rounds.compact(session_id, rounds[-1].user.round, text)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
@@ -17,7 +16,7 @@ from domain.text import make_harmless, new_boundary
 from language.scripts import estimate
 from llm import Layers, assemble_prompt, describe_time, names_in
 from models.chat import PromptMessage
-from models.tasks import Task, language_of_persona
+from models.tasks import Task
 from prompts import TEMPLATES
 from recall.annotations import LEGEND
 from tests.support.known import fact, new_fact, persona_task
@@ -432,18 +431,15 @@ def test_what_the_stand_in_said_is_told_to_no_model_as_the_companions_words(lang
 def test_every_task_knows_today_and_the_dates_of_the_talk(language, today, dates):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
     asked = records(task.persona_operations(persona_task("user", "", "Talk.")))[0]
-    assert asked == {"today": today, "dates_of_the_conversation": dates}
+    assert asked == {"today": today, "dates_of_the_conversation": dates, "size": 0, "limit": 800}
     assert material(task.compaction_prompt("", (), 10))["today"] == today
 
 
-def test_a_persona_keeps_its_own_language_whatever_was_spoken():
-    assert language_of_persona("用户有一只猫。", "en") == "zh"
-    assert language_of_persona("The user has a cat.", "zh") == "en"
-    assert language_of_persona(" ", "zh") == "zh"
-    for language, tongue in (("en", "the language of the present lines"), ("zh", "现有各行所用的语言")):
-        task = Task(language, names_in(language, "", ""), MARK, NOW)
-        assert tongue in task.persona_operations(persona_task("user", "A persona.", "Talk."))[0].content
-        assert tongue not in task.persona_operations(persona_task("user", "", "Talk."))[0].content
+@pytest.mark.parametrize(("language", "written"), [("en", "Write English"), ("zh", "用中文")])
+def test_personas_and_summaries_are_written_in_the_language_of_the_memory(language, written):
+    task = Task(language, names_in(language, "", ""), MARK, NOW)
+    for messages in (task.persona_operations(persona_task("user", "猫", "猫")), task.compaction_prompt("猫", (), 10)):
+        assert written in messages[0].content
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -469,15 +465,15 @@ def test_the_companion_is_told_that_it_cannot_erase_and_the_tasks_leave_out_what
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_task_that_wants_json_shows_its_form_and_the_empty_one_and_names_no_language(language):
+def test_a_task_that_wants_json_shows_its_form_and_the_empty_one(language):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
     for messages, name in zip(all_tasks(task)[1:], ("notes", "verdicts", *["operations"] * 2), strict=True):
         told = messages[0].content
         assert f'{{"{name}": []}}' in told
         form = next(line for line in told.splitlines() if line.startswith(f'{{"{name}": [{{'))
         assert [*json.loads(form)] == [name]
-        assert form.index('"turns"' if name != "verdicts" else '"new"') == len(f'{{"{name}": [{{')
-        assert not re.search(r"English|Chinese|英文|英语|中文|汉语", told)
+        first = {"notes": '"turns"', "verdicts": '"new"', "operations": '"facts"'}[name]
+        assert form.index(first) == len(f'{{"{name}": [{{')
 
 
 def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number():
@@ -509,15 +505,17 @@ def test_new_and_known_facts_are_numbered_apart_and_a_stance_is_told():
 
 @pytest.mark.parametrize("persona", ["self", "user"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_persona_is_shown_by_numbered_lines_with_what_was_noted_and_what_changed(persona, language):
+def test_a_persona_is_shown_by_numbered_lines_with_the_facts_and_what_they_changed(persona, language):
     task = Task(language, names_in(language, "", ""), MARK, NOW)
     messages = task.persona_operations(persona_task(persona, "Is kind.", "Lives in Oslo.", "Lives in Lyon."))
     whose = task.names["companion" if persona == "self" else "the_person"]
     assert whose in messages[0].content.splitlines()[0]
     assert records(messages)[1:] == [
         {"line": 1, "text": "Is kind."},
-        {"turns": [1], "said": "2026-05-01", "importance": 5, "note": "Lives in Oslo."},
-        {"turns": [1], "change": "changes", "when": "2026-05-01", "before": "Lives in Lyon.", "now": "Lives in Oslo."},
+        {
+            "fact": 1, "said": "2026-05-01", "text": "Lives in Oslo.",
+            "known": [{"changes": "Lives in Lyon.", "when": "2026-05-01"}],
+        },
     ]  # fmt: skip
 
 
@@ -532,7 +530,7 @@ def test_hostile_text_never_leaves_the_material_of_a_task(text):
     assert [set(one) for one in compared] == [
         {"new", "said", "fact", "value", "beside"}, {"known", "said", "fact", "value"},
     ]  # fmt: skip
-    assert [len(one) for one in asked] == [2, 2, 4, 5]
+    assert [len(one) for one in asked] == [4, 2, 4]
 
 
 def test_a_turn_too_long_for_a_task_keeps_its_beginning_and_end():

@@ -220,7 +220,7 @@ class MemorySystem:
 
     def summarize_session(self, session_id: str) -> MemoryUnit | None:
         """Summarise a session with the model. Raises ModelError; None for an empty session."""
-        while result_of(summarise_next(self._memory.imports, self._llm, session_id, CancelToken())):
+        while result_of(summarise_next(self._memory, self._llm, session_id, CancelToken())):
             pass
         return self._find_unit(session_id)
 
