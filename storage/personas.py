@@ -490,6 +490,12 @@ class PersonaVersions:
             found[persona] = resting - pinned
         return found
 
+    def text_without_hidden(self, version: PersonaVersion) -> str:
+        """The text of a version without the lines that rest on messages which the person asked to have forgotten."""
+        hidden = [row[0] for row in self._database.run("SELECT text_id FROM conversation WHERE hidden = 1")]
+        gone = self.lines_ever_resting_on(hidden)[version.persona] if hidden else set()
+        return "\n".join(line for line in version.text.split("\n") if line.strip() not in gone)
+
     def remove_lines(self, tx: Transaction, persona: Persona, lines: Collection[str]) -> None:
         """Leave these lines out of every version of a persona; the versions stay."""
         left = [(version, remove_pieces(version.text, set(), lines)) for version in self.all(persona)]
