@@ -572,9 +572,10 @@ def _find_barred(turns: Sequence[Message]) -> frozenset[str]:
     barred = {turn.text_id for turn in turns if turn.hidden}
     rounds = _group_rounds(turns)
     for number, spoken in enumerate(rounds):
-        if forget_request := detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None:
+        asked = detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None
+        if asked and asked.certainty == "clear":
             said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
-            of = [*rounds_spoken_of(forget_request, said), number]
+            of = [*rounds_spoken_of(asked, said), number]
             barred |= {turn.text_id for at in of for turn in rounds[at]}
     return frozenset(barred)
 
