@@ -135,6 +135,7 @@ def test_what_was_pasted_is_not_said(text: str, left: str) -> None:
 def test_words_that_were_pasted_are_no_evidence() -> None:
     mail = talk("2025-05-17", 'Any typos? "Dear Sir, I keep two dogs in the flat. Petra"')
     assert reason("Mara keeps two dogs in the flat.", mail, 1) != ""
+    assert checked(fact_draft("Mara keeps two dogs in the flat.", 1), mail).notes == ()
 
 
 @pytest.mark.parametrize(

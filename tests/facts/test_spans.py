@@ -72,6 +72,12 @@ def test_words_that_were_passed_on_say_nothing_of_the_person(said: str) -> None:
     assert checked(injected, talk("2026-01-05", said)).facts == () or "remember" not in said
 
 
+def test_a_fact_that_quotes_a_pasted_text_is_not_borne_out_by_the_words_beside_it() -> None:
+    said = talk("2026-01-05", 'Typos? "Dear Ms Holt, I keep two dogs. Petra" Two dogs, she keeps them in the flat!')
+    draft = fact_draft("Mara keeps two dogs.", 1, subject="Mara", quotes=(QuoteDraft(1, "I keep two dogs"),))
+    assert "quoted text" in checked(draft, said).rejected
+
+
 def test_own_words_beside_pasted_ones_are_own() -> None:
     said = 'My sister Jo wrote "Dear all, I moved to Oslo. Jo", and I cried.'
     (message,) = talk("2026-01-05", said)

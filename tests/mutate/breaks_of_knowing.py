@@ -189,7 +189,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "facts/checking.py",
         '            return "quoted text"\n',
         "            pass\n",
-        (SPANS + "test_words_that_were_passed_on_say_nothing_of_the_person",),
+        (SPANS + "test_a_fact_that_quotes_a_pasted_text_is_not_borne_out_by_the_words_beside_it",),
     ),
     Break(
         "a quotation leaves out the question it answers",
