@@ -12,8 +12,33 @@ NAMES = "tests/contract/test_corrected_names.py::"
 REFUTED = "tests/facts/test_refuting.py::"
 SPANS = "tests/facts/test_spans.py::"
 KILLS = "tests/test_knowing_kills.py::"
+VERIFIED = "tests/jobs/test_verification.py::"
 
 OF_KNOWING: tuple[Break, ...] = (
+    Break(
+        "whatever the model answers, a fact is verified",
+        "P23",
+        "facts/believing.py",
+        'basis="verified" if answer == "yes" else "quoted"',
+        'basis="verified"',
+        (VERIFIED + "test_what_is_not_answered_with_yes_is_quoted_and_costs_its_neighbours_nothing",),
+    ),
+    Break(
+        "what a person called wrong is learned again from the same words",
+        "P23",
+        "facts/believing.py",
+        " and fact.said <= rejected_at[one.text_id]",
+        " and False",
+        (VERIFIED + "test_what_a_person_called_wrong_comes_back_only_by_new_words",),
+    ),
+    Break(
+        "a quoted fact is found by its unverified statement",
+        "P23",
+        "storage/fact_log.py",
+        "    if not fact.verified:\n        return fact.believed\n",
+        "",
+        (KNOWING + "test_a_quoted_fact_is_found_by_its_words_alone_until_it_is_verified",),
+    ),
     Break(
         "what was told under a wrong name is not found by it any more, and so not forgotten",
         "P10",
