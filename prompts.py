@@ -206,7 +206,7 @@ line; a date counts until the next one. "people" are known already, with all the
 was said before or after: note nothing from them.
 Answer with one JSON object alone:
 {{"notes": [{{"topic": "", "importance": 5, "facts": [{{"turn": 3, "quote": "", "restatement": "", "subject": "", \
-"attribute": "", "value": "", "about": "person", "stance": "stated", "start": "", "end": "", "keywords": [], "relations": \
+"attribute": "", "value": "", "about": "", "stance": "", "start": "", "end": "", "keywords": [], "relations": \
 [["source", "relation", "target"]]}}]}}]}}
 Where nothing is worth keeping: {{"notes": []}}
 
@@ -218,8 +218,8 @@ A fact is one statement, as small as possible, that can be understood alone:
 - "restatement": names for "I" and "she", dates for "yesterday"; names and numbers as they were said.
 - "subject": whom or what it is about, by name; of two with one name, say which: Jim (boss). "attribute": what of it, in \
 English: name, birthday, home, job, partner, pet, health, likes, plan, promise ... "value": what it is, in the words said.
-- "about": "person" is {person}, "companion" is {companion}, else "other".
-- "stance": "stated", "planned", "wished", "joked" or "supposed": what was heard, asked, imagined, dreamt, bet, played or told as a \
+- "about": "companion" is {companion}, "other" anybody and anything else; left out, it is {person}.
+- "stance", unless it is stated: "planned", "wished", "joked" or "supposed": what was heard, asked, imagined, dreamt, bet, played or told as a \
 story. A cancelled plan is stated: cancelled. What you conclude yourself is "inferred"; seldom.
 - "start", "end": 2026-03-01, 2026-03 or 2026, only where since or until when was said; never the day of the talk.
 - Leave out empty fields.
@@ -418,7 +418,7 @@ _ZH = Templates(
 没有 "turn" 的行只说明前后聊了什么：不要从中记任何东西。
 只回答一个 JSON 对象：
 {{"notes": [{{"topic": "", "importance": 5, "facts": [{{"turn": 3, "quote": "", "restatement": "", "subject": "", \
-"attribute": "", "value": "", "about": "person", "stance": "stated", "start": "", "end": "", "keywords": [], "relations": \
+"attribute": "", "value": "", "about": "", "stance": "", "start": "", "end": "", "keywords": [], "relations": \
 [["source", "relation", "target"]]}}]}}]}}
 没有值得记的：{{"notes": []}}
 
@@ -429,8 +429,8 @@ _ZH = Templates(
 - "restatement"：用名字代替“我”“她”，用日期代替“昨天”；名字和数字与原话一样。
 - "subject"：说的是谁或什么，用名字；两人同名时写明是哪一个：小李（同事）。"attribute"：哪一方面，用中文：名字、生日、住处、工作、伴侣、宠物、健康、喜好、计划、承诺……\
 "value"：是什么，用原话里的词。
-- "about"："person" 指{person}，"companion" 指{companion}，其余用 "other"。
-- "stance"："stated"（说定的）、"planned"（打算）、"wished"（希望）、"joked"（玩笑）或 "supposed"：听说、问起、设想、梦见、打赌、扮演或讲故事。\
+- "about"："companion" 指{companion}，"other" 指其他任何人和事物；说的是{person}时不写。
+- "stance"：说定的不写；"planned"（打算）、"wished"（希望）、"joked"（玩笑）或 "supposed"：听说、问起、设想、梦见、打赌、扮演或讲故事。\
 取消了的计划是说定的：已取消。你自己推断的用 "inferred"，要少。
 - "start"、"end"：写成 2026-03-01、2026-03 或 2026，只在说了从何时起、到何时止时才写；绝不写谈话的日子。
 - 空的字段不写。

@@ -16,7 +16,7 @@ from domain.patterns import Guarded, pattern_of
 from facts.evidence import Sentence, Source, telling_terms
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
-from language.words import latin_names, terms
+from language.words import terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
 _REAL = "area|club|class|company|crew|department|festival|group|industry|orchestra|room|school|shop|store|studio|world"
@@ -47,7 +47,7 @@ _AWAKE = pattern_of(
 )
 _ALMOST = Guarded(
     "almost|nearly|差点|险些",
-    r"\b(?:almost|nearly) (?P<word>[a-z]+)|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
+    r"\b(?:almost|nearly) (?:(?:got|get|had|took|went|made|did|was|were|came|bought|gave)\b(?P<rest>[^,.;!?]*)|(?P<word>[a-z]+))|(?:差点儿?|险些)(?:没|就|要)?(?P<han>[^，。！？]{2,6})",
 )
 _DAILY = Guarded(
     "day|daily|morning|evening|night|天|日|晚|早",
@@ -211,7 +211,8 @@ def find_fault(
     if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
     if about == "person":
-        wrong = not others and all(_is_of_another(statement, _governing_clause(statement, each)) for each in sentences)
+        clauses = [_governing_clause(statement, each) for each in sentences]
+        wrong = not others and all(_is_of_another(statement, clause, around) for clause in clauses)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
     owner = re.split("'s |的", subject, maxsplit=1)[0]
@@ -253,10 +254,6 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     return bool(_TALE.search(before)) and not _AWAKE.search(before + told)
 
 
-#: Verbs that say nothing without what follows: "nearly got a second dog".
-_WEAK = frozenset("got get had have took take went go made make did do was were came bought gave".split())  # noqa: SIM905
-
-
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     """Whether what a statement reports only nearly happened: "Carla almost fainted", 差点迟到.
 
@@ -267,13 +264,7 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
     plain = [one.casefold() for one in sentences]
     rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
-    words = [
-        (each["word"] if each["word"] not in _WEAK else re.split("[,.;!?]|\\bbut\\b", one[each.end() :])[0])
-        or each["han"]
-        or ""
-        for one in plain
-        for each in _ALMOST.all_in(one)
-    ]
+    words = [each["rest"] or each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
@@ -346,16 +337,16 @@ _OPENING_NAME = pattern_of(
 )
 
 
-_IRREGULAR = pattern_of(
-    r" (?:won|lost|sold|bought|kept|broke|wrote|fell|drove|paid|sent|found|brought|thought|swam|sang|quit|knew|drank|ate)\b"
-)
+def _opens_with_name(clause: str, statement: str, around: str) -> str:
+    """The name that a clause begins with, if a statement does not mention it; else "".
 
-
-def _opens_with_name(clause: str, statement: str) -> str:
-    """The name that a clause begins with, if a statement does not mention it; else ""."""
+    A word with a capital is a name where the conversation has it so in the middle of a sentence, or twice.
+    """
     found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
     name = found["name"] if found else ""
-    known = not name.isascii() or name in latin_names(clause) or _IRREGULAR.match(clause, found.end() if found else 0)
+    known = not name.isascii() or (
+        len(re.findall(rf"\b{re.escape(name)}\b", around)) > 1 and name.casefold() not in around.split()
+    )
     return name if name and known and name.casefold() not in statement.casefold() else ""
 
 
@@ -369,10 +360,10 @@ def _governing_clause(statement: str, sentence: str) -> str:
     return best
 
 
-def _is_of_another(statement: str, clause: str) -> bool:
+def _is_of_another(statement: str, clause: str, around: str) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions nobody else."""
     plain, stated = clause.casefold(), statement.casefold()
-    named = _opens_with_name(clause, statement)
+    named = _opens_with_name(clause, statement, around)
     if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):
         return False
     if named and re.search(r"\b(?:my|our|your|you)\b|我|咱|[他她]", plain):

@@ -59,13 +59,14 @@ def with_days(statement: str, said: date) -> str:
     for one in sorted(read_times(statement, said), key=lambda one: -one.start):
         if one.kind in ("date", "clock", "recurrence") or not _RELATIVE.search(statement[one.start : one.end]):
             continue
-        if _DATE_BEHIND.match(statement, one.end):
+        end = one.start + len(statement[one.start : one.end].rstrip(" ."))  # "2pm." ends the sentence
+        if _DATE_BEHIND.match(statement, end):
             continue
         day = (one.meant.iso or one.meant.first.isoformat()) if one.meant else said.isoformat()
         at = one.hours[0].isoformat("minutes") if one.hours and one.hours[0] == one.hours[1] else ""
         given = f"{day} {at}".strip()
-        mark = f" ({given})" if statement[one.end - 1].isascii() else f"（{given}）"
-        statement = statement[: one.end] + mark + statement[one.end :]
+        mark = f" ({given})" if statement[end - 1].isascii() else f"（{given}）"
+        statement = statement[:end] + mark + statement[end:]
     return statement
 
 

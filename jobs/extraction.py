@@ -32,7 +32,7 @@ from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
 from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, known_people, slot_of, stated_names
 from facts.spans import material_of
-from language.scripts import Language, language_of
+from language.scripts import Language
 from llm import Llm, names_for_prompt
 from memory import Memory
 from models.tasks import ExtractionTask
@@ -48,8 +48,6 @@ _MAY_ASK_TO_FORGET = pattern_of(
     r"|忘|别提|不要提|不提|记|删|当我没说|保密|秘密",
     re.IGNORECASE,
 )
-#: So many of the first facts decide in which language a memory is written.
-_FIRST = 20
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
 #: The calls that a window takes at the most.
@@ -88,18 +86,13 @@ class _Work:
     following: Sequence[Message]
     known: Sequence[Fact]
     names: Names
+    language: Language
 
     @property
     def window(self) -> Window:
         """The window, named by its last turn."""
         ids, before = (tuple(turn.text_id for turn in turns) for turns in (self.turns, self.before))
         return Window(ids[-1], self.turns[0].session_id, ids, before)
-
-    @property
-    def language(self) -> Language:
-        """The language that the memory is written in: that of the first facts, else the one spoken in the window."""
-        first = [fact.restatement for fact in self.known[:_FIRST]]
-        return language_of(*(first or (own_words(turn) for turn in self.turns if turn.role == "user")))
 
     def spoken(self, settings: Settings) -> Spoken:
         """Its messages as evidence."""
@@ -184,7 +177,14 @@ class Extraction:
         before = [one for one in said if one.position < turns[0].position]
         after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
-        work = _Work(turns, before[-_BEFORE:], following, known, names_of_both(known, self._llm.settings))
+        work = _Work(
+            turns,
+            before[-_BEFORE:],
+            following,
+            known,
+            names_of_both(known, self._llm.settings),
+            self._memory.language(),
+        )
         asked = True
         try:
             checked = self._extract_notes(work, cancel)
@@ -226,7 +226,8 @@ class Extraction:
             return
         known = [one for one in self._memory.facts.all(current=True) if one not in quoted]
         said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
-        work = _Work(said, (), (), known, names_of_both(known, self._llm.settings))
+        names = names_of_both(known, self._llm.settings)
+        work = _Work(said, (), (), known, names, self._memory.language())
         facts = [_as_new(one) for one in quoted]
         in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
         work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])

@@ -115,10 +115,8 @@ class Task:
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
-            rests = [numbers[line] for line in one.passage]
-            records.append({
-                "statement": number, "messages": rests, "says": self._harmless_text(one.statement), **stance
-            })  # fmt: skip
+            rests = _ranges_of([numbers[line] for line in one.passage])
+            records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
         return self._task_prompt(self._templates.verify, records)
 
     def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
@@ -275,6 +273,25 @@ def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
     """The numbers of the known facts that say something of the same matter."""
     beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
     return {"beside": beside} if beside else {}
+
+
+def _ranges_of(numbers: Iterable[int]) -> str:
+    """Numbers in as few characters as possible.
+
+    >>> _ranges_of([3, 4, 5, 9])
+    '3-5, 9'
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ", ".join("-".join(map(str, one)) for one in ranges)
+
+
+def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
+    return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
 def _marks(number: int, about: PersonaTask) -> Mapping[str, bool]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from facts.drafts import QuoteDraft
 from facts.refuting import find_fault
 from facts.spans import own_words
 from tests.facts.talk import CHEN, MARA, checked, fact_draft, reason, talk
@@ -132,6 +135,7 @@ def test_what_was_pasted_is_not_said(text: str, left: str) -> None:
 def test_words_that_were_pasted_are_no_evidence() -> None:
     mail = talk("2025-05-17", 'Any typos? "Dear Sir, I keep two dogs in the flat. Petra"')
     assert reason("Mara keeps two dogs in the flat.", mail, 1) != ""
+    assert checked(fact_draft("Mara keeps two dogs in the flat.", 1), mail).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +179,51 @@ def test_a_weight_or_an_amount_in_other_units_is_the_same(said: str, statement: 
 )
 def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, statement: str, kept: str) -> None:
     assert [fact.restatement for fact in checked(fact_draft(statement, 1), talk("2025-05-17", said)).facts] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "why"),
+    [
+        (["My boss Priya says I'll be bored soon."], "Mara is bored.", {}, "opinion"),
+        (["我妈觉得我太瘦了。"], "陈默太瘦了。", {"subject": "陈默"}, "opinion"),
+        (["My vet says Pickle is too heavy."], "Pickle is too heavy.", {"subject": "Pickle", "about": "other"}, ""),
+        (["I gave my keys to Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, "unsaid"),
+        (["We buried Luis in May."], "Luis died in May.", {"subject": "Luis", "about": "other"}, ""),
+        (["Hi.", "> Do you still drive the bus?", "Still do, line 4."], "Sofie drives the bus line 4.",
+         {"subject": "Sofie", "about": "other", "known": ("Sofie",)}, "subject"),
+        (["I earn 42k, which is six more than at the agency."], "Mara earned 42,000 at the agency.", {}, "number"),
+        (["I earn 42k, which is six more than at the agency."], "Mara earned 36,000 at the agency.", {}, ""),
+        (["一个月八千五，比以前少一千。"], "陈默以前的月薪是9500元。", {"subject": "陈默"}, ""),
+        (["His daughter is moving back from Lyon."], "Mara's daughter is moving back from Lyon.",
+         {"subject": "Mara's daughter", "about": "other"}, "subject"),
+        (["My daughter is moving back from Lyon."], "Mara's daughter is moving back from Lyon.",
+         {"subject": "Mara's daughter", "about": "other"}, ""),
+        (["My mother-in-law bakes on Mondays."], "Mara's mother bakes on Mondays.",
+         {"subject": "Mara's mother", "about": "other"}, "subject"),
+        (["我哥上三班倒。"], "陈默上三班倒。", {"subject": "陈默"}, "subject"),
+        (["He's eight months old and has three teeth."], "He has eight teeth.", {"subject": "Ollie", "about": "other"}, "number"),
+        (["我们部门五月中旬搬。"], "陈默的部门五月初搬。", {"subject": "陈默"}, "date"),
+        (["Nearly got a second dog."], "Mara got a second dog.", {}, "almost"),
+        (["Finally got a second dog."], "Mara got a second dog.", {}, ""),
+        (["Carla's expecting!", "> Carla?", "Carla is expecting in May."], "Mara is expecting a baby in May.", {}, "subject"),
+        (["dont like courgettes at all"], "Mara likes courgettes.", {}, "polarity"),
+        (["i never drink, me"], "Mara never drinks.", {}, ""),
+    ],
+)  # fmt: skip
+def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields: dict[str, object], why: str) -> None:
+    fields = {"subject": "Mara", **fields}
+    known = frozenset(fields.pop("known", ()))  # type: ignore[call-overload]
+    names = replace(CHEN if not statement.isascii() else MARA, known=frozenset({*known, "Luis", "Pickle"}))
+    assert reason(statement, talk("2026-05-17", *said), len(said), names=names, **fields) == why
+
+
+def test_what_was_only_asked_is_not_said_by_a_no() -> None:
+    said = talk("2026-05-17", "Hi.", "> Will you give a speech?", "Nope, my brother Sandro will.")
+    quotes = (QuoteDraft(2, "Will you give a speech?"), QuoteDraft(3, "my brother Sandro will"))
+    given = fact_draft("Mara gives a speech.", 2, 3, subject="Mara", quotes=quotes)
+    assert "polarity" in checked(given, said).rejected
+    not_given = replace(given, restatement="Mara does not give a speech.")
+    assert len(checked(not_given, said).facts) == 1
 
 
 def test_an_answer_is_read_with_its_question() -> None:

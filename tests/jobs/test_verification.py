@@ -87,7 +87,8 @@ def test_all_statements_of_a_window_are_asked_in_one_call_with_the_messages_they
         messages = {one["message"]: one["text"] for one in records(request) if "message" in one}
         assert {one["says"] for one in shown} == {"the user lives in Lyon.", "the user has a cat called Momo."}
         (lyon,) = (one for one in shown if "Lyon" in one["says"])
-        texts = [messages[number] for number in lyon["messages"]]
+        first, last = map(int, lyon["of"].split("-"))
+        texts = [messages[number] for number in range(first, last + 1)]
         assert [text.partition(": ")[2] for text in texts[-2:]] == ["Is it Lyon?", f"Yep. {CAT}"]
         assert all(text.startswith("2026-") for text in texts)
         assert len(messages) == len({*messages.values()})
@@ -262,13 +263,13 @@ def test_a_window_is_written_in_the_language_of_the_memory(opened: Opened, mind:
 def test_what_is_asked_to_be_forgotten_right_after_a_window_is_shown_with_it(opened: Opened, mind: Mind) -> None:
     mind.answers("notes", notes())
     with opened(WINDOW_SIZE="2") as home:
-        for said in (LYON, "What a day.", "Oh, and keep that secret, will you?"):
+        for said in (LYON, "What a day.", "I will remember this day."):
             home.say(said)
         session = home.talk.session.session_id
         list(Extraction(home.memory, home.llm).run(session, CancelToken(), all_of_it=True))
         first = records(mind.asked("notes")[0])
         assert [(one.get("turn"), one["text"]) for one in first if one["speaker"] == "the user"] == [
-            (1, LYON), (None, "Oh, and keep that secret, will you?")
+            (1, LYON), (None, "I will remember this day.")
         ]  # fmt: skip
 
 

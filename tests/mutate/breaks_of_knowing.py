@@ -10,6 +10,7 @@ ERASED = "tests/test_known_erased.py::"
 TREE = "tests/contract/test_tree.py::"
 NAMES = "tests/contract/test_corrected_names.py::"
 REFUTED = "tests/facts/test_refuting.py::"
+SPANS = "tests/facts/test_spans.py::"
 KILLS = "tests/test_knowing_kills.py::"
 
 OF_KNOWING: tuple[Break, ...] = (
@@ -178,9 +179,73 @@ OF_KNOWING: tuple[Break, ...] = (
         "what was pasted counts as said",
         "P23",
         "facts/evidence.py",
-        "        self.text = without_pasted_text(words)\n",
-        "        self.text = words\n",
+        "        self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))\n",
+        "        self.text = turn.words\n",
         (REFUTED + "test_words_that_were_pasted_are_no_evidence",),
+    ),
+    Break(
+        "what is quoted of a pasted text counts as said",
+        "P23",
+        "facts/checking.py",
+        '            return "quoted text"\n',
+        "            pass\n",
+        (SPANS + "test_a_fact_that_quotes_a_pasted_text_is_not_borne_out_by_the_words_beside_it",),
+    ),
+    Break(
+        "a quotation leaves out the question it answers",
+        "P23",
+        "facts/spans.py",
+        "            bounds[before] = question\n",
+        "            pass\n",
+        (SPANS + "test_words_are_shown_with_what_governs_them",),
+    ),
+    Break(
+        "a quotation leaves out the dream it is part of",
+        "P23",
+        "facts/spans.py",
+        "        first -= 1\n",
+        "        break\n",
+        (SPANS + "test_words_are_shown_with_what_governs_them",),
+    ),
+    Break(
+        "a wrong figure of a model costs the fact",
+        "P23",
+        "facts/figures.py",
+        '    return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)\n',
+        "    return text, wrong\n",
+        (REFUTED + "test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote",),
+    ),
+    Break(
+        "what somebody else thinks is told as it is",
+        "P23",
+        "facts/refuting.py",
+        '        return "opinion"\n',
+        "        pass\n",
+        (REFUTED + "test_a_rule_refutes_where_it_is_sure",),
+    ),
+    Break(
+        "a grave claim needs no word of it",
+        "P23",
+        "facts/refuting.py",
+        '        return "unsaid"\n',
+        "        pass\n",
+        (REFUTED + "test_a_rule_refutes_where_it_is_sure",),
+    ),
+    Break(
+        "what was only asked and answered with no is believed",
+        "P23",
+        "facts/evidence.py",
+        "        return bool(wanted & heard) and wanted.isdisjoint(said)\n",
+        "        return False\n",
+        (REFUTED + "test_what_was_only_asked_is_not_said_by_a_no",),
+    ),
+    Break(
+        "what is asked of the speaker is believed of another",
+        "P23",
+        "facts/checking.py",
+        '            return "subject", claim.stance\n',
+        "            pass\n",
+        (REFUTED + "test_a_rule_refutes_where_it_is_sure",),
     ),
     Break(
         "a dream is told as it is",

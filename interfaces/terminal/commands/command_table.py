@@ -126,7 +126,12 @@ TABLE: tuple[Command, ...] = (
         choices=_offer("search", "fading", "keep", "recall", "reindex", then={"recall": ("on", "off")}),
     ),
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
-    Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.run_facts, choices=fact_list.fact_choices),
+    Command(
+        "facts",
+        "[all|past|inferred|WORDS|ID [wrong|right|keep|TEXT]]",
+        fact_list.run_facts,
+        choices=fact_list.fact_choices,
+    ),
     Command("ask", "QUESTION", memory_view.ask_memory),
     Command("why", "[full]", memory_view.show_why, choices=_offer("full")),
     Command(
