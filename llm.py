@@ -23,19 +23,18 @@ from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
-from domain.records import Role, Round
+from domain.records import Message, Role, Round
 from domain.settings import ModelDescription, Settings, describe_model
 from domain.tree import Member
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
-from models.chat import ChatModel, Patience, PromptMessage, merge_messages, save_partial_reply
+from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
 from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
 from models.memories import RecordContext, explain_records, prompt_records
 from models.relaying import Relay
-from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
@@ -130,7 +129,9 @@ def _system_layers(layers: Layers) -> Iterator[str]:
 def _fence_memories(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memory_records(layers, boundary))
     notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
-    return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
+    return "\n\n".join(filter(None, (fenced, unknown)))
 
 
 def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
@@ -190,6 +191,8 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 _LONGEST_SUMMARISED, _SHORTEST = 100_000, 400
 #: The longest message in a prompt for extraction, in the order they are tried.
 _LENGTHS_EXTRACTED = (8_000, 2_000, 500, 125)
+#: The longest message in a prompt for reading a forget request.
+_LONGEST_FORGOTTEN = 1_000
 #: How many rounds after those that are summarised show how it went on.
 _FOLLOWING = 2
 
@@ -344,19 +347,23 @@ class Llm:
         stop: CancelToken,
         following: Sequence[Round] = (),
         names: Names = NO_NAMES,
+        language: Language | None = None,
     ) -> Generator[Notice, None, str]:
         """One new summary out of the summary so far and the rounds that followed it; ``following`` came after those.
+
+        ``language`` is that of the memory; without it the person's. Empty where nothing remains to be said.
 
         What is too long for the model is summarised in smaller parts; rounds that its filter refuses are left out, with
         one notice; they stay stored word for word. Empty when there was no summary and every round is left out.
         """
-        language, refused = _spoken_language(rounds), list[Round]()
+        language, refused = language or _spoken_language(rounds), list[Round]()
 
         def compact(so_far: str, part: Sequence[Round], after: Sequence[Round], longest: int) -> str:
             task = self._task(language, names)
             prompt = task.compaction_prompt(so_far, part, longest, after[:_FOLLOWING])
             try:
-                return summary_of(self._ask(task, "fold", prompt, stop))
+                text = summary_of(self._ask(task, "fold", prompt, stop))
+                return "" if text.strip('-–—“”" .。') == "" else text
             except (errors.ContextTooLong, errors.ContentFiltered) as error:
                 if after:
                     return compact(so_far, part, (), longest)
@@ -413,11 +420,27 @@ class Llm:
         return answer_of(self._ask(task, about.persona, task.persona_operations(about), stop))
 
     def write_chapter(
-        self, members: Sequence[Member], material: Material, stop: CancelToken, names: Names = NO_NAMES
+        self,
+        members: Sequence[Member],
+        material: Material,
+        stop: CancelToken,
+        names: Names = NO_NAMES,
+        language: Language | None = None,
+        vital: Sequence[str] = (),
     ) -> str:
-        """A chapter from these messages, summaries or chapters: a title and the text below it, in their language."""
-        task = self._task(language_of(*(one.text for one in members)), names)
-        return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material), stop))
+        """A chapter from these messages, summaries or chapters: a title and the text below it.
+
+        ``language`` is that of the memory; without it that of the material. ``vital`` statements must be in it.
+        """
+        task = self._task(language or language_of(*(one.text for one in members)), names)
+        return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material, vital), stop))
+
+    def read_forget_request(
+        self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """The reply that says what message number ``asked`` of a window asks to have forgotten."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "forget", task.forget_prompt(window, asked, _LONGEST_FORGOTTEN), stop))
 
     def _task(self, language: Language, names: Names) -> Task:
         from models.tasks import Task

@@ -18,7 +18,7 @@ from domain.records import PREFIX, Message, Role
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import compare_facts, find_near
 from facts.drafts import FactDraft, NoteDraft
-from facts.persona_lines import Operation, apply_operations
+from facts.persona_lines import Grounds, Operation, PersonaEditing, QuotedFact
 from facts.slots import Names
 
 _ENGLISH = (
@@ -66,7 +66,7 @@ def main() -> None:
         known = [_known(fact, number) for number, fact in enumerate(found.facts, 1)]
         _report(f"{name}: check", asked.times, lambda: _checked(drafts, turns, names), len(found.facts))  # noqa: B023
         _report(f"{name}: compare", asked.times, lambda: _compared(found.facts, known), len(known))  # noqa: B023
-        _report(f"{name}: persona", asked.times, lambda: _persona(drafts, turns, names), _NOTES)  # noqa: B023
+        _report(f"{name}: persona", asked.times, lambda: _persona(known, names), len(known))  # noqa: B023
 
 
 def _arguments() -> argparse.Namespace:
@@ -120,9 +120,12 @@ def _compared(new: tuple[NewFact, ...], known: list[Fact]) -> None:
     compare_facts(new, known, find_near(new, known))
 
 
-def _persona(drafts: list[NoteDraft], turns: list[Message], names: Names) -> None:
-    operations = [Operation("add", 0, draft.text, "", 5, draft.turns) for draft in drafts]
-    apply_operations("", (), operations, turns, (), "en", 800, date(2025, 3, 1), names=names)
+def _persona(known: list[Fact], names: Names) -> None:
+    operations = [Operation("add", (), fact.restatement, "", (number,)) for number, fact in enumerate(known, 1)]
+    grounds = Grounds([QuotedFact(fact) for fact in known], date(2025, 3, 1), names)
+    editing = PersonaEditing("", (), (), grounds, "en")
+    editing.apply_operations(operations)
+    editing.finish(800)
 
 
 def _known(fact: NewFact, number: int) -> Fact:

@@ -21,6 +21,8 @@ About = Literal["person", "companion", "other"]
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
 #: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
 Basis = Literal["verified", "quoted", "inferred"]
+#: Attributes of what happens on a day, and is over after it.
+EVENTS = frozenset({"appointment", "event", "plan", "trip"})
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 
@@ -204,6 +206,11 @@ class Fact:
         """Its start; "" if it was already past when said and no start was given."""
         return "" if self.until and self.until < self.since[: len(self.until)] else self.since
 
+    def is_over(self, day: str) -> bool:
+        """Whether it was over before a day (ISO) because its own end, or the day of the event, had passed."""
+        last = self.end or (self.start if self.slot.attribute in EVENTS else "")
+        return bool(last) and last < day[: len(last)]
+
     @property
     def all_words(self) -> str:
         """All its words."""
@@ -298,7 +305,11 @@ class LineEvidence:
 
 @dataclass(frozen=True, slots=True)
 class PersonaDraft:
-    """A new persona text and the evidence of its lines; a line not listed keeps its evidence."""
+    """A new persona text and the evidence of its lines; a line not listed keeps its evidence.
+
+    ``left_out`` are lines of the version before that have no room any more.
+    """
 
     text: str
     lines: tuple[LineEvidence, ...] = ()
+    left_out: tuple[str, ...] = ()

@@ -1,9 +1,10 @@
 """Persona updates as operations on numbered lines; a model never copies a line.
 
-Lines written by a person, and pins, never change. A line written by the program has evidence; it can be changed, ended,
-corrected or dropped only by facts extracted from the messages that the operation cites. Any other change becomes a new
-line. Every part of a line must be supported by those messages. An age becomes a year of birth, a line keeps its
-language, and the least important lines are removed when the persona grows too long.
+A line says only what the facts say that its operation names: the verified ones in their own words, all others as a
+quotation with its day, written by the program. Lines by a person, and pins, never change. A line of the program is
+changed, ended or dropped only by verified facts that concern it; what is past, and what another line says, may be
+dropped or merged without any. An age becomes a year of birth. What is vital outlasts what is newer when the persona
+grows too long.
 """
 
 from __future__ import annotations
@@ -13,47 +14,50 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import lru_cache
+from functools import cached_property
 from typing import Literal
 
 from domain.facts import Fact, LineEvidence
 from domain.patterns import pattern_of
-from domain.records import Message
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, is_hedged, stance_of
-from facts.evidence import Source, SpokenWindow, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
+from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
 from facts.figures import Figures, wrong_figure
+from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
 from facts.slots import COMPANION, PERSON, Names, normalize_text
-from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
+from language.sentences import split_sentences
 from language.times import parse_date
-from language.words import names_in
+from language.words import latin_names
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 
 #: Longer lines are rejected.
 _LONGEST_LINE = 400
-#: Two lines that share this much say the same.
-_ALIKE = 0.85
+#: Two lines that share this much say the same, and a line that has this much of another one may replace it.
+_ALIKE, _KEEPS = 0.85, 0.75
+#: Lines that matter so much are dropped only if their fact is over or was never true.
+_PROTECTED = 9
 _BULLET = pattern_of(r"^\s*(?:[-*•·]\s+|#{1,4}\s+|\d{1,2}[.)、]\s+)?")
 _GRAMMAR = pattern_of("[的了是在有和与于不就也都着过被把从到]")
 _LATIN_WORD = pattern_of(r"[A-Za-z]+")
 _ENDED = pattern_of(r"\((?:until|ended) [^()]*\)$|（(?:至|止于)[^（）]*）$")
 _END_MARK: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至{}）"}
+_QUOTED: Mapping[Language, str] = {"en": "Said {}: “{}”", "zh": "{} 说过：“{}”"}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation on a persona. ``line`` is a line number, 0 for a new line; ``turns`` are message numbers."""
+    """One operation on a persona. ``lines`` are line numbers, none for a new line; ``facts`` are fact numbers."""
 
     deed: Deed
-    line: int
+    lines: tuple[int, ...]
     text: str
     date: str
-    importance: int
-    turns: tuple[int, ...]
+    facts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +70,46 @@ class OperationsRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """An operation that was not applied, and why; ``words`` are those of its text that no fact has."""
+
+    operation: Operation
+    reason: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AppliedOperations:
-    """The new persona, the evidence of its lines, the lines removed for space, and the rejected operations."""
+    """The new persona, the evidence of its lines, and the lines removed for space. ``tokens`` is its size."""
 
     text: str
     lines: tuple[LineEvidence, ...]
     moved: tuple[LineEvidence, ...]
-    refused: Counter[str]
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class QuotedFact:
+    """A fact and its words as they may be shown: whole sentences with what governs them; "" if there are none."""
+
+    fact: Fact
+    quotation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
     """What allows operations on a persona.
 
-    ``of_companion``: it is the companion's, so that the companion's messages are evidence. ``concerned``: for each line
-    the messages with facts about it; an operation needs one of them to change or drop the line.
+    ``facts`` are the facts 1 to n of the operations. Of each line, ``concerned`` are the ids of the facts about it,
+    and ``overruled`` of those that ended, changed or corrected what it says. ``past`` are lines about what is over.
     """
 
-    of_companion: bool = False
+    facts: Sequence[QuotedFact]
+    today: date
+    names: Names = field(default_factory=Names)
     concerned: Mapping[str, Collection[str]] = field(default_factory=dict)
-
-
-NOTHING_ALLOWED = Allowed()
+    overruled: Mapping[str, Collection[str]] = field(default_factory=dict)
+    past: Collection[str] = ()
 
 
 def number_lines(persona_text: str) -> tuple[str, ...]:
@@ -114,100 +136,6 @@ def read_operations(reply: str, finish: str = "stop") -> OperationsRead:
     return OperationsRead(tuple(read), rejected, found.understood)
 
 
-def apply_operations(
-    persona_text: str,
-    evidence: Sequence[LineEvidence],
-    operations: Sequence[Operation],
-    allowed_turns: Sequence[Message],
-    pins: Sequence[str],
-    language: Language,
-    size: int,
-    today: date,
-    *,
-    names: Names | None = None,
-    shown: Sequence[str] = (),
-    allowed: Allowed = NOTHING_ALLOWED,
-) -> AppliedOperations:
-    """The persona after these operations.
-
-    ``allowed_turns`` are the turns 1 to n of the operations; ``shown`` are the notes and changes that the model was
-    shown; ``size`` is in tokens.
-    """
-    window = SpokenWindow(allowed_turns, (), names or Names())
-    editing = _Editing(persona_text, evidence, pins, _Evidence(window, shown, today, allowed), language)
-    for operation in operations:
-        editing.apply_operation(operation)
-    editing.limit_size(size)
-    return editing.make_result()
-
-
-class _Evidence:
-    def __init__(self, window: SpokenWindow, shown: Sequence[str], today: date, allowed: Allowed) -> None:
-        self._window = window
-        self._allowed = allowed
-        self._today = today
-        self._shown_texts = tuple(TextFigures(text, today) for text in shown)
-        self._shown = normalize_text(" \n ".join(shown))
-
-    def find_sources(self, operation: Operation) -> tuple[Source, ...] | str:
-        """The evidence of an operation, or the reason why there is none."""
-        named = self._window.find_named(operation.turns)
-        if not named:
-            return "no turn"
-        if any(source.barred for source in named):
-            return "forgotten"
-        return named if self._find_bearing(named) else "companion's words"
-
-    def may_touch(self, line: str, sources: Sequence[Source]) -> bool:
-        """Whether facts from these messages concern a line."""
-        turns = self._allowed.concerned.get(line.strip(), ())
-        return any(source.turn.text_id in turns for source in sources)
-
-    def _find_bearing(self, named: Sequence[Source]) -> tuple[Source, ...]:
-        """The messages among these that count as evidence, with those they agree to and the questions they answer."""
-        bearing = self._window.find_bearing(named, self._allowed.of_companion)
-        return (*bearing, *self._window.find_answered(bearing))
-
-    def find_unsupported(self, text: str, sources: Sequence[Source], old: str) -> str:
-        """Why the messages do not support a text: "unsupported", "polarity" if they say the opposite, or ""."""
-        bearing = self._find_bearing(sources)
-        wanted = self._window.without_own_names(telling_terms(text))
-        if not _is_borne_out(text, bearing, old, telling_terms(text) - wanted):
-            return "unsupported"
-        best = best_sentences(wanted, bearing)
-        return "polarity" if best and is_reversed(text, wanted, best, bearing) else ""
-
-    def read_figures(self, sources: Sequence[Source], *more: str) -> Figures:
-        """The figures in these messages, in the material of the prompt, and in more texts."""
-        return Figures(
-            (*(one.figures for one in sources), *self._shown_texts, *(TextFigures(text, self._today) for text in more))
-        )
-
-    def find_missing(self, text: str, sources: Sequence[Source], old: str) -> str:
-        """The kind of unsupported name or figure in a text; "" if there is none."""
-        figures = self.read_figures(sources, old)
-        if wrong := wrong_figure(text, figures):
-            return wrong
-        strange = [name for name in names_in(text, opening=False) if not self._knows_name(name, sources, old)]
-        return "name" if strange else ""
-
-    def only_as(self, text: str, sources: Sequence[Source]) -> str:
-        """The stance "joked" or "supposed" of the evidence if a text presents it as fact, else ""."""
-        wanted = self._window.without_own_names(telling_terms(text))
-        best = best_sentences(wanted, sources)
-        tops = [sentence for sentence, score in best if score == best[0][1] and 2 * score >= len(wanted)]
-        spoken = {id(one) for source in sources if source.spoken_by_person for one in source.sentences}
-        if not tops or not all(id(one) in spoken and one.stance in ("joked", "supposed") for one in tops):
-            return ""
-        # An answered question is not a supposition.
-        said = {stance_of(one.text, one.following) for one in tops}
-        return "" if not said <= {"joked", "supposed"} or is_hedged(text) else min(said)
-
-    def _knows_name(self, name: str, sources: Sequence[Source], old: str) -> bool:
-        shown = any(is_named_in(normalize_text(name), text) for text in (self._shown, normalize_text(old)))
-        return shown or self._window.source_of(name, sources, True) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     text: str
@@ -215,11 +143,11 @@ class _Line:
     pinned: bool = False
 
 
-class _Editing:
-    """The lines of a persona during an update, by their numbers in the prompt."""
+class PersonaEditing:
+    """The lines of a persona during an update, by their numbers in the prompt, which stay the same throughout."""
 
     def __init__(
-        self, text: str, evidence: Sequence[LineEvidence], pins: Sequence[str], grounds: _Evidence, language: Language
+        self, text: str, evidence: Sequence[LineEvidence], pins: Sequence[str], grounds: Grounds, language: Language
     ) -> None:
         written = {each.line.strip(): each for each in evidence}
         pinned = {_letters_of(pin) for pin in pins if pin.strip()}
@@ -228,161 +156,319 @@ class _Editing:
         ]
         self._places = [at for at, line in enumerate(self._lines) if line and line.text.strip()]
         self._grounds = grounds
+        self._facts = [_Evidence(one, language, grounds) for one in grounds.facts]
         self._language = language
-        self._moved: list[LineEvidence] = []
-        self._refused: Counter[str] = Counter()
-        self._read = lru_cache(None)(_read_line)
         bullets = Counter(_BULLET.match(line)[0] for line in number_lines(text))  # type: ignore[index]
         common = bullets.most_common(1)
         self._bullet = common[0][0] if common and "#" not in common[0][0] and not re.search(r"\d", common[0][0]) else ""
 
-    def apply_operation(self, operation: Operation) -> None:
-        """Apply one operation, or count why it was rejected."""
-        sources = self._grounds.find_sources(operation)
-        reason = sources if isinstance(sources, str) else self._execute_operation(operation, sources)
-        if reason:
-            self._refused[reason] += 1
+    @property
+    def fixed(self) -> frozenset[int]:
+        """The numbers of the lines that no operation can change."""
+        found = ((number, self._lines[place]) for number, place in enumerate(self._places, 1))
+        return frozenset(number for number, line in found if line and (line.pinned or line.evidence is None))
 
-    def make_result(self) -> AppliedOperations:
-        """The current text of the persona."""
-        lines = [line for line in self._lines if line]
-        kept = tuple(replace(line.evidence, line=line.text.strip()) for line in lines if line.evidence)
-        return AppliedOperations("\n".join(line.text for line in lines), kept, tuple(self._moved), self._refused)
+    def apply_operations(self, operations: Iterable[Operation]) -> tuple[Refusal, ...]:
+        """Apply operations in order. Returns those that were rejected; one that repeats a line is only ignored."""
+        found = ((operation, self._apply_operation(operation)) for operation in operations)
+        return tuple(
+            Refusal(operation, reason, self._words_in_no_fact(operation) if reason == "unsupported" else ())
+            for operation, reason in found
+            if reason not in ("", "repeats")
+        )
 
-    def limit_size(self, size: int) -> None:
-        """Remove the least important lines until the persona has this size: past, unimportant and old ones first."""
+    def finish(self, size: int) -> AppliedOperations:
+        """The persona in at most ``size`` tokens, unless what a person wrote or pinned is longer.
+
+        Removed are, in this order: what is over, what matters little by its kind, what is old.
+        """
+        moved = []
         removable = [
-            (not _ENDED.search(line.text), line.evidence.importance, line.evidence.date, at, line.evidence)
+            (line.evidence.line not in self._grounds.past and not _ENDED.search(line.text),
+             line.evidence.importance, line.evidence.date, at, line.evidence)
             for at, line in enumerate(self._lines)
             if line and line.evidence and not line.pinned
-        ]
+        ]  # fmt: skip
         for *_, at, evidence in sorted(removable, key=lambda one: one[:4]):
             line = self._lines[at]
-            if line is None or estimate(self.make_result().text) <= size:
-                return
-            self._moved.append(replace(evidence, line=line.text.strip()))
+            if line is None or estimate(self._text) <= size:
+                break
+            moved.append(replace(evidence, line=line.text.strip()))
             self._lines[at] = None
+        lines = [line for line in self._lines if line and line.evidence]
+        kept = tuple(replace(line.evidence, line=line.text.strip()) for line in lines if line.evidence)
+        return AppliedOperations(self._text, kept, tuple(moved), estimate(self._text))
+
+    @property
+    def _text(self) -> str:
+        return "\n".join(line.text for line in self._lines if line)
 
     # --- one operation
 
-    def _execute_operation(self, operation: Operation, sources: tuple[Source, ...]) -> str:
+    def _apply_operation(self, operation: Operation) -> str:
+        """Apply one operation. Returns why it is rejected, or ""."""
+        facts = [self._facts[number - 1] for number in operation.facts if 0 < number <= len(self._facts)]
         if operation.deed == "add":
-            return self._add_line(operation, sources)
-        if not 0 < operation.line <= len(self._places):
+            return self._add_line(operation, facts)
+        places = [self._places[number - 1] for number in operation.lines if 0 < number <= len(self._places)]
+        lines = [(place, line) for place in places if (line := self._lines[place])]
+        if not lines or len(lines) < len(operation.lines):
             return "no such line"
-        place = self._places[operation.line - 1]
-        line = self._lines[place]
-        if line is None:
-            return "no such line"
-        if line.pinned:
-            return "pinned"
-        if line.evidence is None:
-            return self._add_line(operation, sources) if operation.deed in ("change", "correct") else "written by hand"
-        if not self._grounds.may_touch(line.evidence.line, sources):
-            return "unconcerned"
+        if any(line.pinned or line.evidence is None for _, line in lines):
+            is_new = operation.deed in ("change", "correct") and not any(line.pinned for _, line in lines)
+            return self._add_line(operation, facts) if is_new else "may not change"
+        verified = [one for one in facts if one.fact.basis == "verified"]
+        if operation.deed == "drop":
+            return self._drop_lines(lines, verified)
         if operation.deed == "end":
-            return self._end_line(place, line, operation, sources)
-        if operation.deed != "drop":
-            return self._change_line(place, line, operation, sources)
-        self._lines[place] = None
-        return ""
+            return self._end_line(*lines[0], operation, verified)
+        if facts and not verified:
+            return self._add_line(operation, facts)  # words that are only quoted change nothing
+        return self._change_lines(lines, operation, verified)
 
-    def _add_line(self, operation: Operation, sources: tuple[Source, ...]) -> str:
-        text = _text_of(operation, sources)
-        reason = self._find_refusal(text, self._language, sources, "")
-        if not reason:
-            self._lines.append(_Line(self._bullet + text, _make_evidence(text, operation, sources, self._grounds)))
+    def _is_among(self, line: _Line, facts: Sequence[_Evidence], ids: Mapping[str, Collection[str]]) -> bool:
+        about = ids.get(line.evidence.line.strip(), ()) if line.evidence else ()
+        return any(one.fact.text_id in about for one in facts)
+
+    def _add_line(self, operation: Operation, facts: Sequence[_Evidence]) -> str:
+        text = self._text_of(operation, facts)
+        if not (reason := self._find_refusal(text, facts)):
+            self._lines.append(_Line(self._bullet + text, self._make_evidence(text, operation, facts)))
         return reason
 
-    def _change_line(self, place: int, line: _Line, operation: Operation, sources: tuple[Source, ...]) -> str:
-        text = _text_of(operation, sources)
-        old = _BULLET.sub("", line.text)
-        reason = self._find_refusal(text, _language_of_line(old) or self._language, sources, old)
+    def _change_lines(
+        self, lines: Sequence[tuple[int, _Line]], operation: Operation, facts: Sequence[_Evidence]
+    ) -> str:
+        """Give the first of these lines a new text; the others go, if it says what they say or a fact concerns them."""
+        (place, line), olds = lines[0], [_BULLET.sub("", line.text) for _, line in lines]
+        if (facts or len(lines) == 1) and not self._is_among(line, facts, self._grounds.concerned):
+            return "unconcerned"
+        text = self._text_of(operation, facts)
+        reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
+        untouched = [one for _, one in lines if not self._is_among(one, facts, self._grounds.concerned)]
+        if not reason and not all(_keeps(text, one.text) for one in untouched):
+            reason = "loses a line"
         if reason:
             return reason
-        evidence = _make_evidence(text, operation, sources, self._grounds)
-        # A line that repeats part of the old line keeps its evidence, too.
-        if line.evidence and self._rests_on_old(text, sources, old):
-            evidence = replace(evidence, turns=tuple(dict.fromkeys((*line.evidence.turns, *evidence.turns))))
-        self._lines[place] = _Line(line.text[: len(line.text) - len(old)] + text, evidence)
+        # A line that repeats part of an old line keeps its evidence, too.
+        rests = [
+            one.evidence for old, (_, one) in zip(olds, lines, strict=True) if self._rests_on_old(text, facts, old)
+        ]
+        new = [self._make_evidence(text, operation, facts)] if facts else []
+        evidence = _join_evidence([*filter(None, rests), *new] or [one.evidence for _, one in lines if one.evidence])
+        self._lines[place] = _Line(line.text[: len(line.text) - len(olds[0])] + text, evidence)
+        for at, _ in lines[1:]:
+            self._lines[at] = None
         return ""
 
-    def _end_line(self, place: int, line: _Line, operation: Operation, sources: tuple[Source, ...]) -> str:
+    def _drop_lines(self, lines: Sequence[tuple[int, _Line]], facts: Sequence[_Evidence]) -> str:
+        for place, line in lines:
+            others = (one.text for at, one in enumerate(self._lines) if one and at != place)
+            assert line.evidence
+            needless = line.evidence.line in self._grounds.past or any(_keeps(other, line.text) for other in others)
+            if needless or self._is_among(line, facts, self._grounds.overruled):
+                continue
+            if not self._is_among(line, facts, self._grounds.concerned):
+                return "unconcerned"
+            if line.evidence.importance >= _PROTECTED:
+                return "still so"
+        for place, _ in lines:
+            self._lines[place] = None
+        return ""
+
+    def _end_line(self, place: int, line: _Line, operation: Operation, facts: Sequence[_Evidence]) -> str:
         if _ENDED.search(line.text):
             return "repeats"
-        evidence = _make_evidence(line.text, operation, sources, self._grounds)
-        marked = _END_MARK[_language_of_line(line.text) or self._language]
-        turns = tuple(dict.fromkeys((*(line.evidence.turns if line.evidence else ()), *evidence.turns)))
-        text = self._reworded_as_over(line, operation, sources)
+        if not self._is_among(line, facts, self._grounds.concerned):
+            return "unconcerned"
+        ends = any(one.fact.end or ends_or_denies(one.says) for one in facts)
+        if not ends and not self._is_among(line, facts, self._grounds.overruled):
+            return "still so"
+        evidence = self._make_evidence(line.text, operation, facts)
+        text = self._reworded_as_over(line, operation, facts)
         if not text or evidence.date not in text:
-            text = marked.format((text or line.text).rstrip(" .。"), evidence.date)
-        self._lines[place] = _Line(text, replace(evidence, turns=turns))
+            mark = _END_MARK[_language_of_line(line.text) or self._language]
+            text = mark.format((text or line.text).rstrip(" .。"), evidence.date)
+        assert line.evidence
+        self._lines[place] = _Line(text, _join_evidence([line.evidence, evidence]))
         return ""
 
-    def _reworded_as_over(self, line: _Line, operation: Operation, sources: tuple[Source, ...]) -> str:
+    def _reworded_as_over(self, line: _Line, operation: Operation, facts: Sequence[_Evidence]) -> str:
         """The operation's text for an ended line if it says so and is supported, else ""."""
-        text, old = _text_of(operation, sources), _BULLET.sub("", line.text)
-        if not text or not ends_or_denies(text):
-            return ""
-        language = _language_of_line(old) or self._language
-        unfit = self._find_unfit(text, language, sources, old)
-        if unfit or self._grounds.find_unsupported(text, sources, old):
+        text, old = self._text_of(operation, facts), _BULLET.sub("", line.text)
+        if not text or not ends_or_denies(text) or self._find_unfit(text, facts, old):
             return ""
         return line.text[: len(line.text) - len(old)] + text
 
-    def _find_unfit(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
+    # --- what a text may say
+
+    def _text_of(self, operation: Operation, facts: Sequence[_Evidence]) -> str:
+        """The text of an operation as a line, without bullet and age.
+
+        Where the facts are only quoted, or are in another language than the persona, it is their quotation.
+        """
+        if facts and not any(one.may_be_reworded for one in facts):
+            return " ".join(dict.fromkeys(one.as_quoted for one in facts if one.as_quoted))
+        text = _BULLET.sub("", operation.text, count=1).strip()
+        return without_ages(text, facts[-1].said) if facts else text
+
+    def _find_refusal(self, text: str, facts: Sequence[_Evidence], *olds: str, replaced: Sequence[int] = ()) -> str:
+        if not facts and not olds:
+            return "no fact"
         if not text or len(text) > _LONGEST_LINE:
-            return "no text" if not text else "too long"
-        if (_language_of_line(text) or language) != language:
-            return "language"
-        return self._grounds.find_missing(text, sources, old) or self._grounds.only_as(text, sources)
-
-    def _find_refusal(self, text: str, language: Language, sources: tuple[Source, ...], old: str) -> str:
-        if unfit := self._find_unfit(text, language, sources, old):
-            return unfit
-        if any(self._read(text).is_like(self._read(line.text)) for line in self._lines if line):
+            return "too long" if text else "no text"
+        new = _read_line(text)
+        others = (line.text for at, line in enumerate(self._lines) if line and at not in replaced)
+        same = len(olds) == 1 and new.bare == _letters_of(olds[0])
+        if same or any(new.is_like(_read_line(other)) for other in others):
             return "repeats"
-        return self._grounds.find_unsupported(text, sources, old)
+        return self._find_unfit(text, facts, *olds)
 
-    def _rests_on_old(self, text: str, sources: tuple[Source, ...], old: str) -> bool:
+    def _find_unfit(self, text: str, facts: Sequence[_Evidence], *olds: str) -> str:
+        """Why a text may not become a line that rests on these facts and old lines, or ""."""
+        if facts and not any(one.may_be_reworded for one in facts):
+            return ""  # the program's own
+        if (_language_of_line(text) or self._language) != self._language:
+            return "language"
+        open_facts = [one for one in facts if one.may_be_reworded]
+        figures = Figures(
+            (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
+        )
+        if wrong := wrong_figure(text, figures):
+            return wrong
+        if any(self._missing_words(text, open_facts, olds)):
+            return "unsupported"
+        if weak := {one.fact.stance for one in open_facts} - {"stated", "planned"}:
+            stated = any(one.fact.stance in ("stated", "planned") for one in open_facts)
+            wished = weak == {"wished"} and stance_of(text) == "wished"
+            if (
+                not stated
+                and not wished
+                and not is_hedged(text)
+                and not all(_tells_wish(one, text) for one in open_facts)
+            ):
+                return min(weak)
+        if any(_swaps_names(text, one.says, self._grounds.names) for one in open_facts):
+            return "swapped"
+        wanted = telling_terms(text) - self._own_terms
+        best = best_sentences(wanted, open_facts)  # type: ignore[arg-type]
+        return "polarity" if best and is_reversed(text, wanted, best, open_facts) else ""  # type: ignore[arg-type]
+
+    def _missing_words(self, text: str, facts: Sequence[_Evidence], olds: Sequence[str]) -> Iterator[str]:
+        """The words that keep each part of a text from being said by one old line or by the facts about one subject."""
+        groups: defaultdict[str, list[str]] = defaultdict(list)
+        for one in facts:
+            groups[one.fact.slot.subject].append(one.says)
+        told = ["\n".join((*group, *olds[:1])) for group in groups.values()]
+        grounds = [_Words(one) for one in (*told, *olds)]
+        neutral = self._own_terms | _neutral_terms()
+        for part in _PART.split(text):
+            yield from min((list(words.missing_in(part, neutral)) for words in grounds), key=len, default=[])
+
+    def _words_in_no_fact(self, operation: Operation) -> tuple[str, ...]:
+        facts = [self._facts[number - 1] for number in operation.facts if 0 < number <= len(self._facts)]
+        lines = (self._lines[self._places[number - 1]] for number in operation.lines if 0 < number <= len(self._places))
+        olds = [_BULLET.sub("", line.text) for line in lines if line]
+        open_facts = [one for one in facts if one.may_be_reworded]
+        return tuple(dict.fromkeys(self._missing_words(operation.text, open_facts, olds)))
+
+    @cached_property
+    def _own_terms(self) -> frozenset[str]:
+        """The terms of the names of person and companion, which are in every line."""
+        names = self._grounds.names
+        return telling_terms(" ".join((*names.person, *names.companion)))
+
+    def _rests_on_old(self, text: str, facts: Sequence[_Evidence], old: str) -> bool:
         """Whether a changed line repeats something found only in the old line."""
-        if self._grounds.find_missing(text, sources, ""):
-            return True
-        here = frozenset().union(*(sentence.terms for source in sources for sentence in source.sentences))
-        return bool((telling_terms(text) & telling_terms(old)) - here)
+        here = telling_terms("\n".join(one.says for one in facts))
+        return bool((telling_terms(text) & telling_terms(old)) - here - self._own_terms)
+
+    def _make_evidence(self, text: str, operation: Operation, facts: Sequence[_Evidence]) -> LineEvidence:
+        """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
+        figures = Figures(tuple(one.figures for one in facts))
+        dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
+        about = max((one.fact.start for one in facts if one.fact.start), default="")
+        turns = dict.fromkeys(turn for one in facts for turn in one.fact.turns)
+        day = dated or about or max(one.fact.said for one in facts)[:10]
+        return LineEvidence(text, tuple(turns), day, importance_of(*(one.fact for one in facts)))
+
+
+class _Evidence:
+    """A fact as evidence for a line."""
+
+    def __init__(self, shown: QuotedFact, language: Language, grounds: Grounds) -> None:
+        self.fact = shown.fact
+        self._quotation = shown.quotation
+        self._language = language
+        self.said = day_of(shown.fact.said) or grounds.today
+
+    @cached_property
+    def may_be_reworded(self) -> bool:
+        """Whether a line may use its words freely: it is verified, and in the language of the persona."""
+        own = (_language_of_line(self.fact.restatement) or self._language) == self._language
+        return own and self.fact.basis == "verified"
+
+    @cached_property
+    def as_quoted(self) -> str:
+        """A line that quotes it; "" if it is not verified and has no words."""
+        if self._quotation:
+            return _QUOTED[self._language].format(self.fact.said[:10], self._quotation)
+        return self.fact.restatement if self.fact.basis == "verified" else ""
+
+    @cached_property
+    def says(self) -> str:
+        """All its words."""
+        fact = self.fact
+        return "\n".join(
+            (fact.restatement, fact.value, fact.start, fact.end, self._quotation, *(one.words for one in fact.quotes))
+        )
+
+    @cached_property
+    def figures(self) -> TextFigures:
+        """The numbers, days and times in it."""
+        return TextFigures(self.says, self.said)
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of its statement, or of its words."""
+        found = split_sentences(self.fact.restatement)
+        around = zip(found, ("", *found), (*found[1:], ""), strict=False)
+        return tuple(Sentence(*each, True) for each in around)
+
+
+def _tells_wish(evidence: _Evidence, text: str) -> bool:
+    """Whether a text repeats the words by which a statement says that it is only a wish."""
+    wish = {"want", "wish", "hope", "dream", "like", "想", "希望", "梦想", "愿"}
+    there = {word for word in wish if word in evidence.fact.restatement.casefold()}
+    return bool(there) and any(word in text.casefold() for word in there)
+
+
+def _join_evidence(parts: Sequence[LineEvidence]) -> LineEvidence:
+    """The evidence of a line that rests on all of these; the last day counts."""
+    turns = tuple(dict.fromkeys(turn for one in parts for turn in one.turns))
+    return replace(parts[-1], turns=turns, importance=max(one.importance for one in parts))
 
 
 def _read_fields(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         return {}
-    line = handles_of(first_of(value, "line", "number", "id"))
     deed = line_of(first_of(value, "deed", "op", "operation", "action", "type")).casefold()
     return {
         "deed": _DEED_FORMS.get(deed, deed),
-        "line": line[0] if line else 0,
+        "lines": tuple(
+            sorted(number for number in handles_of(first_of(value, "lines", "line", "number", "id")) if number)
+        ),
         "text": line_of(first_of(value, "text", "new", "content")),
         "date": parse_date(line_of(value.get("date"))),
-        "importance": min(10, max(1, (handles_of(value.get("importance")) or (5,))[0])),
-        "turns": handles_of(first_of(value, "turns", "turn", "evidence")),
+        "facts": handles_of(first_of(value, "facts", "fact", "evidence", "turns")),
     }
 
 
 _DEED_FORMS = {
     "append": "add", "insert": "add", "new": "add", "update": "change", "replace": "change", "edit": "change",
-    "modify": "change", "close": "end", "finish": "end", "fix": "correct", "remove": "drop", "delete": "drop",
+    "modify": "change", "merge": "change", "close": "end", "finish": "end", "fix": "correct", "remove": "drop",
+    "delete": "drop",
 }  # fmt: skip
-
-
-def _text_of(operation: Operation, sources: Sequence[Source]) -> str:
-    """The text of an operation as a line, without bullet and age."""
-    return without_ages(_BULLET.sub("", operation.text, count=1).strip(), sources[-1].said)
-
-
-def _make_evidence(text: str, operation: Operation, sources: Sequence[Source], grounds: _Evidence) -> LineEvidence:
-    """The evidence of a line, with the operation's date if its messages support it, else the date of the last one."""
-    dated = operation.date if operation.date and grounds.read_figures(sources).bears_date(operation.date) else ""
-    turns = tuple(source.turn.text_id for source in sources)
-    return LineEvidence(text, turns, dated or sources[-1].said.isoformat(), operation.importance)
 
 
 def _language_of_line(text: str) -> Language | None:
@@ -416,94 +502,134 @@ def _read_line(text: str) -> _Read:
     return _Read(text, _letters_of(text), telling_terms(text))
 
 
+def _keeps(text: str, line: str) -> bool:
+    """Whether a text has nearly all words of a line, and all its numbers."""
+    wanted = telling_terms(_ENDED.sub("", line))
+    return find_numbers(line) <= find_numbers(text) and len(wanted & telling_terms(text)) >= _KEEPS * len(wanted)
+
+
 def _letters_of(line: str) -> str:
     return "".join(character for character in normalize_text(line) if character.isalnum())
 
 
-#: The boundary between two parts of a line; what precedes a colon is only a heading.
+#: The boundary between two parts of a line.
 _PART = pattern_of(
-    r",(?!\d)|[;!?…()，；。！？（）、]|\.(?=\s|$)| - |\b(?:and|but|who|which|while|though)\b"
+    r",(?!\d)|[;!?…()，；。！？（）、“”]|\.(?=\s|$)| - |\b(?:and|but|who|which|while|though)\b"
     r"|并且|而且|以及|但是?|不过",
     re.IGNORECASE,
 )
-#: Characters that mean nothing alone, or only write a date or an age.
-_EMPTY = frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共")
+#: Words that add nothing to a fact, in whatever form it says it.
+_LIGHT = (
+    "lives living works working plans planned wants uses called named goes going keeps has takes drinks eats born self "
+    "about since now currently still person people day year years old said says told user companion usually own longer "
+    "may might perhaps unclear unsure doubtful"
+)
+#: The same in Chinese; and characters that mean nothing alone, or only write a date or an age.
+_LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前现已开始后来一直仍还会用户本人说自己可能许再确定")
+_EMPTY = frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共") | _LIGHT_HAN
 
 
-def _is_borne_out(text: str, sources: Sequence[Source], old: str, own: frozenset[str]) -> bool:
-    """Whether at least half of each part of a line is in these messages or in the old line.
+class _Words:
+    """What a text says, to find what a line adds to it."""
 
-    ``own`` are the terms of the names of person and companion, which are in every line. A number that is there counts;
-    any other may be a day or a year of birth, which is judged elsewhere.
-    """
-    said = normalize_text("\n".join([*(source.text for source in sources), old]))
-    terms = telling_terms(old).union(*(one.terms for source in sources for one in source.sentences))
-    numbers = find_numbers(old).union(*(source.figures.numbers for source in sources))
-    neutral = own | _calendar_terms()
-    for part in _PART.split(text):
-        wanted = [term for term in telling_terms(part) - neutral if not is_unspaced(term[-1])]
-        counted = [term for term in wanted if numbers & find_numbers(term) or not find_numbers(term)]
-        stand = [term in terms or bool(find_numbers(term)) for term in counted]
-        characters = list(_match_characters(normalize_text(part), said, own))
-        if 2 * (sum(stand) + sum(characters)) < len(stand) + len(characters):
-            return False
-    return True
+    def __init__(self, text: str) -> None:
+        self._plain = normalize_text(text)
+        self._terms = telling_terms(text)
 
+    def missing_in(self, part: str, neutral: frozenset[str]) -> Iterator[str]:
+        """The words of a part that it does not have. Figures are judged elsewhere."""
+        for term in telling_terms(part) - neutral - self._terms:
+            if not is_unspaced(term[-1]) and not find_numbers(term) and not is_named_in(term, self._plain):
+                yield term
+        plain = normalize_text(part)
+        for at, character in enumerate(plain):
+            if not is_unspaced(character) or character in _EMPTY or find_numbers(character):
+                continue
+            pairs = [plain[start : start + 2] for start in (at - 1, at) if start >= 0]
+            pairs = [pair for pair in pairs if len(pair) == 2 and all(map(is_unspaced, pair))]
+            unknown = character not in self._plain or (pairs and not any(map(self._has_pair, pairs)))
+            if unknown and neutral.isdisjoint(pairs):
+                yield character
 
-def _match_characters(part: str, said: str, own: frozenset[str]) -> Iterator[bool]:
-    """For each meaningful character of a script without spaces, whether it occurs next to another one."""
-    for at, character in enumerate(part):
-        if not is_unspaced(character):
-            continue
-        pairs = [part[start : start + 2] for start in (at - 1, at) if start >= 0]
-        pairs = [pair for pair in pairs if len(pair) == 2 and is_unspaced(pair[0]) and is_unspaced(pair[1])]
-        stands = any(pair in said for pair in pairs)
-        if own.isdisjoint(pairs) and (stands or character not in _EMPTY):
-            yield stands
+    def _has_pair(self, pair: str) -> bool:
+        beside_light = not _EMPTY.isdisjoint(pair) and all(one in self._plain or one in _EMPTY for one in pair)
+        return pair in self._plain or beside_light
 
 
-@lru_cache(1)
-def _calendar_terms() -> frozenset[str]:
-    """The terms of dates, ages and ends."""
-    return telling_terms(
-        " ".join((*MONTH_NAMES, *DAY_NAMES, "born about since until ended before previously formerly now currently"))
-    )
+def _neutral_terms() -> frozenset[str]:
+    return telling_terms(" ".join((*MONTH_NAMES, *DAY_NAMES, _LIGHT)))
 
 
-def find_concerning_messages(
+#: What shows that two names may change places.
+_TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with|and)\b|[被由给从跟和与向对替]")
+
+
+def _swaps_names(text: str, said: str, names: Names) -> bool:
+    """Whether a text names two in the reverse order of a statement though the words between them are the same."""
+    own = [*names.person, *names.companion]
+    statement = said.partition("\n")[0]
+    here, there = (_order_of(one, own) for one in (text, statement))
+    both = [name for name in here if name in there]
+    if len(both) < 2 or both == [name for name in there if name in both]:
+        return False
+    if {"and", "和", "与", "跟", "with"}.intersection(_TURNS_AROUND.findall(statement)):
+        return False
+    return Counter(_TURNS_AROUND.findall(text)) == Counter(_TURNS_AROUND.findall(statement))
+
+
+def _order_of(text: str, own: Sequence[str]) -> list[str]:
+    """The names in a text, in order; all names of the person are one."""
+    places = {name: text.find(name) for name in (*latin_names(text), *(name for name in own if name in text))}
+    return [name for name, _ in sorted(places.items(), key=lambda one: one[1])]
+
+
+def find_concerning(
     lines: Iterable[LineEvidence],
     resting: Mapping[str, Sequence[Fact]],
     new: Iterable[Fact],
     changes: Iterable[tuple[Fact, Fact]],
     own: frozenset[str] = frozenset(),
-) -> dict[str, frozenset[str]]:
-    """For each line, the messages with facts about it.
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """For each line, the ids of the facts about it, and of those that changed, ended or corrected what it states.
 
-    ``resting`` are the facts of messages, by their ids; ``new`` facts were extracted, and ``changes`` are known
-    facts with the new ones that changed them.
+    ``resting`` are the facts of messages, by their ids; ``new`` facts are of the session, and ``changes`` are known
+    facts with the ones that changed them.
     """
     done = defaultdict(set)
     for known, by in changes:
         done[by.text_id].add(known.text_id)
-    found: dict[str, frozenset[str]] = {}
+    concerned, overruled = dict[str, frozenset[str]](), dict[str, frozenset[str]]()
     extracted = tuple(new)
     for line in lines:
-        stated = _facts_in_line(line, resting)
-        touching = [one for one in extracted if _concerns_line(one, line.line, stated, done[one.text_id], own)]
-        found[line.line.strip()] = frozenset(turn for one in touching for turn in one.turns)
-    return found
+        stated = facts_in_line(line, resting)
+        ids = {fact.text_id for fact in stated}
+        name = line.line.strip()
+        overruled[name] = frozenset(one.text_id for one in extracted if not ids.isdisjoint(done[one.text_id]))
+        about = (one.text_id for one in extracted if _concerns_line(one, line.line, stated, own))
+        concerned[name] = frozenset(about) | overruled[name]
+    return concerned, overruled
 
 
-def _facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
+def is_past(line: str, stated: Sequence[Fact], today: date) -> bool:
+    """Whether a line is marked as ended, or every fact that it states has ended or was planned for a day before."""
+    return _ENDED.search(line.strip()) is not None or (bool(stated) and all(_is_over(one, today) for one in stated))
+
+
+def _is_over(fact: Fact, today: date) -> bool:
+    planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment")
+    day = fact.end or (fact.start if planned else "")
+    return not fact.current or bool(day and day < today.isoformat()[: len(day)])
+
+
+def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
     """The facts that a line states: those with their value in it, or all its evidence if it is in another language."""
     there = list(dict.fromkeys(fact for turn in line.turns for fact in resting.get(turn, ())))
     spoken = language_of(line.line)
     return [fact for fact in there if _is_in_line(fact.value, line.line) or language_of(fact.restatement) != spoken]
 
 
-def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], changed: Iterable[str], own: frozenset[str]) -> bool:
-    ids = {fact.text_id for fact in stated}
-    if one.text_id in ids or not ids.isdisjoint(changed):
+def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[str]) -> bool:
+    if one.text_id in {fact.text_id for fact in stated}:
         return True
     if one.single and any(fact.slot == one.slot for fact in stated):
         return True

@@ -11,18 +11,22 @@ day's import calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
 from domain import errors
 from domain.events import Notice
+from domain.facts import Fact
 from domain.imports import IMPORT_CLIENT
 from domain.records import PREFIX
 from domain.tree import Member
 from domain.workers import CancelToken
+from facts.importance import vital_facts
+from facts.summary_checks import vital_line, with_current_values, with_vital
 from jobs.extraction import names_of_both
+from jobs.summaries import sources_of
 from language.scripts import estimate
 from llm import Llm
 from memory import Memory
@@ -37,6 +41,8 @@ _MOST_AT_ONCE = 20
 _FAR_APART = timedelta(days=30)
 #: Where a model refuses, the chapter is the beginning of each member: so many characters.
 _OPENING = 120
+#: So many vital facts are in one chapter at the most.
+_MOST_VITAL = 12
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,19 @@ class ChapterWriter:
 
     def _is_past(self, due: _Due) -> bool:
         """Whether all sessions in it are imported ones that were not continued."""
-        names = {one.name for one in due.members}
+        names = () if due.session_id else self._sessions_under(due)
+        sessions = [self._memory.sessions.find(name) for name in names]
+        return bool(sessions) and all(one is not None and one.client == IMPORT_CLIENT for one in sessions)
+
+    def _sessions_under(self, due: _Due) -> tuple[str, ...]:
+        """The ids of the sessions that it is of."""
+        if due.session_id:
+            return (due.session_id,)
+        names = [one.name for one in due.members]
         under = {one.text_id: one.children for one in self._chapters.all()} if due.height > 1 else {}
         for _ in range(due.height - 1):
-            names = {child for name in names for child in under.get(name, ())}
-        sessions = [] if due.session_id else [self._memory.sessions.find(name) for name in names]
-        return bool(sessions) and all(one is not None and one.client == IMPORT_CLIENT for one in sessions)
+            names = [child for name in names for child in under.get(name, ())]
+        return tuple(names)
 
     def _find_all_due(self) -> Iterator[_Due]:
         """What is to be written, in this order: rewrites, groups of long sessions, chapters."""
@@ -164,17 +177,46 @@ class ChapterWriter:
         return True
 
     def _write_text(self, due: _Due, cancel: CancelToken) -> str:
-        """The model's text; if the model refuses, the beginning of each member, so that nothing is stuck."""
+        """The model's text, checked against its messages, with what is vital and what holds now.
+
+        If the model refuses, the beginning of each member, so that nothing is stuck.
+        """
         material: Material = "chapters" if due.height > 1 else "turns" if due.session_id else "summaries"
-        names = names_of_both(self._memory.facts.all(current=True), self._llm.settings)
+        known, sessions = self._memory.facts.all(), self._sessions_under(due)
+        names = names_of_both([one for one in known if one.current], self._llm.settings)
+        language = self._memory.language()
+        under = [one for one in known if one.session_id in sessions]
+        if material == "turns":
+            shown = {one.text_id for one in due.members}
+            under = [one for one in under if not shown.isdisjoint(one.turns)]
+        vital = vital_facts(under, _MOST_VITAL)
+        lines = [vital_line(one, language) for one in vital]
         for tokens in (self._tokens, self._tokens // 2, self._tokens // 4):
             try:
-                return self._llm.write_chapter(shorten_members(due.members, tokens), material, cancel, names)
+                members = shorten_members(due.members, tokens)
+                text = self._llm.write_chapter(members, material, cancel, names, language, lines)
             except errors.ContextTooLong:
                 continue
             except errors.ContentFiltered:
                 break
+            messages = [one for name in sessions for one in self._memory.messages.of_session(name)]
+            days = " – ".join(dict.fromkeys((due.members[0].start[:10], due.members[-1].end[:10])))
+            text = sources_of(self._memory, self._llm, names, messages).check_text(text, language, title=days)
+            current = {one.text_id: one for one in known}
+            text = with_current_values(text, [*under, *_following(under, current)], language)
+            return with_vital(text, vital, language)
         return _join_openings(due.members)
+
+
+def _following(facts: Sequence[Fact], known: Mapping[str, Fact]) -> Iterator[Fact]:
+    """What came in the place of facts, one after another."""
+    seen = {one.text_id for one in facts}
+    for one in facts:
+        now = known.get(one.replaced_by)
+        while now and now.text_id not in seen:
+            seen.add(now.text_id)
+            yield now
+            now = known.get(now.replaced_by)
 
 
 def full_groups(members: Sequence[Member], size: int) -> Iterator[Sequence[Member]]:

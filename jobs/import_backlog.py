@@ -17,13 +17,12 @@ from domain.events import Notice
 from domain.imports import DueSession
 from domain.records import PREFIX, Message, Round
 from domain.workers import CancelToken
-from facts.slots import NO_NAMES, Names
 from jobs.extraction import Extraction, only_notices
 from jobs.rebuild import RebuildStarted, Rebuilt, rebuild
+from jobs.summaries import write_summary
 from language.scripts import estimate
 from llm import Llm
 from memory import Memory
-from storage.imports import Imports
 
 #: So many tokens of talk go into one call for a summary.
 _TOKENS_A_CALL = 8_000
@@ -84,7 +83,7 @@ class ImportBacklog:
             if self._calls_left < 1:
                 return False
             self._past.count_calls(1)
-            if not (yield from summarise_next(self._past, self._llm, session_id, cancel, self._memory.names())):
+            if not (yield from summarise_next(self._memory, self._llm, session_id, cancel)):
                 return True
         return True
 
@@ -104,13 +103,12 @@ class ImportBacklog:
         return True
 
 
-def summarise_next(
-    past: Imports, llm: Llm, session_id: str, cancel: CancelToken, names: Names = NO_NAMES
-) -> Generator[Notice, None, bool]:
+def summarise_next(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken) -> Generator[Notice, None, bool]:
     """Extend the summary of a session by one call. False if all is summarised, or the call gave nothing.
 
     Raises ModelError and Interrupted.
     """
+    past = memory.imports
     so_far, turns = past.summary_and_rest(session_id)
     if not turns:
         return False
@@ -121,7 +119,7 @@ def summarise_next(
         if part and room < 0:
             break
         part.append(one)
-    text = yield from llm.summarise(so_far, part, cancel, names=names)
+    text = yield from write_summary(memory, llm, session_id, so_far, part, cancel)
     if text:
         # If a message was removed or hidden since the model was asked, nothing is stored and it is asked again.
         past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])

@@ -1,39 +1,42 @@
 """Persona updates: a model names operations on numbered lines, and the program applies them.
 
-Guarantees: a model never copies a line, so none is lost, translated or invented; it is not asked when a session has
-nothing about the persona; outdated statements do not return; an answer that is unreadable or refused changes nothing.
+Guarantees: a line says only what verified facts say, or quotes; a model never copies a line, so none is lost; it is not
+asked when a session has nothing about the persona. What it asks for in vain it may correct once, with the
+reason; the rest is reported. An answer that is unreadable or refused changes nothing.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import Literal
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import About, Change, Fact, Note, PersonaDraft
+from domain.facts import About, Change, Fact, PersonaDraft, Quote
 from domain.records import Message, Persona
 from domain.workers import CancelToken
 from facts.evidence import telling_terms
+from facts.known_people import known_people
 from facts.persona_lines import (
-    Allowed,
-    AppliedOperations,
-    OperationsRead,
-    apply_operations,
-    find_concerning_messages,
+    Grounds,
+    PersonaEditing,
+    QuotedFact,
+    Refusal,
+    facts_in_line,
+    find_concerning,
+    is_past,
     number_lines,
     read_operations,
 )
 from facts.slots import Names
 from jobs.extraction import names_of_both
-from language.scripts import Language, language_of
+from language.scripts import Language
+from language.sentences import split_sentences
 from llm import Llm
 from memory import Memory
-from models.tasks import Changed, PersonaTask, language_of_persona
+from models.tasks import Changed, PersonaTask
 
 #: Which facts belong into which persona.
 _BELONGS: Mapping[About, Persona] = {"person": "user", "other": "user", "companion": "self"}
@@ -48,27 +51,24 @@ _DONE: Mapping[str, Literal["changes", "ends", "corrects"]] = {
 
 @dataclass(frozen=True)
 class Material:
-    """What a session has about a persona, and the messages it is based on, oldest first."""
+    """What a session has about a persona: facts with their words, and what they changed.
+
+    ``spoken`` are the times of its first and last message.
+    """
 
     persona: Persona
-    notes: tuple[Note, ...]
+    facts: tuple[QuotedFact, ...]
     changes: tuple[Changed, ...]
-    turns: tuple[Message, ...]
-    facts: tuple[Fact, ...] = ()
+    spoken: tuple[str, str]
 
     def __bool__(self) -> bool:
-        return bool(self.notes or self.changes)
+        return bool(self.facts)
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All of it as texts."""
-        changed = [fact.restatement for one in self.changes for fact in (one.known, one.by) if fact]
-        return (*(note.text for note in self.notes), *changed)
-
-    @property
-    def language(self) -> Language:
-        """The language in which it is written."""
-        return language_of(*self.texts)
+        changed = [f"{one.change.verdict} {one.known.restatement}" for one in self.changes]
+        return (*(f"{one.fact.basis} {one.fact.restatement} {one.quotation}" for one in self.facts), *changed)
 
 
 class PersonaUpdate:
@@ -83,35 +83,21 @@ class PersonaUpdate:
         return self._memory.facts.all()
 
     def find_material(self, persona: Persona, session_id: str) -> Material:
-        """What a session has about a persona that is still true."""
-        found = self._memory.notes.of_session(session_id)
-        facts: defaultdict[str, list[Fact]] = defaultdict(list)
-        for fact in dict.fromkeys(chain.from_iterable(self._memory.facts.of_turns(_message_ids(found)).values())):
-            facts[fact.note].append(fact)
-        notes = [note for note in found if persona in self._concerned_personas(note, facts[note.text_id])]
-        own = list(chain.from_iterable(facts.values()))
+        """What a session has about a persona that is still true: what it stated, and what it confirmed."""
+        messages = self._memory.messages.of_session(session_id)
+        times = {one.timestamp for one in messages}
+        own = [one for one in self._all_facts if one.session_id == session_id and one.basis != "inferred"]
+        again = [one for one in self._all_facts if one.seen != one.said and one.seen in times and one not in own]
         changes = [one for one in self._find_changes(own) if _BELONGS[one.known.about] == persona]
-        rests = [*_message_ids(notes), *(turn for one in changes if one.by for turn in one.by.turns)]
-        turns = self._memory.messages.with_ids(list(dict.fromkeys(rests)))
-        return Material(persona, tuple(notes), tuple(changes), tuple(turns), tuple(own))
-
-    def _concerned_personas(self, note: Note, own: Sequence[Fact]) -> set[Persona]:
-        """The personas that a note's current facts are about.
-
-        A note without new facts is about those of the facts it confirmed; without any, about its speaker.
-        """
-        turns = [] if own else self._memory.messages.with_ids(note.turns)
-        times = {turn.timestamp for turn in turns}
-        if facts := own or [fact for when, fact in self._confirmations if when in times]:
-            return {_BELONGS[fact.about] for fact in facts if fact.current}
-        return {"self" if {turn.role for turn in turns} == {"assistant"} else "user"}
-
-    @cached_property
-    def _confirmations(self) -> list[tuple[str, Fact]]:
-        """The known facts that were said again, each with the time of the turn that did."""
-        again = [fact for fact in self._all_facts if fact.seen != fact.said]
-        history = [(event, fact) for fact in again for event in self._memory.facts.events_of(fact.text_id)]
-        return [(event.when, fact) for event, fact in history if event.kind == "confirmed"]
+        changing = {one.by.text_id for one in changes if one.by}
+        facts = [
+            QuotedFact(one, _quote_sentences(one.quotes, messages))
+            for one in (*own, *again)
+            if one.text_id in changing or (one.current and _BELONGS[one.about] == persona)
+        ]
+        spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
+        shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
+        return Material(persona, shown, tuple(changes), spoken)
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
@@ -140,69 +126,91 @@ class PersonaUpdate:
 
         Raises ModelError when the model cannot be asked now, or Interrupted.
         """
-        turns = material.turns
-        # What the model is shown: lines and turns by small numbers.
+        language = self._memory.language()
+        persona, limit = material.persona, self._llm.settings.persona_tokens
+        known = [fact for fact in self._all_facts if fact.current]
+        names = names_of_both(known, self._llm.settings)
+        grounds = self._find_grounds(current, material, names)
+        pins = self._memory.personas.pins(persona)
+        editing = PersonaEditing(current.text, current.lines, pins, grounds, language)
+        lines = dict(enumerate(number_lines(current.text), 1))
         task = PersonaTask(
-            material.persona,
-            dict(enumerate(number_lines(current.text), 1)),
-            material.notes,
-            material.changes,
-            {turn.text_id: number for number, turn in enumerate(turns, 1)},
-            (turns[0].timestamp, turns[-1].timestamp),
-        )
-        language = language_of_persona(current.text, material.language)
-        names = names_of_both([fact for fact in self._all_facts if fact.current], self._llm.settings)
+            persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
+            [number for number, line in lines.items() if line.strip() in grounds.past],
+            [one for one in known_people(known) if _is_mentioned(one.name, material)],
+        )  # fmt: skip
         try:
-            reply = self._llm.update_persona(task, language, cancel, names)
+            refused = yield from self._ask(task, editing, language, cancel, names)
+            if refused:
+                refused = yield from self._ask(replace(task, refused=refused), editing, language, cancel, names)
         except (errors.ContentFiltered, errors.ContextTooLong) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
-            yield Notice("save.persona_refused", {"persona": material.persona, "error": fault})
+            yield Notice("save.persona_refused", {"persona": persona, "error": fault})
             return current
+        made = editing.finish(limit)
+        if refused:
+            key = "save.lines_refused" if len(refused) > 1 else "save.lines_refused.one"
+            yield Notice(key, {"persona": persona, "lines": len(refused)})
+        if made.moved:
+            yield Notice(
+                "save.persona_moved", {"persona": persona, "lines": " · ".join(one.line for one in made.moved)}
+            )
+        if made.tokens > limit:
+            yield Notice("save.persona_full", {"persona": persona, "tokens": made.tokens, "limit": limit})
+        self._llm.log.info("persona %s: %d lines moved out, %d tokens", persona, len(made.moved), made.tokens)
+        return PersonaDraft(made.text, made.lines, tuple(one.line for one in made.moved))
+
+    def _ask(
+        self, task: PersonaTask, editing: PersonaEditing, language: Language, cancel: CancelToken, names: Names
+    ) -> Generator[Notice, None, tuple[Refusal, ...]]:
+        """Ask for operations and apply them. Returns those that were refused, all if a second reply is unreadable."""
+        reply = self._llm.update_persona(task, language, cancel, names)
         cancel.check()
         found = read_operations(reply)
         if not found.understood:
-            unreadable = errors.BadReply("model.no_json")
-            yield Notice("save.persona_refused", {"persona": material.persona, "error": unreadable})
-        made = self._apply_operations(current, material, found, language, names)
-        if made.moved:
-            yield Notice("save.persona_moved", {"persona": material.persona})
-        return PersonaDraft(made.text, made.lines)
-
-    def _apply_operations(
-        self, current: PersonaDraft, material: Material, found: OperationsRead, language: Language, names: Names
-    ) -> AppliedOperations:
-        made = apply_operations(
-            current.text,
-            current.lines,
-            found.operations,
-            material.turns,
-            self._memory.personas.pins(material.persona),
-            language,
-            self._llm.settings.persona_tokens,
-            self._llm.clock().date(),
-            names=names,
-            shown=material.texts,
-            allowed=Allowed(material.persona == "self", self._concerned_lines(current, material, names)),
-        )
+            if not task.refused:
+                unreadable = errors.BadReply("model.no_json")
+                yield Notice("save.persona_refused", {"persona": task.persona, "error": unreadable})
+            return tuple(task.refused)
+        refused = editing.apply_operations(found.operations)
         self._llm.log.info(
-            "persona %s: %d operations; rejected: %s; refused: %s; moved out: %d",
-            material.persona, len(found.operations), dict(found.rejected), dict(made.refused), len(made.moved),
+            "persona %s: %d operations; unreadable: %s; refused: %s",
+            task.persona, len(found.operations), dict(found.rejected), [one.reason for one in refused],
         )  # fmt: skip
-        return made
+        return refused
 
-    def _concerned_lines(self, current: PersonaDraft, material: Material, names: Names) -> dict[str, frozenset[str]]:
-        """Which lines the facts of a session concern, and the turns that say so."""
-        rests = sorted({turn for line in current.lines for turn in line.turns})
+    def _find_grounds(self, current: PersonaDraft, material: Material, names: Names) -> Grounds:
+        """What the lines may become: what the session's facts concern, and what is past."""
+        today = self._llm.clock().date()
+        turns = {turn for line in current.lines for turn in line.turns}
+        resting: dict[str, list[Fact]] = {turn: [] for turn in turns}
+        for fact in self._all_facts:
+            for turn in turns.intersection(fact.turns):
+                resting[turn].append(fact)
+        verified = [one.fact for one in material.facts if one.fact.basis == "verified"]
         changes = [(one.known, one.by) for one in material.changes if one.by]
         own = telling_terms(" ".join((*names.person, *names.companion)))
-        return find_concerning_messages(
-            current.lines,
-            self._memory.facts.of_turns(rests),
-            (*material.facts, *(by for _, by in changes)),
-            changes,
-            own,
-        )
+        concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
+        past = {line.line.strip() for line in current.lines if is_past(line.line, facts_in_line(line, resting), today)}
+        return Grounds(material.facts, today, names, concerned, overruled, frozenset(past))
 
 
-def _message_ids(notes: Iterable[Note]) -> list[str]:
-    return list(dict.fromkeys(turn for note in notes for turn in note.turns))
+def _is_mentioned(name: str, material: Material) -> bool:
+    return any(name in text for text in material.texts)
+
+
+def _quote_sentences(quotes: Sequence[Quote], messages: Sequence[Message]) -> str:
+    """The whole sentences with these words."""
+    words = {one.text_id: one.words for one in messages}
+    found = [
+        sentence
+        for quote in quotes
+        for sentence in split_sentences(words.get(quote.message, "")) or [quote.words]
+        if _overlaps(words.get(quote.message, ""), sentence, quote)
+    ]
+    return " ".join(dict.fromkeys(found)) or " ".join(one.words for one in quotes)
+
+
+def _overlaps(words: str, sentence: str, quote: Quote) -> bool:
+    start = words.find(sentence)
+    return start < quote.end and quote.start < start + len(sentence)

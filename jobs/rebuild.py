@@ -19,6 +19,7 @@ from domain.records import PERSONAS, ErasureScope, Persona, RebuildRequest, Rebu
 from domain.workers import CancelToken
 from jobs.extraction import Extraction, ExtractionEvent, WindowExtracted
 from jobs.persona_update import PersonaUpdate
+from jobs.summaries import write_summary
 from llm import Llm
 from memory import Memory
 from storage.erasure import Proof
@@ -130,7 +131,7 @@ def _rebuild_summary(memory: Memory, llm: Llm, request: RebuildRequest, cancel: 
     compacted = [spoken for spoken in memory.messages.rounds(request.session_id) if spoken.user.compacted]
     text = ""
     if shown := without_hidden(compacted):
-        text = yield from llm.summarise("", shown, cancel, names=memory.names())
+        text = yield from write_summary(memory, llm, request.session_id, "", shown, cancel)
     stored = memory.rounds.rebuild_summary(request, text, compacted[-1].user.round if compacted else 0)
     if stored and text:
         yield Rebuilt("summary")

@@ -21,6 +21,7 @@ from domain.workers import CancelToken
 from jobs.extraction import Extraction, WindowExtracted, hash_texts
 from jobs.persona_update import PersonaUpdate
 from jobs.rebuild import rebuild
+from jobs.summaries import write_summary
 from llm import Llm
 from memory import Memory
 
@@ -107,7 +108,7 @@ class Saving:
         if summary is None:
             summary = so_far
             if context:
-                summary = yield from self._llm.summarise(so_far, context, cancel, names=self._memory.names())
+                summary = yield from write_summary(self._memory, self._llm, session_id, so_far, context, cancel)
             cancel.check()
             self._store_stage(session_id, "summary", base, summary)
         yield Stage("summary", done=True)
@@ -167,7 +168,7 @@ class Saving:
             before, kept = self._memory.personas.read(persona), json.loads(stages[persona])
             stored = json.loads(kept["text"])
             lines = (LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in stored["lines"])
-            draft = PersonaDraft(stored["text"], tuple(lines))
+            draft = PersonaDraft(stored["text"], tuple(lines), tuple(stored["left_out"]))
             if kept["of"] == hash_texts(before) and draft.text != before:
                 yield PersonaChange(persona, before, draft.text), draft
 

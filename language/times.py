@@ -808,7 +808,6 @@ _ZH_HOLIDAYS = "|".join(
 )
 _PART = r"(?: (?P<part>morning|afternoon|evening|night))?"
 _ZH_PARTS = "早上|上午|早晨|清晨|中午|下午|傍晚|晚上|夜里|凌晨|深夜|半夜"
-_ZH_PART = rf"(?P<part>{_ZH_PARTS})?"
 _SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
 _THIRD = r"(?P<third>(?:the )?(?:early|mid|late|beginning|start|middle|end)(?: of)?)"
 _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"

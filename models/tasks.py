@@ -7,18 +7,20 @@ and cannot be misspelt. ``models.replies`` and ``facts`` check what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from domain import text as texts
-from domain.facts import Change, Fact, NewFact, Note
+from domain.facts import Change, Fact, NewFact
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
+from facts.known_people import NamedPerson
+from facts.persona_lines import QuotedFact, Refusal
 from facts.spans import Testimony
-from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
-from language.scripts import Language, language_of
+from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
+from language.scripts import Language, estimate_all
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
@@ -34,18 +36,22 @@ class Changed:
 
 @dataclass(frozen=True)
 class PersonaTask:
-    """The input of a persona update: its lines by number, and the notes and changes of a session.
+    """The input of a persona update: its lines by number, and the facts 1 to n of a session with what they changed.
 
-    ``turns`` maps the messages of notes and changes to their numbers. ``spoken`` are the times of the session's first
-    and last message.
+    ``fixed`` are the numbers of the lines that cannot change, ``past`` those of lines about what is over. ``limit`` is
+    in tokens. ``spoken`` are the times of the session's first and last message. ``refused`` were asked for in vain.
     """
 
     persona: Persona
     lines: Mapping[int, str]
-    notes: Sequence[Note]
+    facts: Sequence[QuotedFact]
     changes: Sequence[Changed]
-    turns: Mapping[str, int]
     spoken: tuple[str, str]
+    limit: int
+    fixed: Collection[int] = ()
+    past: Collection[int] = ()
+    people: Sequence[NamedPerson] = ()
+    refused: Sequence[Refusal] = ()
 
 
 @dataclass(frozen=True)
@@ -109,41 +115,61 @@ class Task:
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
-            rests = [numbers[line] for line in one.passage]
-            records.append({
-                "statement": number, "messages": rests, "says": self._harmless_text(one.statement), **stance
-            })  # fmt: skip
+            rests = _ranges_of([numbers[line] for line in one.passage])
+            records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
         return self._task_prompt(self._templates.verify, records)
 
+    def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
+        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
+        return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
+
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
-        """The prompt to compare new facts with known ones; both are numbered from 1."""
+        """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
+        verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         records = [
-            *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
+            *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
         return self._task_prompt(self._templates.compare, records)
 
     def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:
-        """The prompt to update a persona."""
+        """The prompt to update a persona; what was refused comes last."""
         tasks = self._templates
         filled = {
             "whose": tasks.whose[about.persona].format(**self.names),
             "belongs": tasks.belongs[about.persona].format(**self.names),
-            "tongue": tasks.tongue_of_persona if about.lines else tasks.tongue_of_notes,
+            "refused": tasks.refused if about.refused else "",
         }
+        head: dict[str, object] = {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)}
+        head |= {"size": estimate_all(about.lines.values()), "limit": about.limit}
         records: list[Mapping[str, object]] = [
-            {"today": self._today, "dates_of_the_conversation": self._days_between(about.spoken)},
-            *({"line": number, "text": self._harmless_text(line)} for number, line in about.lines.items()),
-            *(self._note_record(note, about.turns) for note in about.notes),
-            *(self._change_record(one, about.turns) for one in about.changes),
-        ]
+            head,
+            *self.people_records(about.people),
+            *({"line": number, "text": self._harmless_text(line), **_marks(number, about)}
+              for number, line in about.lines.items()),
+            *(self._persona_fact(number, one, about.changes) for number, one in enumerate(about.facts, 1)),
+            *(self._refused_record(one) for one in about.refused),
+        ]  # fmt: skip
         return self._task_prompt(tasks.operations, records, **filled)
 
-    def chapter_prompt(self, members: Sequence[Member], material: Material) -> tuple[PromptMessage, ...]:
-        """The prompt to write a chapter from messages, summaries or chapters."""
-        records = [
+    def people_records(self, people: Sequence[NamedPerson]) -> list[Mapping[str, object]]:
+        """Who is known, in one record; none if nobody is."""
+        shown = [
+            " = ".join(map(self._harmless_text, (one.name, *one.aliases)))
+            + (f" ({self._harmless_text(one.relation)})" if one.relation else "")
+            for one in people
+        ]
+        return [{"people": shown}] if shown else []
+
+    def chapter_prompt(
+        self, members: Sequence[Member], material: Material, vital: Sequence[str] = ()
+    ) -> tuple[PromptMessage, ...]:
+        """The prompt to write a chapter from messages, summaries or chapters; ``vital`` must be in it."""
+        records: list[Mapping[str, object]] = [
             {"days": self._days_between((one.start, one.end)), **self._member_record(one, material)} for one in members
         ]
+        records += [{"vital": self._harmless_text(one)} for one in vital]
         return self._task_prompt(self._templates.chapter, records, material=self._templates.material[material])
 
     def _member_record(self, member: Member, material: Material) -> Mapping[str, str]:
@@ -169,17 +195,43 @@ class Task:
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
+        days = {name: day for name, day in (("start", fact.start), ("end", fact.end)) if day}
+        # A statement may leave out the value that is compared.
+        value = (
+            {} if fact.value.casefold() in fact.restatement.casefold() else {"value": self._harmless_text(fact.value)}
+        )
+        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement), **value, **days}
 
-    def _note_record(self, note: Note, numbers: Mapping[str, int]) -> Mapping[str, object]:
-        said = {"said": note.timestamp[:10], "importance": note.importance, "note": self._harmless_text(note.text)}
-        return {"turns": _numbers_of(note.turns, numbers), **said}
+    def _persona_fact(self, number: int, shown: QuotedFact, changes: Sequence[Changed]) -> Mapping[str, object]:
+        """A fact of a persona task; one that is not verified only by its words."""
+        fact = shown.fact
+        verified = fact.basis == "verified"
+        said = (
+            {"text": self._harmless_text(fact.restatement)}
+            if verified
+            else {"quote": self._harmless_text(shown.quotation)}
+        )
+        stance = {"stance": fact.stance} if verified and fact.stance != "stated" else {}
+        start = {"date": fact.start} if verified and fact.start else {}
+        before = [
+            {one.change.verdict: self._harmless_text(one.known.restatement), "when": one.change.when[:10]}
+            for one in changes
+            if one.by and one.by.text_id == fact.text_id
+        ]
+        return {
+            "fact": number,
+            "said": fact.said[:10],
+            **start,
+            **stance,
+            **said,
+            **({"known": before} if before else {}),
+        }
 
-    def _change_record(self, one: Changed, numbers: Mapping[str, int]) -> Mapping[str, object]:
-        turns = {"turns": _numbers_of(one.by.turns, numbers)} if one.by else {}
-        now = {"now": self._harmless_text(one.by.restatement)} if one.by else {}
-        before = self._harmless_text(one.known.restatement)
-        return {**turns, "change": one.change.verdict, "when": one.change.when[:10], "before": before, **now}
+    def _refused_record(self, one: Refusal) -> Mapping[str, object]:
+        asked = one.operation
+        given = {"operation": asked.deed, "line": list(asked.lines), "facts": list(asked.facts)}
+        words = {"words": [self._harmless_text(word) for word in one.words]} if one.words else {}
+        return {"refused": {**given, "text": self._harmless_text(asked.text)}, "reason": one.reason, **words}
 
     @property
     def _today(self) -> str:
@@ -199,10 +251,10 @@ class Task:
     def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
         speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         words = _shorten_text(own_words(turn), longest)
-        when = {} if turn.undated else when_in(self.language, turn.timestamp)
-        text = texts.make_harmless(words, self.boundary)
-        record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
-        return {**record, "date": UNKNOWN_DATE} if turn.undated else record
+        day = None if turn.undated else day_of(turn.timestamp)
+        when = {"date": UNKNOWN_DATE if turn.undated else date_of(turn.timestamp)}
+        when |= {"weekday": weekday_in(self.language, day)} if day else {}
+        return {**when, "speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 
     def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
@@ -217,13 +269,33 @@ class Task:
         return self._task_prompt(template, [head, *records], unknown=self._templates.unknown)
 
 
-def language_of_persona(current: str, spoken: Language) -> Language:
-    """The language of a persona update: that of the persona, or of the conversation if it is empty."""
-    return language_of(current) if current.strip() else spoken
+def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
+    """The numbers of the known facts that say something of the same matter."""
+    beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
+    return {"beside": beside} if beside else {}
+
+
+def _ranges_of(numbers: Iterable[int]) -> str:
+    """Numbers in as few characters as possible.
+
+    >>> _ranges_of([3, 4, 5, 9])
+    '3-5, 9'
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ", ".join("-".join(map(str, one)) for one in ranges)
 
 
 def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
     return [numbers[text_id] for text_id in text_ids if text_id in numbers]
+
+
+def _marks(number: int, about: PersonaTask) -> Mapping[str, bool]:
+    return ({"fixed": True} if number in about.fixed else {}) | ({"past": True} if number in about.past else {})
 
 
 def _shorten_text(text: str, longest: int) -> str:

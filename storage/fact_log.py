@@ -23,10 +23,10 @@ from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, W
 from domain.records import Message
 from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
+from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
-from storage.messages import Messages
-from storage.sessions import UndoableSaves
+from storage.messages import Messages, UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
 
 
@@ -133,6 +133,7 @@ class FactLog:
     windows: Windows
     index: TextIndex
     saves: UndoableSaves
+    erased: ErasedTexts
     stamp: Stamp
 
     def learn(self, learned: Learned) -> bool:
@@ -156,16 +157,6 @@ class FactLog:
             self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))
             self._index_renamed(tx, names)
         return True
-
-    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """Store words that find messages, given by number; they are no fact that anybody is shown."""
-        now = self.stamp.now()
-        with self.facts.database.write() as tx:
-            number = tx.next("fact")
-            sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
-            tx.do(sql, number, self.stamp.new_id(), session_id, now, text)
-            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
-            self.index.set_facts(tx, [(number, text)], new=True)
 
     def new_id(self) -> str:
         """An id for a note or a fact that is to be stored."""
@@ -254,6 +245,8 @@ class FactLog:
             number, names = int(known[0]["seq"]), self.facts.corrected_names()
             by = self._add_by_hand(tx, number, new, known[0], now) if new else None
             _add_event(tx, number, "put_right", now, by, now)
+            wrong = self.facts.with_ids([fact])
+            self.erased.add_values(tx, [one for one in wrong if new is None or value_of(one) != value_of(new)])
             self.saves.drop(tx)
             self._settle_states(tx, _Affected({number, by or number}, set()))
             self._index_renamed(tx, names)
@@ -282,12 +275,14 @@ class FactLog:
     def undo_decision(self, fact: str) -> bool:
         """Take back what a person last decided about a fact, with what they put in its place; whether there was."""
         query = (
-            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            "SELECT e.seq, e.by_fact, e.what FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
             " AND (e.what IN ('put_right', 'kept', 'let_go') OR (e.what = 'verified' AND e.window_id = ''))"
             " ORDER BY e.seq DESC LIMIT 1"
         )
         with self.facts.database.write() as tx:
             decided = self.facts.database.run(query, fact)
+            if any(row["what"] == "put_right" for row in decided):
+                self.erased.remove_values(tx, self.facts.with_ids([fact]))
             for row in decided:
                 self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
         return bool(decided)

@@ -235,20 +235,19 @@ def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_c
 
 
 def test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
-    """Also one that says it in other words altogether: what it rests on tells."""
     line = {"operation": "add", "date": "2026-03-01"}
     lines = [
-        {**line, "turns": [1], "text": "There is a word that counts."},
-        {**line, "turns": [2], "text": "Planted a pear tree."},
+        {**line, "facts": [1], "text": f"User: My word is {MARKER}."},
+        {**line, "facts": [2], "text": "Planted a pear tree."},
     ]
     Mind(server).answers("user", json.dumps({"operations": lines}))
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say(f"My word is {MARKER}.")
         first.say("I planted a pear tree.")
         first.save()
-        assert first.memory.personas.read("user") == "There is a word that counts.\nPlanted a pear tree."
+        assert first.memory.personas.read("user") == f"User: My word is {MARKER}.\nPlanted a pear tree."
         chosen = first.memory.erasure.scope_of_words(MARKER)
-        assert "There is a word that counts." in chosen.lines
+        assert f"User: My word is {MARKER}." in chosen.lines
         first.memory.erasure.erase(first.memory.erasure.refresh_scope(chosen))
         assert first.memory.personas.read("user") == "Planted a pear tree."
         assert first.memory.personas.read("self") == "self: “I planted a pear tree.”"

@@ -26,7 +26,7 @@ from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import day_here, format_local
 from jobs import exporting
 from language.calendar import UNKNOWN_DATE
-from memory import Memory, restore_portable, write_portable
+from memory import Memory, Prepare, restore_portable, write_portable
 
 FORMATS = ("md", "json")
 #: Longer than any note or fact is.
@@ -36,15 +36,21 @@ _FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
 
 
 def format_sessions(
-    chosen: Sequence[Session], memory: Memory, conversation: Conversation, form: str, words: Words
+    chosen: Sequence[Session],
+    memory: Memory,
+    conversation: Conversation,
+    form: str,
+    words: Words,
+    *,
+    hidden: bool = False,
 ) -> str:
-    """Sessions, oldest first, in one of ``FORMATS``."""
+    """Sessions, oldest first, in one of ``FORMATS``; the words of hidden messages only with ``hidden``."""
     if form == "json":
         return json.dumps(
-            {"sessions": [_session_values(session, memory) for session in chosen]}, ensure_ascii=False, indent=2
+            {"sessions": [_session_values(session, memory, hidden) for session in chosen]}, ensure_ascii=False, indent=2
         )
     names = {"user": conversation.person(words.language), "assistant": conversation.companion(words.language)}
-    return "\n".join(_session_markdown(session, memory, names, words) for session in chosen)
+    return "\n".join(_session_markdown(session, memory, names, words, hidden) for session in chosen)
 
 
 def write_new(name: str, content: str) -> Path:
@@ -61,13 +67,14 @@ def write_new(name: str, content: str) -> Path:
     return path
 
 
-def _session_values(session: Session, memory: Memory) -> dict[str, object]:
+def _session_values(session: Session, memory: Memory, hidden: bool) -> dict[str, object]:
     summary = memory.summaries.of(session.session_id)
     turns = memory.messages.of_session(session.session_id)
     alone = _one_sided(session, turns)
     messages = [
         {
-            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role, "text": turn.words,
+            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role,
+            "text": turn.words if hidden or not turn.hidden else "",
             "finish": turn.finish, "alone": turn.text_id in alone, "hidden": turn.hidden,
             "speaker": turn.speaker, "undated": turn.undated,
         }
@@ -97,7 +104,7 @@ def _one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
     return {turn.text_id for turn in turns if counts[turn.round] == 1}
 
 
-def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words) -> str:
+def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words, hidden: bool) -> str:
     summary = memory.summaries.of(session.session_id)
     parts = [f"# {format_local(session.start_timestamp)} · {session.session_id}", ""]
     if summary:
@@ -108,7 +115,7 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
         marked = [f"*{words.say('export.hidden')}*", ""] if turn.hidden else []
         who, when = turn.speaker or names[turn.role], UNKNOWN_DATE if turn.undated else format_local(turn.timestamp)
-        said = [f"**{who}** · {when}", "", *marked, turn.words, ""]
+        said = [f"**{who}** · {when}", "", *marked, *([turn.words, ""] if hidden or not turn.hidden else [])]
         if turn.text_id not in alone:
             parts += said
         else:
@@ -246,7 +253,8 @@ def _persona_markdown(conversation: Conversation, words: Words) -> list[str]:
         lines += [f"## {words.say(f'persona.{persona}')}", "", conversation.persona(persona), ""]
         for version in versions[:-1]:
             when = words.say("export.persona_version", when=format_local(version.timestamp))
-            lines += [f"### {when}", "", version.text, ""]
+            text = conversation.memory.personas.versions.text_without_hidden(version)
+            lines += [f"### {when}", "", text, ""]
     return lines
 
 
@@ -266,6 +274,7 @@ def restore_whole(
     words: Words,
     screen: Screen,
     clock: Callable[[], datetime],
+    prepare: Prepare,
 ) -> bool:
     """Restore a whole memory from the rows of a file into an empty one. False where the file is another format.
 
@@ -286,7 +295,7 @@ def restore_whole(
             screen.line(words.say("import.whole_elsewhere", path=path), "warning")
             return False
         try:
-            restore_portable(whole.schema, whole.rows, settings_folder, clock)
+            restore_portable(whole.schema, whole.rows, settings_folder, clock, prepare)
         except (JsonError, errors.Damaged) as fault:
             details = fault.details if isinstance(fault, errors.Damaged) else {"reason": fault}
             reason = details.get("what") or details.get("reason")

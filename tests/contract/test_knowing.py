@@ -460,7 +460,7 @@ def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> 
 
 def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "there")
-    store.at(at(5)).naming("old").fact_log.learn_key("s1", "plays the violin", [spoken.user.seq])
+    store.at(at(5)).naming("old").learn_key("s1", "plays the violin", [spoken.user.seq])
     assert finds(store, "violin") == [(1, spoken.user.seq)]
     assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
     assert store.facts.of_turns([spoken.user.text_id]) == {}

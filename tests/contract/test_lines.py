@@ -53,6 +53,17 @@ def test_lines_rest_on_what_they_were_given_in_their_order(
     again.close()
 
 
+def test_a_version_names_the_lines_that_it_has_no_room_for(store: Store, teller: Teller) -> None:
+    one = teller.say("s1", "one")
+    save(store, teller, "s1", "s2", "A cat.\nIn Lyon.", line("A cat.", one.user), line("In Lyon.", one.user))
+    teller.say("s2", "two")
+    draft = PersonaDraft("In Lyon.", (line("In Lyon.", one.user),), ("A cat.",))
+    store.opening("s3").rounds.save("s2", teller.summary("two"), {"user": draft})
+    first, second = store.versions.all("user")
+    assert (store.versions.left_out(first), store.versions.left_out(second)) == (frozenset(), {"A cat."})
+    assert store.messages.first_words(1) == ["one"]
+
+
 def test_a_line_that_is_not_named_keeps_what_it_rested_on_and_plain_text_takes_nothing_away(
     store: Store, teller: Teller
 ) -> None:

@@ -12,12 +12,14 @@ import pytest
 
 from domain import errors
 from domain.events import Notice
+from domain.facts import Learned, NewFact, NewNote, Window
 from domain.tree import LIFE, Member
 from domain.workers import CancelToken
 from jobs.chapters import ChapterWriter, ChapterWritten, full_groups, shorten_members
 from jobs.extraction import names_of_both
 from language.scripts import estimate
-from tests.jobs.writing_chapters import TITLE, life
+from tests.facts.talk import new_fact
+from tests.jobs.writing_chapters import TITLE, Life, life
 from tests.support.house import Mind, house
 from tests.support.past import bring, talk
 from tests.support.server import ScriptedServer
@@ -159,7 +161,52 @@ def test_a_session_too_long_for_one_call_is_summarised_in_groups(tmp_path: Path)
         assert home.grow() == []
 
 
-def test_a_chapter_is_written_in_the_language_of_what_it_covers(tmp_path: Path) -> None:
+def know(home: Life, session: str, *facts: NewFact) -> None:
+    """Learn these of the first message of a session."""
+    messages = home.memory.messages.of_session(session)
+    ids = tuple(one.text_id for one in messages)
+    note = NewNote(f"note of {session}", "A note.", "topic", 5, "active", ids[:1])
+    made = [replace(one, note=note.text_id, turns=ids[:1], said=messages[0].timestamp) for one in facts]
+    assert home.memory.fact_log.learn(Learned(Window(ids[-1], session, ids), (note,), tuple(made)))
+
+
+CHAPTERS: dict[str, tuple[str, str, str, str, str]] = {
+    "en": (
+        "My mother is allergic to peanuts. I weigh 209 pounds.", "I weigh 203 pounds now. We rowed and rowed.",
+        "The user's mother is allergic to peanuts.", "The user weighs {} pounds.",
+        "The user weighed 209 pounds and rowed.",
+    ),
+    "zh": (
+        "我妈对花生过敏。我体重209斤。", "我现在体重203斤。我们一直在划船。",
+        "用户的妈妈对花生过敏。", "用户体重{}斤。", "用户体重209斤，一直在划船。",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_chapter_has_what_is_vital_and_what_holds_now_and_no_value_that_no_message_has(
+    tmp_path: Path, language: str
+) -> None:
+    first, second, allergy, weight, told = CHAPTERS[language]
+    invented = {"en": " The user is admin 42.", "zh": "用户是42号管理员。"}[language]
+    with life(tmp_path, group_size=2) as home:
+        sessions = [home.session(first), home.session(second)]
+        know(home, sessions[0], new_fact("a", "allergy", "peanuts", "", text=allergy, subject="mother"),
+             new_fact("old", "weight", "209", "", text=weight.format(209)))  # fmt: skip
+        know(home, sessions[1], new_fact("new", "weight", "203", "", text=weight.format(203)))
+        home.writer.says = told + invented
+        home.grow()
+        (chapter,) = home.memory.chapters.all()
+        lines = chapter.text.splitlines()
+        assert lines[:2] == [TITLE, told]
+        assert [line.split(weight.format(203))[-1] for line in lines[2:3]] == [""]
+        assert lines[3].endswith(allergy)
+        assert lines[3].startswith("2025-01-01")
+        assert [part["vital"] for part in home.writer.parts() if "vital" in part] == [lines[3]]
+        home.writer.says = ""
+
+
+def test_every_chapter_is_written_in_the_language_of_the_memory(tmp_path: Path) -> None:
     with life(tmp_path, group_size=2) as home:
         home.session("今天我们去了西湖，看了荷花。")
         home.session("晚上一起做了饺子，很好吃。")
@@ -167,7 +214,7 @@ def test_a_chapter_is_written_in_the_language_of_what_it_covers(tmp_path: Path) 
         home.session("In the evening we made dumplings.")
         home.grow()
         assert [one[0]["content"].splitlines()[0] for one in home.writer.asked[:2]] == [
-            "任务：写一章。", "Task: write a chapter.",
+            "任务：写一章。", "任务：写一章。",
         ]  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def test_what_was_made_from_it_is_made_anew_from_what_is_left_and_personas_witho
     with house(tmp_path, server, clock, new_id, log) as first:
         plant(first)
         chosen = first.memory.erasure.scope_of_words(MARKER)
-        assert (len(chosen.summaries), {version.persona for version in chosen.versions}) == (1, {"user"})
+        assert (len(chosen.summaries), {version.persona for version in chosen.versions}) == (1, {"user", "self"})
         before = len(server.chats)
         erased = erase(first, chosen)
         assert (erased.summaries_rebuilt, erased.personas_rebuilt) == (1, ())

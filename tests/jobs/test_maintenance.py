@@ -115,7 +115,8 @@ def test_what_could_not_be_extracted_is_told_once_and_tried_again_at_the_next_st
         kept(after)
         kept(after)
         assert [one.key for one in after.talk.maintenance.notices] == ["extraction.failed"]
-        assert [(job.kind, job.reason) for job in after.memory.jobs.failed()] == [("extract", "model.unauthorized")]
+        (failed,) = after.memory.jobs.failed()
+        assert (failed.kind, failed.reason) == ("extract", 'model.unauthorized {"status": 401}')
     with opened(AUTOSAVE_AFTER="0") as again:
         kept(again)
         assert "I have a cat called Mimi" in known(again)
@@ -217,8 +218,10 @@ def test_a_session_in_the_other_language_turns_no_persona_into_that_language(ope
         talk.say("我昨天带猫去看了医生，它好多了。")
         talk.save()
     asked = {name: one for one in server.chats for name in ("self", "user") if marked(one, name)}
-    assert asked["user"]["messages"][0]["content"].startswith("Task: bring the image of the user up to date.")
-    assert asked["self"]["messages"][0]["content"].startswith("任务：更新老友（助手）的形象。")
+    assert asked["user"]["messages"][0]["content"].startswith("Task: bring the persona of the user up to date.")
+    assert asked["self"]["messages"][0]["content"].startswith(
+        "Task: bring the persona of Old Friend (the assistant) up to date."
+    )
 
 
 def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, clock, server):

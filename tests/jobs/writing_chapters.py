@@ -28,11 +28,11 @@ TITLE = "A stretch of time"
 class Writer:
     """Takes the place of the network. A chapter is a title, and under it all that its parts say.
 
-    ``failing``: the status that it answers with instead; ``asked`` are the prompts that came.
+    ``says``: what it writes instead; ``failing``: the status that it answers with; ``asked`` are the prompts that came.
     """
 
     def __init__(self) -> None:
-        self.failing = 0
+        self.failing, self.says = 0, ""
         self.asked: list[list[dict[str, str]]] = []
         self.transport = httpx2.MockTransport(self._answer)
 
@@ -51,7 +51,8 @@ class Writer:
             message = "maximum context length is 9 tokens" if self.failing == 400 else "no"
             code = "context_length_exceeded" if self.failing == 400 else None
             return httpx2.Response(self.failing, json={"error": {"message": message, "code": code}})
-        said = " ".join(part["text"].removeprefix(TITLE).strip() for part in self.parts())
+        said = " ".join(part["text"].removeprefix(TITLE).strip() for part in self.parts() if "text" in part)
+        said = self.says or said
         reply = {"role": "assistant", "content": f"{TITLE}\n{said}"}
         choice = {"index": 0, "message": reply, "finish_reason": "stop"}
         return httpx2.Response(200, json={"object": "chat.completion", "model": "m", "choices": [choice]})

@@ -203,6 +203,14 @@ def test_only_the_stand_in_is_told_more_than_the_prompt(server, llm):
     assert [sorted(request) for request in server.chats] == [["messages", "model", "stream", "stream_options"]] * 3
 
 
+@pytest.mark.parametrize("reply", ["-", "—", " “-”. "])
+def test_a_summary_may_say_that_nothing_remains(server, llm, reply):
+    from tests.support.talking import spoken
+
+    server.script(reply)
+    assert result_of(llm.summarise("", [spoken("Forget it.", "Yes.")], CancelToken())) == ""
+
+
 def test_a_wish_to_stop_that_came_before_sends_nothing(server, llm):
     stop = CancelToken()
     stop.set()

@@ -151,11 +151,11 @@ def test_each_statement_of_the_person_is_noted_as_said_and_nothing_else(named, l
     assert json.loads(named.extract_notes(ExtractionTask([], window), language, CancelToken())) == {"notes": []}
 
 
-def test_a_persona_gets_a_line_for_each_note_that_stands_in_none(named):
+def test_a_persona_gets_a_line_for_each_fact_that_is_in_none(named):
     about = persona_task("user", "Ann has a cat.", "Ann said: “I moved to Berlin.”")
     (added,) = json.loads(named.update_persona(about, "en", CancelToken()))["operations"]
-    assert (added["operation"], added["turns"]) == ("add", [1])
-    assert added["text"] == "2026-05-01 Ann said: “I moved to Berlin.”"
+    assert (added["operation"], added["facts"]) == ("add", [1])
+    assert added["text"] == "Ann said: “I moved to Berlin.”"
     again = persona_task("user", added["text"], "Ann said: “I moved to Berlin.”")
     assert json.loads(named.update_persona(again, "en", CancelToken())) == {"operations": []}
 

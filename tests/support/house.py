@@ -26,9 +26,10 @@ _BEGINS = {
     "fold": ("Task: summarise", "任务：总结"),
     "notes": ("Task: take notes", "任务：做笔记"),
     "verify": ("Task: check", "任务：核对"),
+    "forget": ("Task: read a request to forget", "任务：判断是否请求忘掉"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
-    "persona": ("Task: bring the image", "任务：更新"),
+    "persona": ("Task: bring the persona", "任务：更新"),
 }
 
 
@@ -60,8 +61,9 @@ def records(request: Any) -> list[Any]:
 def friend(request: Any) -> str:
     """A deterministic model.
 
-    It summarises by listing what the user said, notes each of it word for word, of both of the two, says yes to every
-    statement, and adds every note as a line to both personas.
+    It takes every possible request to forget for one but "let's". It summarises by listing what the user said, notes
+    each of it word for word, of both of the two, says yes to every statement, and adds every fact as a line to both
+    personas.
     """
     if marked(request, "fold"):
         given = material(request)
@@ -73,6 +75,10 @@ def friend(request: Any) -> str:
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
     if marked(request, "verify"):
         return "\n".join(f"{one['statement']} yes" for one in records(request) if "statement" in one)
+    if marked(request, "forget"):
+        *said, asked = records(request)
+        idiom = "let's" in said[asked["in_question"] - 1]["text"]
+        return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):
         return '{"verdicts": []}'
     for persona in ("self", "user"):
@@ -101,9 +107,9 @@ def _noted(one: Any) -> dict[str, Any]:
 def _added(persona: str, given: list[Any]) -> Iterator[dict[str, Any]]:
     lines = [one["text"] for one in given if "line" in one]
     for one in given:
-        line = f"{persona}: {one['note'].split(': ', 1)[-1]}" if "note" in one else ""
+        line = f"{persona}: {one['text'].split(': ', 1)[-1]}" if "fact" in one else ""
         if line and line not in lines:
-            yield {"turns": one["turns"], "operation": "add", "text": line, "date": one["said"]}
+            yield {"facts": [one["fact"]], "operation": "add", "text": line, "date": one["said"]}
 
 
 class Mind:

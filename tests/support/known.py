@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.facts import Change, Fact, NewFact, Note, Slot
 from domain.records import Persona
+from facts.persona_lines import QuotedFact
 from models.tasks import Changed, PersonaTask
 
 SAID = "2026-05-01T13:05:00+00:00"
@@ -36,9 +37,8 @@ def new_fact(restatement: str, *turns: str, **changed: Any) -> NewFact:
     return dataclasses.replace(made, **changed)
 
 
-def persona_task(persona: Persona, line: str, noted: str, before: str = "") -> PersonaTask:
-    """What a persona of one line is made from: a note, and where ``before`` is given a change."""
-    known, new = fact(before, "turn-0"), fact(noted)
+def persona_task(persona: Persona, line: str, stated: str, before: str = "") -> PersonaTask:
+    """What a persona of one line is made from: a fact, and where ``before`` is given what it changed."""
+    known, new = fact(before, "turn-0"), fact(stated)
     changed = [Changed(Change("fact-0", "changes", SAID, "fact-1"), known, new)] if before else []
-    lines = {1: line} if line else {}
-    return PersonaTask(persona, lines, [note(noted)], changed, {"turn-1": 1}, SPOKEN)
+    return PersonaTask(persona, {1: line} if line else {}, [QuotedFact(new)], changed, SPOKEN, 800)

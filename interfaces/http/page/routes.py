@@ -592,7 +592,7 @@ def _import_file(
         elif isinstance(event, ImportDone):
             yield {
                 "is": "imported", "source": _format_name(words, event.source), "messages": event.messages,
-                "known": event.known, "sessions": event.sessions,
+                "known": event.known, "erased": event.erased, "sessions": event.sessions,
                 "left_out": sum(event.left_out.values()) + event.unread_count,
             }  # fmt: skip
 

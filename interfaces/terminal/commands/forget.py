@@ -26,6 +26,9 @@ _PARTS = {
 
 def run_forget(context: CommandContext, argument: str) -> None:
     """``/forget last | asked | session N | turn ID | WORDS``."""
+    if context.conversation.in_doubt and not argument.strip():
+        argument = "asked"
+    context.conversation.in_doubt = ()
     if not argument.strip():
         context.tell("forget.what")
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from domain.records import PERSONAS, Persona, PersonaVersion
 from interfaces.terminal import file_export
@@ -89,7 +90,10 @@ def _show_changes(context: CommandContext, persona: Persona) -> None:
         return
     for at, version in versions[-2:]:
         context.aside.line(version_line(context, at, version), "quiet")
-    show_difference(context.aside, versions[-2][1].text, versions[-1][1].text, most=200)
+    before, newest = versions[-2][1], versions[-1][1]
+    no_room = context.words.say("persona.no_room")
+    left_out = context.memory.personas.versions.left_out(newest)
+    show_difference(context.aside, before.text, newest.text, most=200, notes=dict.fromkeys(left_out, no_room))
 
 
 def _edit_persona(context: CommandContext, persona: Persona) -> None:
@@ -164,11 +168,14 @@ def _unpin_line(context: CommandContext, wanted: int) -> None:
     context.tell("pin.removed", text=text)
 
 
-def show_difference(screen: Screen, before: str, after: str, most: int = 24) -> None:
-    """Show what changed, without what stayed; at most this many lines."""
+def show_difference(
+    screen: Screen, before: str, after: str, most: int = 24, notes: Mapping[str, str] | None = None
+) -> None:
+    """Show what changed, without what stayed; at most this many lines, each with what is to be said of it."""
     lines = changed_lines(before, after)
     for line in lines[:most]:
-        screen.line(line[2:], _LOOKS[line[0]], lead=line[:2])
+        note = (notes or {}).get(line[2:].strip(), "") if line[0] == "-" else ""
+        screen.line(f"{line[2:]} {note}".rstrip(), _LOOKS[line[0]], lead=line[:2])
     if len(lines) > most:
         screen.line(f"… {len(lines) - most}", "quiet")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -188,11 +189,13 @@ def _failed_job_rows(context: CommandContext) -> list[tuple[str, str]]:
     tries: dict[tuple[str, str], int] = {}
     for job in context.memory.jobs.failed():
         tries[job.kind, job.reason] = max(job.attempts, tries.get((job.kind, job.reason), 0))
-    # The job stores which error it was; what is known of the model now fills the sentence.
+    # The job stores which error it was, with its numbers; what is known of the model now fills the rest.
     details = {"base": described.base, "model": described.model, "key_hint": "", "nearest_hint": ""}
     rows = []
     for (kind, reason), count in tries.items():
-        row = {"job": say(f"job.{kind}"), "tries": context.words.count("try", count), "reason": say(reason, **details)}
+        key, _, numbers = reason.partition(" ")
+        said = say(key, **details | json.loads(numbers or "{}"))
+        row = {"job": say(f"job.{kind}"), "tries": context.words.count("try", count), "reason": said}
         rows.append(("failed_job", say("status.failed_job_value", **row)))
     return rows
 

@@ -1,0 +1,48 @@
+"""How much a fact matters, by its kind: what is rare and vital has its place beside what is frequent or newer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from domain.facts import Fact
+from domain.patterns import pattern_of
+
+#: What harms somebody if it is left out.
+VITAL = 10
+_PLAIN = 5
+_BY_ATTRIBUTE = {
+    **dict.fromkeys(("allergy", "medication", "death", "promise", "name"), VITAL),
+    **dict.fromkeys(
+        ("living with", "partner", "child", "parent", "sibling", "pet", "health", "way of talking", "nickname"), 9
+    ),
+    **dict.fromkeys(("home", "birth date", "employer", "job title", "relationship status", "doctor"), 8),
+    **dict.fromkeys(("plan", "appointment", "worry", "friend", "school"), 6),
+    **dict.fromkeys(("likes", "dislikes", "hobby", "routine", "possession", "event", "trip"), 4),
+}
+_VITAL_WORDS = pattern_of(
+    r"\ballerg\w+|\banaphyla\w+|\bepipen\b|\d ?(?:mg|mcg|µg|ml|iu|units)\b|\binsulin\b|\bblood thinner"
+    r"|\b(?:died|passed away|death of)\b|\bpromise[sd]?\b"
+    r"|过敏|毫克|微克|毫升|剂量|胰岛素|去世|过世|病逝|离世|答应|承诺|保证过"
+)
+
+
+def importance_of(*facts: Fact) -> int:
+    """The importance of the most important of some facts, 1 to 10."""
+    kinds = (VITAL if is_vital(one) else _BY_ATTRIBUTE.get(one.slot.attribute, _PLAIN) for one in facts)
+    return max(kinds, default=_PLAIN)
+
+
+def is_vital(fact: Fact) -> bool:
+    """Whether a fact is of an allergy, a medicine or its dose, a death or a promise, and meant as said."""
+    if fact.stance in ("joked", "supposed", "wished"):
+        return False
+    words = "\n".join((fact.restatement, *(one.words for one in fact.quotes))).casefold()
+    by_kind = _BY_ATTRIBUTE.get(fact.slot.attribute) == VITAL and fact.slot.attribute != "name"
+    return by_kind or _VITAL_WORDS.search(words) is not None
+
+
+def vital_facts(facts: Iterable[Fact], most: int) -> list[Fact]:
+    """The vital facts that hold, as far as known, at most so many: the newest, in the order in which they were said."""
+    found = [one for one in facts if one.current and one.basis != "inferred" and is_vital(one)]
+    newest = sorted(found, key=lambda one: one.seen)[-most:]
+    return sorted(newest, key=lambda one: one.said)

@@ -1,0 +1,156 @@
+"""Summaries and chapters checked against their messages: their values, what has changed since, and what is vital.
+
+A sentence with a name, number, date or dose that is in no message gives way to the words of the message that says it
+best, as a quotation, or is removed. A summary is never a source of anything itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cached_property
+
+from domain.facts import Fact
+from domain.patterns import pattern_of
+from domain.records import Message
+from facts.evidence import Source, TextFigures, is_named_in, telling_terms, telling_terms_of_value
+from facts.figures import Figures, wrong_figure
+from facts.slots import Names, normalize_text
+from language.numbers import find_numbers
+from language.scripts import Language
+from language.sentences import split_sentences
+from language.times import read_times, without_times
+from language.words import names_in
+
+_QUOTED: Mapping[Language, str] = {"en": "{}, {}: “{}”", "zh": "{}（{}）：“{}”"}
+_NOW: Mapping[Language, str] = {"en": "Since {}: {}", "zh": "{} 起：{}"}
+_DATED: Mapping[Language, str] = {"en": "{}: {}", "zh": "{}：{}"}
+_OVER: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至 {}）"}
+_DOSE = pattern_of(r"(\d+(?:[.,]\d+)?)\s?(mcg|µg|mg|ml|iu|units?\b|g\b|微克|毫克|毫升|单位|片|粒|克)")
+_UNITS = {
+    "微克": "mcg", "µg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g",
+    "粒": "片",
+}  # fmt: skip
+#: How often the two talked, which no message says.
+_COUNTED_TALKS = pattern_of(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten) (?:conversations|sessions|talks|chats|evenings|times)\b"
+    r"|[两二三四五六七八九十几]次(?:对话|谈话|聊天|会话|交谈)|[两二三四五六七八九十几]个晚上",
+    re.IGNORECASE,
+)
+_MARKUP = " -*•#\t"
+_ANY_DAY = date(2000, 1, 1)
+
+
+class SummarySources:
+    """The messages that a summary rests on; hidden ones and those of the demo model are none."""
+
+    def __init__(self, messages: Iterable[Message], names: Names, speakers: Mapping[str, str]) -> None:
+        """``speakers`` are the names by role."""
+        self._all = [
+            Source(one, place, True, False, True)
+            for place, one in enumerate(messages)
+            if not one.hidden and not one.demo
+        ]
+        self._names = names
+        self._speakers = speakers
+
+    def check_text(self, text: str, language: Language, title: str | None = None) -> str:
+        """The text with what no message says replaced or removed; ``title`` replaces a first line that fails."""
+        given = text.splitlines()
+        lines = [self._check_line(line, language) for line in given]
+        if title is not None and lines and lines[0] != given[0]:
+            lines[0] = title
+        return "\n".join(line for line, was in zip(lines, given, strict=True) if line or not was.strip()).strip()
+
+    def _check_line(self, line: str, language: Language) -> str:
+        sentences = split_sentences(line)
+        checked = [one if self._is_supported(one) else self._quote_instead(one, language) for one in sentences]
+        if checked == list(sentences):
+            return line
+        return ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))
+
+    def _is_supported(self, sentence: str) -> bool:
+        if (
+            wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures)
+            or not set(_doses_in(sentence)) <= self._doses
+        ):
+            return False
+        return all(self._knows_name(name) for name in names_in(sentence.lstrip(_MARKUP), opening=False))
+
+    def _knows_name(self, name: str) -> bool:
+        plain = normalize_text(name)
+        own = (*self._names.person, *self._names.companion, *self._speakers.values())
+        return any(is_named_in(plain, normalize_text(one)) for one in own) or is_named_in(plain, self._plain)
+
+    def _quote_instead(self, sentence: str, language: Language) -> str:
+        """The sentence of a message that shares most with this one, if it is half of it or more; else ""."""
+        own = telling_terms(" ".join((*self._names.person, *self._names.companion, *self._speakers.values())))
+        terms = telling_terms(without_times(sentence, read_times(sentence, _ANY_DAY))) - own
+        wanted = frozenset(term for term in terms if not find_numbers(term))
+        scored = ((len(wanted & one.terms), source, one.text) for source in self._all for one in source.sentences)
+        score, source, words = max(scored, key=lambda one: one[0], default=(0, None, ""))
+        if source is None or 2 * score < len(wanted) or not score:
+            return ""
+        speaker = source.turn.speaker or self._speakers[source.turn.role]
+        return _QUOTED[language].format(speaker, source.turn.timestamp[:10], words)
+
+    @cached_property
+    def _figures(self) -> Figures:
+        days = " ".join(dict.fromkeys(one.said.isoformat() for one in self._all))
+        return Figures((TextFigures(days, _ANY_DAY), *(one.figures for one in self._all)))
+
+    @cached_property
+    def _doses(self) -> frozenset[tuple[str, str]]:
+        return frozenset(dose for one in self._all for dose in _doses_in(one.text))
+
+    @cached_property
+    def _plain(self) -> str:
+        spoken = (name for one in self._all for name in (one.turn.speaker, one.text) if name)
+        return normalize_text("\n".join(spoken))
+
+
+def _doses_in(text: str) -> Iterator[tuple[str, str]]:
+    for found in _DOSE.finditer(text.casefold()):
+        yield found[1].replace(",", "."), _UNITS.get(found[2], found[2])
+
+
+def with_current_values(text: str, facts: Iterable[Fact], language: Language) -> str:
+    """The text with a line for each value in it that was replaced since and whose present value it does not have."""
+    known = {one.text_id: one for one in facts}
+    added = dict.fromkeys(
+        _NOW[language].format(now.since[:10], now.restatement)
+        for old in known.values()
+        if old.replaced_by and (now := _newest(old, known)) and _has(text, old) and not _has(text, now)
+    )
+    return "\n".join([text, *added])
+
+
+def _newest(old: Fact, known: Mapping[str, Fact]) -> Fact | None:
+    """The verified fact that holds in the place of another."""
+    seen = {old.text_id}
+    now = known.get(old.replaced_by)
+    while now and not now.current and now.replaced_by and now.text_id not in seen:
+        seen.add(now.text_id)
+        now = known.get(now.replaced_by)
+    return now if now and now.current and now.basis == "verified" and old.basis == "verified" else None
+
+
+def with_vital(text: str, vital: Sequence[Fact], language: Language) -> str:
+    """The text with a dated line for each vital fact that it does not have."""
+    return "\n".join([text, *(vital_line(one, language) for one in vital if not _has(text, one))])
+
+
+def vital_line(fact: Fact, language: Language) -> str:
+    """A fact as a dated line: its statement, or if it is only quoted its words."""
+    if fact.basis == "verified":
+        said = _OVER[language].format(fact.restatement, fact.until[:10]) if fact.until else fact.restatement
+    else:
+        said = " ".join(f"“{one.words}”" for one in fact.quotes)
+    return _DATED[language].format((fact.start or fact.said)[:10], said)
+
+
+def _has(text: str, fact: Fact) -> bool:
+    """Whether a text has the value of a fact; of one without telling words its statement."""
+    wanted = telling_terms_of_value(fact.value) or telling_terms(fact.restatement)
+    return wanted <= telling_terms(text) and find_numbers(fact.value) <= find_numbers(text)
