@@ -406,10 +406,10 @@ class SpokenWindow:
 
     def is_denied(self, statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
         """Whether a statement has its words only from a question of the companion that was answered with no."""
-        if ends_or_denies(statement) or not wanted:
+        answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
+        if not answers or not wanted or ends_or_denies(statement):
             return False
         said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
-        answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
         asked = [self._sources[each.place - 1] for each in answers]
         heard = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
         return bool(wanted & heard) and wanted.isdisjoint(said)
