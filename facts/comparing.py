@@ -162,7 +162,7 @@ class _Comparison:
         beside = [fact for fact in there if not fact.single]
         kept: list[NewFact] = []
         for fact in sorted(facts, key=lambda one: one.text_id not in placed):
-            values = [*(one for one in there if one.single), *kept]
+            values: list[Fact | NewFact] = [*(one for one in there if one.single), *kept]
             if again := next((one for one in beside if _says_the_same(fact, one)), None):
                 self._confirm_known(fact, again)
             elif fact.text_id not in placed and any(_is_said_with(fact, one) for one in values):

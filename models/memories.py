@@ -139,12 +139,13 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     """What was said on a day; each annotation stands in its record once."""
-    clients = [one.client for one in (*day.turns, *day.summaries) if one.client]
+    clients = [*(one.client for one in day.turns), *(one.client for one in day.summaries)]
+    client = next(filter(None, clients), None)
     archived = any(turn.archived for turn in day.turns)
     remarks: dict[str, None] = {}
     fields: dict[str, object] = {}
-    if clients:
-        fields["through"] = context.templates.clients[clients[0]]
+    if client:
+        fields["through"] = context.templates.clients[client]
     if archived:  # in which tone it is to be mentioned
         age = vague_age_in(context.language, _parse_time(day.timestamp).date(), context.now.date())
         fields["faint"] = context.templates.faint.format(age=age)
