@@ -140,7 +140,7 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     """What was said on a day; each annotation stands in its record once."""
     clients = [*(one.client for one in day.turns), *(one.client for one in day.summaries)]
-    client = next(filter(None, clients), None)
+    client = next((one for one in clients if one), None)
     archived = any(turn.archived for turn in day.turns)
     remarks: dict[str, None] = {}
     fields: dict[str, object] = {}
