@@ -189,8 +189,8 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        shown = [replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()]
-        marks = self._known.annotations_of_messages(shown, self._answered(read)) if self._known.has_any else {}
+        shown = {row: replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()}
+        marks = self._known.annotations_of_messages(shown.values(), self._answered(read)) if self._known.has_any else {}
         plain = {
             row: _recalled(turn, said[row], marks.get(turn.text_id, ()), int(self._table.place[row]))
             for row, turn in read.items()
