@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from domain.events import Notice
+from domain.facts import Quote
 from domain.workers import CancelToken
 from interfaces.messages import Words
 from jobs.persona_update import PersonaUpdate
@@ -384,7 +385,11 @@ def test_a_fact_that_a_model_concluded_is_in_no_persona(opened, mind):
         updating = PersonaUpdate(home.memory, home.llm)
         (known,) = updating._all_facts
         session = known.session_id
-        updating._all_facts[:] = [replace(known, learned_as="inferred", verified=False)]
+        words = (Quote(known.turns[0], 0, 12, "I keep bees.", "user"),)
+        updating._all_facts[:] = [replace(known, quotes=words, learned_as="quoted", verified=False)]
+        (shown,) = updating.find_material("user", session).facts
+        assert shown.quotation == "I keep bees."
+        updating._all_facts[:] = [replace(known, quotes=words, learned_as="inferred", verified=False)]
         assert not updating.find_material("user", session)
         updating._all_facts[:] = [replace(known, learned_as="quoted", verified=False)]
         assert not updating.find_material("user", session)  # without any words
