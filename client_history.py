@@ -18,7 +18,7 @@ What a client sends before that (everything, the last few messages, another syst
 
 Unseen rounds after the last known one are stored before the newest message. An unanswered message belongs to the next
 one. Unknown messages before known ones are the client's own summary, and are not stored. What was erased stays erased:
-the digests of its messages are still known.
+the digests of its messages are still known, and those of its words where another client sends them.
 
 Promises: rounds are in the order in which they were said; no history is stored twice; a session that is archived or was
 idle for long is never written to, and a new one follows it; the terminal never resumes such a session.
@@ -236,6 +236,8 @@ class ClientHistory:
                 self._memory.clients.record_digest(digest, known.session_id, known.text_id, known.message)
             session_id = place.session_id or self._memory.sessions.start_for(self._client, place.key).session_id
             for one in place.before:
+                if self._memory.erased.holds([one.text, one.replies]):
+                    continue
                 spoken = self._memory.rounds.store(session_id, one.text, one.replies, started, "stop")
                 self._record_round(spoken, one.asked, one.replies, place.shift)
             last = self._memory.messages.rounds(session_id, 1) if place.replaced else ()

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
@@ -21,7 +21,7 @@ from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
 from domain.quotations import check_quotations, without_quotations
-from domain.recollection import RecallLimits, Recollection
+from domain.recollection import Recollection
 from domain.records import (
     PERSONAS,
     PREFIX,
@@ -38,15 +38,9 @@ from domain.settings import Settings
 from domain.text import check_input
 from domain.workers import CancelToken
 from jobs.asking import Asking
+from jobs.forgetting import ForgetOutcome, follow_forget_request
 from jobs.maintenance import Maintenance
-from language.forget_requests import (
-    ForgetRequest,
-    detect_forget_request,
-    mark_hidden,
-    replace_hidden,
-    rounds_about,
-    select_rounds,
-)
+from language.forget_requests import mark_hidden, replace_hidden
 from language.scripts import Language, language_of, language_of_address
 from llm import Layers, Llm, ModelAnswer, PromptMessage, names_for_prompt
 from memory import Memory
@@ -62,9 +56,6 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "Recalled", "Replied", "TurnEvent"]
 
 _T = TypeVar("_T")
-#: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
-#: single word ("work") would take years with it.
-_FEW, _ONE_IN = 12, 20
 #: How many messages before the input are looked at for what "she" and "that" mean.
 _RECENT = 5
 #: Where nothing was said yet in this session: so many rounds of the newest of so many others.
@@ -134,14 +125,13 @@ class PreparedTurn:
 
 @dataclass(frozen=True)
 class StoredTurn:
-    """A turn that is stored; what it asks to have forgotten, and how many rounds are hidden by that.
+    """A turn that is stored, and what it asks to have forgotten.
 
-    ``place``: where it stands in the history of its client, if it has one.
+    ``place``: its place in the history of its client, if it has one.
     """
 
     round: Round
-    forget: ForgetRequest | None = None
-    hidden: int = 0
+    forget: ForgetOutcome
     place: StoredRequest | None = None
 
 
@@ -317,7 +307,7 @@ class TurnSteps:
     # -- store ---------------------------------------------------------------------------------------------------
 
     def store(self, prepared: PreparedTurn, text: str, finish: Finish) -> StoredTurn:
-        """Store the round, with which of its quotations stand in a memory, and hide what the person asks to have
+        """Store the round, with which of its quotations are in a memory, and hide what the person asks to have
         forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
         """
         request, chat = prepared.request, prepared.request.chat
@@ -336,30 +326,16 @@ class TurnSteps:
                     request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
                     quoted=quoted, demo=demo, served=served,
                 )  # fmt: skip
-            forget, rounds = self.hide_forgotten(spoken)
-        return StoredTurn(spoken, forget, len(rounds), place)
+            forget = self.hide_forgotten(spoken)
+        return StoredTurn(spoken, forget, place)
 
-    def hide_forgotten(
-        self, spoken: Round, unwritten: Sequence[Round] = ()
-    ) -> tuple[ForgetRequest | None, tuple[Round, ...]]:
-        """What a round asks to have forgotten, and the rounds that are meant, itself the last one.
-
-        No later prompt holds those that are stored.
-        """
-        forget_request = detect_forget_request(spoken.user.words)
-        if forget_request is None:
-            return None, ()
-        session_id = spoken.user.session_id
-        said = (*self.memory.messages.rounds(session_id), *unwritten)
-        before = [one for one in said if one.user.text_id != spoken.user.text_id]
-        rounds = (*find_rounds_to_hide(self.memory, forget_request, session_id, before), spoken)
-        if stored := [turn.text_id for one in rounds for turn in one.turns if turn.seq]:
-            self.memory.rounds.hide(stored)
-        return forget_request, rounds
+    def hide_forgotten(self, spoken: Round, unwritten: Sequence[Round] = ()) -> ForgetOutcome:
+        """Hide what a round asks to have forgotten; no later prompt holds it. A model reads the request later."""
+        return follow_forget_request(self.memory, spoken, unwritten, readable=not self.settings.demo)
 
 
 class Conversation:
-    """One session, handed in, and everything a person can do in it. Two conversations share nothing but the memory."""
+    """One session, and everything a person can do in it. Two conversations share nothing but the memory."""
 
     def __init__(
         self,
@@ -375,6 +351,8 @@ class Conversation:
         self.steps = steps
         self.recalling = True
         self.last: LastTurn | None = None
+        #: The messages that are hidden though it is in doubt whether that was asked for.
+        self.in_doubt: tuple[str, ...] = ()
         self._clock = steps.clock
         self._new_id = new_id
         #: The rounds of a time in which nothing is written; None while everything is.
@@ -434,8 +412,10 @@ class Conversation:
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
-        if stored.forget:
-            yield Notice("forget_request.detected", {"rounds": stored.hidden, "matter": stored.forget.matter})
+        if stored.forget.reading:
+            self.maintenance.queue.compaction.wake()
+        if stored.forget.notice:
+            yield self._note_question(stored.forget.notice)
         yield Replied(stored.round, answered.reply, recalled)
 
     def _request(self, text: str, started: str, *, again: bool) -> TurnRequest:
@@ -474,9 +454,9 @@ class Conversation:
             request.session_id, (self._new_id(), self._new_id()), (request.text, reply.text),
             (request.started, self.steps.now()), reply.finish,
         )  # fmt: skip
-        forget, hidden = self.steps.hide_forgotten(spoken, self._unwritten)
-        self._unwritten[:] = [mark_hidden(one) if one in hidden else one for one in (*self._unwritten, spoken)]
-        return StoredTurn(spoken, forget, len(hidden))
+        forget = self.steps.hide_forgotten(spoken, self._unwritten)
+        self._unwritten[:] = [mark_hidden(one) if one in forget.rounds else one for one in (*self._unwritten, spoken)]
+        return StoredTurn(spoken, forget)
 
     # -- compaction -----------------------------------------------------------------------------------------------
 
@@ -499,7 +479,24 @@ class Conversation:
 
     def _take_notices(self) -> list[Notice]:
         sources = [self.maintenance.notices, self.memory.external.notices if self.memory.external else []]
-        return [notices.pop(0) for notices in sources for _ in range(len(notices))]
+        return [self._note_question(notices.pop(0)) for notices in sources for _ in range(len(notices))]
+
+    def _note_question(self, notice: Notice) -> Notice:
+        if notice.key == "forget_request.asked":
+            self.in_doubt = cast("tuple[str, ...]", notice.details["turns"])
+        return notice
+
+    def answer_doubt(self, *, keep: bool) -> int:
+        """Say whether what was hidden in doubt stays hidden. Returns how many messages may be mentioned again."""
+        asked, self.in_doubt = self.in_doubt, ()
+        if keep or not asked:
+            return 0
+        if self._unwritten:
+            shown = [mark_hidden(one, hidden=False) if one.user.text_id in asked else one for one in self._unwritten]
+            self._unwritten[:] = shown
+        self.memory.rounds.unhide(asked)
+        self.start_maintenance()
+        return len(asked)
 
     # -- saving ------------------------------------------------------------------------------------------------
 
@@ -660,6 +657,11 @@ class Undoing:
         if self._memory.fact_log.correct_by_hand(fact, new):
             self.done.append(Decision(fact))
 
+    def verify_fact(self, fact: str) -> None:
+        """Let a person say that a fact is right that was only quoted or concluded."""
+        self._memory.fact_log.verify("", [fact])
+        self.done.append(Decision(fact))
+
     def keep_fact(self, fact: str, kept: bool) -> None:
         """Let a person decide whether a fact is kept."""
         if self._memory.fact_log.keep_fact(fact, kept):
@@ -724,33 +726,3 @@ class Undoing:
         left = memory.facts.count_all()
         changed = tuple(persona for persona in PERSONAS if memory.personas.read(persona) != before[persona])
         return SaveUndone(session, changed, known.notes - left.notes, known.facts - left.facts)
-
-
-# -- forgetting
-
-
-def find_rounds_to_hide(
-    memory: Memory, forget_request: ForgetRequest, session_id: str, before: Sequence[Round]
-) -> tuple[Round, ...]:
-    """The rounds that a forget request means: of older sessions, then of those ``before`` it in its own.
-
-    Of older sessions those that contain the words it names, unless it is about something said just now.
-    """
-    named = () if forget_request.lately else forget_request.matter
-    found = {one.user.text_id: one for part in named for one in _find_older_rounds(memory, part, session_id)}
-    older = tuple(found.values())
-    return (*older, *select_rounds(forget_request, before, older))
-
-
-def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Round, ...]:
-    """The rounds of older sessions that contain these words; none where they are too many."""
-    most = max(_FEW, memory.sessions.counts()[1] // _ONE_IN)
-    # A round has two messages; one more than all of them shows that there are too many.
-    found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).turns
-    session_ids = sorted({turn.session_id for turn in found} - {session_id})
-    if len(found) > 2 * most:
-        return ()
-    rounds = tuple(
-        one for each in session_ids for one in rounds_about(part, without_hidden(memory.messages.rounds(each)))
-    )
-    return rounds if len(rounds) <= most else ()

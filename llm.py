@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
@@ -29,17 +30,17 @@ from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
-from models.chat import ChatModel, Patience, PromptMessage, merge_messages, save_partial_reply
+from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
 from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
 from models.memories import RecordContext, explain_records, prompt_records
 from models.relaying import Relay
-from models.replies import answer_of, summary_of
 from prompts import TEMPLATES, Material, SearchTask, Templates
 
 if TYPE_CHECKING:
+    from facts.spans import Testimony
     from models.client import Transport
-    from models.tasks import PersonaTask, Task
+    from models.tasks import ExtractionTask, PersonaTask, Task
 
 __all__ = ["Layers", "Llm", "ModelAnswer", "PromptMessage", "assemble_prompt", "profile_and_memories"]
 
@@ -128,7 +129,9 @@ def _system_layers(layers: Layers) -> Iterator[str]:
 def _fence_memories(layers: Layers, boundary: str) -> str:
     memories = "\n".join(_memory_records(layers, boundary))
     notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
-    return memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
+    unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
+    return "\n\n".join(filter(None, (fenced, unknown)))
 
 
 def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
@@ -188,6 +191,8 @@ def names_in(language: Language, companion: str, person: str) -> dict[str, str]:
 _LONGEST_SUMMARISED, _SHORTEST = 100_000, 400
 #: The longest message in a prompt for extraction, in the order they are tried.
 _LENGTHS_EXTRACTED = (8_000, 2_000, 500, 125)
+#: The longest message in a prompt for reading a forget request.
+_LONGEST_FORGOTTEN = 1_000
 #: How many rounds after those that are summarised show how it went on.
 _FOLLOWING = 2
 
@@ -234,6 +239,8 @@ class Llm:
         self._chat = ChatModel(self._client, self._described.model, log, clock=clock, patience=patience or Patience())
         self.embedder: Embedder = self._remote or own_embedder(settings.embedding_model, log)
         self._fallback_reported = False
+        self._counting = Lock()
+        self._spent: dict[str, tuple[int, int]] = {}
 
     def describe(self) -> ModelDescription:
         """Who talks."""
@@ -377,21 +384,23 @@ class Llm:
         return text
 
     def extract_notes(
-        self,
-        window: Sequence[Message],
-        before: Sequence[Message],
-        language: Language,
-        stop: CancelToken,
-        names: Names = NO_NAMES,
+        self, shown: ExtractionTask, language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
         """The reply with the notes of a window, whose messages are shortened if it does not fit into the model."""
         task = self._task(language, names)
         for longest in _LENGTHS_EXTRACTED:
             try:
-                return answer_of(self._ask(task, "notes", task.extraction_prompt(window, before, longest), stop))
+                return answer_of(self._ask(task, "notes", task.extraction_prompt(shown, longest), stop))
             except errors.ContextTooLong as fault:
                 refused = fault
         raise refused
+
+    def check_statements(
+        self, asked: Sequence[Testimony], language: Language, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """The reply to whether words say statements, all of them in one call."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "verify", task.verification_prompt(asked), stop))
 
     def compare_facts(
         self,
@@ -426,13 +435,34 @@ class Llm:
         task = self._task(language or language_of(*(one.text for one in members)), names)
         return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material, vital), stop))
 
+    def read_forget_request(
+        self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES
+    ) -> str:
+        """The reply that says what message number ``asked`` of a window asks to have forgotten."""
+        task = self._task(language, names)
+        return answer_of(self._ask(task, "forget", task.forget_prompt(window, asked, _LONGEST_FORGOTTEN), stop))
+
     def _task(self, language: Language, names: Names) -> Task:
         from models.tasks import Task
 
         return Task(language, names_for_prompt(language, self.settings, names), self._boundary(), self.clock())
 
     def _ask(self, task: Task, name: str, messages: Sequence[PromptMessage], stop: CancelToken) -> Iterator[ReplyEvent]:
-        return self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names))
+        for event in self.chat(messages, stop, metadata=self._demo_metadata(name, task.language, task.names)):
+            if isinstance(event, Reply):
+                self._count_spent(name, event)
+            yield event
+
+    def _count_spent(self, name: str, reply: Reply) -> None:
+        with self._counting:
+            calls, tokens = self._spent.get(name, (0, 0))
+            self._spent[name] = calls + 1, tokens + (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+
+    @property
+    def spent(self) -> Mapping[str, tuple[int, int]]:
+        """The calls and tokens of each task so far, as the server counted them."""
+        with self._counting:
+            return dict(self._spent)
 
     def _demo_metadata(self, task: str, language: Language, names: Mapping[str, str]) -> Mapping[str, str] | None:
         """What only the built-in demo model learns about a request; a real server reads the prompt."""

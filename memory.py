@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -36,19 +37,21 @@ from domain.records import SERVICE_CLIENT, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
+from language.forget_requests import retells_hidden
 from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
-from recall.questions import find_pronouns, resolve_references
-from storage.backup import back_up, restore, restore_portable, write_portable
+from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
 from storage.engine import Commit, Stamp
+from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.owner import Owner
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
+from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -58,7 +61,10 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
-__all__ = ["Memory", "back_up", "find_pronouns", "resolve_references", "restore", "restore_portable", "write_portable"]
+__all__ = [
+    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
+    "restore_portable", "write_portable",
+]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
 _LANGUAGE, _FIRST_WORDS = "language", 40
@@ -80,6 +86,16 @@ class _Search:
     index: Indexing
     retriever: Retriever
     archived: ArchivedMemories
+
+
+def leaving_out_erased(
+    clock: Callable[[], datetime], new_id: Callable[[], str], log: logging.Logger, leave_out: LeaveOut
+) -> Prepare:
+    """What ``restore`` and ``restore_portable`` do with a copy: leave out what was erased in the present memory.
+
+    ``leave_out`` is asked before anything changes.
+    """
+    return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
 
 
 class Memory:
@@ -111,6 +127,7 @@ class Memory:
         self._search: _Search | None = None
         self._opening = Lock()
         make_private_folder(folder)
+        self._clock = clock
         self._owner = Owner(folder, clock)
         self._owner.acquire()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
@@ -121,6 +138,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
+            self.erased = of.erased
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -132,7 +150,7 @@ class Memory:
             if external:
                 from recall.external import ExternalMemories
 
-                self.external = ExternalMemories(external, folder, embedder, log)
+                self.external = ExternalMemories(external, folder, embedder, log, self._forgotten)
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -287,14 +305,18 @@ class Memory:
         ``besides_session``. ``recent`` are the messages before the input, oldest first, for what "she" means.
         Without ``gated`` the best are returned however weak they are; an empty recollection is a good answer.
         Queries that are ``apart`` are several questions, searched side by side, that share one budget, as what
-        external memories hold does. An index that just opens is waited for, a little.
+        external memories hold does. An index that just opens is waited for, a little. A text of an external memory
+        that retells what the person asked to have forgotten is returned only for a question about it.
         """
         offered = None
         if self.external:
             offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
+            if offered.found and (hidden := [turn.words for turn in self.messages.hidden() if turn.role == "user"]):
+                shown = (one for one in offered.found if not retells_hidden(one.text, hidden, " ".join(queries)))
+                offered = replace(offered, found=tuple(shown))
         search = self._opened_search()
         if search.vectors.state != "ready":
-            self.index.start()
+            search.index.start()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
@@ -357,12 +379,30 @@ class Memory:
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
-        held = ((fact, forms_of_all(f"{fact.all_words}\n{fact.topic}", words)) for fact in self.facts.all())
-        return [(fact, found) for fact, found in held if found is not None]
+        texts = (
+            (fact, f"{fact.all_words if fact.verified else fact.quotation}\n{fact.topic}") for fact in self.facts.all()
+        )
+        with_forms = ((fact, forms_of_all(text, words)) for fact, text in texts)
+        return [(fact, found) for fact, found in with_forms if found is not None]
+
+    def says_erased(self, text: str, said: str = "", text_id: str = "") -> bool:
+        """Whether what a program writes was erased; what the person ``said`` since then is new, but for its id."""
+        return self.erased.recognise([SaidMessage("user", text, said, (text_id,) if text_id else ())])[0]
+
+    def bring_back(self, text: str, text_id: str) -> None:
+        """Let a message be erased no more, since the person wants it stored again."""
+        with self._of.database.write() as tx:
+            self.erased.remove(tx, [SaidMessage("user", text, "", (text_id,))])
+
+    def _forgotten(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that say what was erased, or what the person asked to have forgotten."""
+        hidden = [turn.words for turn in self.messages.hidden() if turn.role == "user"]
+        return self.erased.holds(texts) | (texts_like(texts, hidden) if hidden else set())
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
         """Annotations of persona lines whose facts are no longer current, by line."""
-        return annotations_of_lines(self.personas.versions.line_evidence(persona), self.facts)
+        lines = self.personas.versions.line_evidence(persona)
+        return annotations_of_lines(lines, self.facts, self._clock().date().isoformat())
 
     # -- the index of vectors ------------------------------------------------------------------------------------
 

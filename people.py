@@ -33,19 +33,20 @@ from types import MappingProxyType
 from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.files import storage_error
+from domain.receipts import ErasureReceipt
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, CancelToken, Worker, Workers
 from jobs.maintenance import Maintenance
 from jobs.scheduler import Scheduler
 from llm import Llm
 from memory import Memory
-from storage.erasure import Needles, Proof, Scrub
+from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Proof", "Registry", "Scrub", "Token", "folder_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of",
     "registry_in",
 ]  # fmt: skip
 
@@ -219,7 +220,7 @@ class People:
             if has_memory(folder):
                 yield number, folder
 
-    def erase_person(self, person: str) -> list[Proof]:
+    def erase_person(self, person: str) -> list[ErasureReceipt]:
         """Erase a person whole: what each memory holds, with proof, then the folder, and last what is known of them.
 
         Not for ``me``, below whose folder all others lie. Cut short by a crash, it can be begun again. Whoever asks for
@@ -227,15 +228,16 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
-            proofs = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
+            receipts = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
-            self.registry.remove_person(person)
-        return proofs
+            self.registry.remove_person(person, receipts)
+        return receipts
 
-    def _erase_memory(self, folder: Path, person: str) -> Proof:
+    def _erase_memory(self, folder: Path, person: str) -> ErasureReceipt:
         memory = self._open_memory(folder, person)
         try:
-            return memory.erasure.erase(memory.erasure.scope_of_everything())
+            memory.erasure.erase(memory.erasure.scope_of_everything())
+            return memory.erased.receipts()[-1]
         finally:
             memory.close(patience=_PATIENCE)
 
@@ -252,7 +254,7 @@ class People:
                 try:
                     with self.known_companion(person, instruction) as companion:
                         companion.maintenance.queue.request("client_history", at_once=True)
-                except Exception as fault:  # the memories of others are not to wait for this one
+                except Exception as fault:  # other memories are not to wait for this one
                     self.log.error("a client history could not be resumed", exc_info=fault)
             self._resumed.set()
 
@@ -401,7 +403,7 @@ class People:
             for companion in self.open_now():
                 try:
                     companion.start_maintenance()
-                except StorageError as fault:  # the memories of others are not to wait for this one
+                except StorageError as fault:  # other memories are not to wait for this one
                     self.log.error("sessions could not be looked at", exc_info=fault)
         left = max(0.0, self._keep_at - time.monotonic())
         return min(left, _LOOK_AGAIN) if is_late else left

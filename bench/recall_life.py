@@ -81,13 +81,15 @@ class Embedding:
 class HandedOver:
     """What stood in a prompt with default settings: ids in the set, and tokens of the whole block of memories.
 
-    ``facts`` counts the facts in it; ``known`` are its turns, and those on which its facts rest.
+    ``facts`` counts the facts in it; ``known`` are its turns, and those on which its facts rest. ``unknown``: the prompt
+    says that nothing is known of what was asked.
     """
 
     tids: frozenset[str]
     tokens: int
     facts: int = 0
     known: frozenset[str] = frozenset()
+    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -220,11 +222,7 @@ class LivedHistory:
         """Search for a question as a chat does, alone and amid another talk, and once whatever is found."""
         self.memory.index.settle(_PATIENCE)
         alone = (*([question.context] if question.context else []), question.text)
-        another = self._another_talk(question.text)
-        as_chatted = (
-            self._handed_over(alone, when, ()),
-            self._handed_over(build_queries(another, question.text), when, another),
-        )
+        as_chatted = self.handed_over(question.text, question.context, when)
         self.seen.clear()
         self.embedder.seconds, started = 0.0, time.perf_counter()
         recollection = self.memory.recall(alone, self._present(), when, self.generous.recall_limits, gated=False)
@@ -251,11 +249,18 @@ class LivedHistory:
         rounds = _ANOTHER_TALK[language_of(text)]
         return rounds[sum(map(ord, text)) % len(rounds)]
 
+    def handed_over(self, text: str, context: str, when: datetime) -> tuple[HandedOver, HandedOver]:
+        """What a prompt holds for a message, after its own context, and in the middle of another talk."""
+        self.memory.index.settle(_PATIENCE)
+        alone, another = (*([context] if context else []), text), self._another_talk(text)
+        return (self._handed_over(alone, when, ()), self._handed_over(build_queries(another, text), when, another))
+
     def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
         found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)
         tids = frozenset(self.text_tid[turn.text_id] for turn in found.turns if turn.text_id in self.text_tid)
         known = frozenset(self.text_tid.get(turn, "") for fact in found.facts for turn in fact.turns)
-        return HandedOver(tids, _block_tokens(found, asked[-1], when), len(found.facts), known | tids)
+        tokens = _block_tokens(found, asked[-1], when) if found else 0
+        return HandedOver(tids, tokens, len(found.facts), known | tids, found.unknown)
 
     def ask_by_pronoun(self, text: str, speaker: str, when: datetime) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What is handed over for a question about "she", without and with the messages before it."""

@@ -37,27 +37,26 @@ _FORGOTTEN = "asked to be forgotten"
 #: How far from what is stale its mark may stand, in characters.
 _NEAR = 120
 #: What a record says of itself that tells nothing about whether its text still holds.
-_PLAIN_FIELDS = ("conversation", "date", "weekday", "age", "at", "speaker", "kind", "said", "since", "turns")
+_PLAIN_FIELDS = ("conversation", "when", "speaker", "said", "since", "source", "place")
 #: Where a record tells what was said.
-_TEXTS = ("text", "summary", "known")
+_TEXTS = ("text", "summary", "known", "maybe")
 _MARK = re.compile(
     r"""
     \b(?: until | till | up\ to | no\ longer | any\ ?more | used\ to | formerly? | previous(?:ly)? | earlier | ex
         | end(?:s|ed) | over | stopped | quit | given\ up | gave\ up | called\ off | cancelled | broke\ up | split\ up
         | changed? | replaced | corrected | misheard | mistyped | autocorrect(?:ed|ing) | instead | rather\ than | never
         | not\ (?:as|the|an?)?\ ?["“']? (?=[A-Z0-9£]) | past | last\ day | walked?\ out | before | without
-        | untrue | only\ (?:planned|wished|supposed|joked) | doubt(?:s|ed|ful)? | may\ not
+        | untrue | not\ true | was\ set\ for\ \d{4}
+        | only\ (?:planned|wished|supposed|joked) | doubt(?:s|ed|ful)? | may\ not
         | might\ not | uncertain | unconfirmed
         | joke[ds]? | joking | imagin(?:e|ed|ary) | suppos(?:e|ed|ing) | hypothetical(?:ly)? | if | would )\b
     | \d{4}(?:-\d\d){0,2} \ ? (?: – | — | - | \bto\b | \bto\ ) \ ? (?:\d{4})
     | 直到 | 为止 | 截至 | 已?结束 | 不再 | 不是 | 以前 | 之前 | 此前 | 从前 | 原来 | 原先 | 曾经?
     | 前(?:女友|男友|公司|任) | 后来 | 离开 | 裁员 | 搬离 | 搬走 | 改[成为了] | 更正 | 打错 | 换[成了] | 变[成为了]
-    | 分手 | 取消 | 玩笑 | 假如 | 如果 | 存疑 | 可能(?:已|不) | 不一定 | (?:至|到|～|~)\ ?\d{4}
+    | 分手 | 取消 | 玩笑 | 假如 | 如果 | 存疑 | 原定\ \d{4} | 可能(?:已|不) | 不一定 | (?:至|到|～|~)\ ?\d{4}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-#: What a record says of a plan whose day is past; in words that anybody said it would be no mark.
-_PAST_PLAN = re.compile(r"\bwas planned for \d{4}")
 
 
 @dataclass(frozen=True)
@@ -111,11 +110,17 @@ def handed_over(messages: Messages, said: str) -> str:
 
 
 def stale_lines(expression: str, handed: str) -> Iterator[str]:
-    """The passages in which an expression stands with no mark beside it."""
+    """The passages in which an expression stands with no mark beside it.
+
+    A record says what became of something once: a remark in which the expression stands counts for all of it.
+    """
     wanted = re.compile(expression)
     for line in handed.splitlines():
-        for about, text in _passages(line):
-            parts = [] if _MARK.search(about) or _PAST_PLAN.search(about) else text.splitlines()
+        passages = list(_passages(line))
+        if any(wanted.search(about) and _MARK.search(about) for about, _ in passages):
+            continue
+        for about, text in passages:
+            parts = [] if _MARK.search(about) else text.splitlines()
             yield from (part for part in parts if any(not _marked(part, at) for at in wanted.finditer(part)))
 
 
@@ -129,16 +134,16 @@ def _passages(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _told_in(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    about = [
-        f"{name.replace('_', ' ')} {value}"
-        for name, value in record.items()
-        if name not in (*_PLAIN_FIELDS, *_TEXTS) and value
-    ]
-    for name, value in record.items():
-        if name in _TEXTS:
-            yield " ".join(about), str(value)
-        elif isinstance(value, list):
-            yield from (found for each in value if isinstance(each, dict) for found in _told_in(each))
+    """What is said, each message with the remarks behind it; then the other texts with the fields beside them."""
+    said: list[tuple[str, str]] = []
+    for one in record.get("said", ()):
+        if isinstance(one, dict):
+            said += [("", str(words)) for words in one.values()]
+        elif said:
+            said[-1] = (f"{said[-1][0]} {one}".strip(), said[-1][1])
+    yield from said
+    about = " ".join(f"{name} {value}" for name, value in record.items() if name not in (*_PLAIN_FIELDS, *_TEXTS))
+    yield from ((about, str(record[name])) for name in _TEXTS if name in record)
 
 
 def _marked(line: str, found: re.Match[str]) -> bool:

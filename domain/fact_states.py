@@ -31,6 +31,7 @@ EVENT_OF_VERDICT: Mapping[str, EventKind] = {
     "ends": "ended",
     "corrects": "corrected",
     "doubts": "doubted",
+    "verifies": "verified",
 }
 
 

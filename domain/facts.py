@@ -9,7 +9,8 @@ one that may no longer hold is doubtful until the person mentions it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 #: Whether a matter was only mentioned, or the person asked to have it remembered.
@@ -20,8 +21,8 @@ About = Literal["person", "companion", "other"]
 Stance = Literal["stated", "planned", "wished", "supposed", "joked"]
 #: What a fact is believed on: its words were verified, they are only quoted, or a model concluded it from them.
 Basis = Literal["verified", "quoted", "inferred"]
-#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
-Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
+#: Attributes of what happens on a day, and is over after it.
+EVENTS = frozenset({"appointment", "event", "plan", "trip"})
 #: Who last decided about a fact; what a person put right by hand wins for good.
 Decided = Literal["model", "hand"]
 
@@ -38,7 +39,8 @@ class Slot:
 class Quote:
     """The words of a message that a fact rests on: characters ``start`` to ``end`` of the message's ``words``.
 
-    ``words`` and ``role`` (whose words) are given where it is read from the store.
+    ``words``, and whose they are (``role``, and ``speaker`` where that is another person), are given where it is read
+    from the store.
     """
 
     message: str
@@ -46,6 +48,7 @@ class Quote:
     end: int
     words: str = ""
     role: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,11 @@ class Change:
 
     ``by`` is the text_id of the new fact that did it, "" when a person did. ``when`` is the day or time from which it
     counts. ``verdict`` changes or ends: the fact gets ``until`` = when. corrects: it never was. same: it is confirmed,
-    and doubt goes. ``doubts``: it may no longer hold since ``when``.
+    and doubt goes. ``doubts``: it may no longer hold since ``when``. ``verifies``: what was only quoted is said again.
     """
 
     fact: str
-    verdict: Literal["same", "changes", "ends", "corrects", "doubts"]
+    verdict: Literal["same", "changes", "ends", "corrects", "doubts", "verifies"]
     when: str
     by: str = ""
 
@@ -189,9 +192,24 @@ class Fact:
         return "verified" if self.verified else self.learned_as
 
     @property
+    def quotation(self) -> str:
+        """The words it rests on; "" where none were found."""
+        return " — ".join(one.words for one in self.quotes)
+
+    @property
+    def believed(self) -> str:
+        """What may be said of it: the statement if it is verified, else its words; nothing of an inference."""
+        return self.restatement if self.verified else "" if self.learned_as == "inferred" else self.quotation
+
+    @property
     def holds_since(self) -> str:
         """Its start; "" if it was already past when said and no start was given."""
         return "" if self.until and self.until < self.since[: len(self.until)] else self.since
+
+    def is_over(self, day: str) -> bool:
+        """Whether it was over before a day (ISO) because its own end, or the day of the event, had passed."""
+        last = self.end or (self.start if self.slot.attribute in EVENTS else "")
+        return bool(last) and last < day[: len(last)]
 
     @property
     def all_words(self) -> str:
@@ -220,28 +238,13 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class FactEvent:
-    """An event of a fact: learned, confirmed, changed, ended, corrected, doubted, put right."""
+    """An event of a fact: learned, confirmed, verified, changed, ended, corrected, doubted, put right."""
 
     fact: str
     kind: str
     when: str
     stored_at: str
     by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FactCounts:
-    """The number of notes, current and past facts, and unread messages."""
-
-    notes: int
-    current: int
-    past: int
-    unread: int
-
-    @property
-    def facts(self) -> int:
-        """All facts."""
-        return self.current + self.past
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +277,17 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Everything extracted from one window, stored in one transaction: new items and changes to known facts."""
+    """Everything extracted from one window, stored in one transaction: new items and changes to known facts.
+
+    ``rejected``: how many of a model's drafts were not believed, by reason.
+    """
 
     window: Window
     notes: tuple[NewNote, ...] = ()
     facts: tuple[NewFact, ...] = ()
     relations: tuple[NewRelation, ...] = ()
     changes: tuple[Change, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

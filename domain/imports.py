@@ -57,10 +57,19 @@ class PastPiece:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many messages and sessions were new."""
+    """How many messages and sessions were new, and how many messages were left out because they were erased."""
 
     turns: int = 0
     sessions: int = 0
+    erased: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessages:
+    """How many messages are in the memory already, or were, and how many of others were erased from it."""
+
+    messages: int = 0
+    erased: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +116,8 @@ class Look:
 
     ``words_of`` counts the messages by speaker: "person", "companion", and the names in chats between people; ``names``
     are those of chats in which the person is not identified. ``windows`` are to be extracted, ``chapters`` to be
-    written; ``unread`` lists the first unreadable parts; ``known`` messages were imported before.
+    written; ``unread`` lists the first unreadable parts; ``known`` messages were imported before, and ``erased``
+    ones were erased.
     """
 
     source: str
@@ -125,6 +135,7 @@ class Look:
     windows: int = 0
     chapters: int = 0
     known: int = 0
+    erased: int = 0
 
     @property
     def unclear(self) -> bool:

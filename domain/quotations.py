@@ -1,5 +1,7 @@
 """Quotations in replies: their places and sources, and the text outside them.
 
+Only the original words of a message, or of an external memory, verify a quotation. The words of a quotation are no part
+of what a reply says: they are neither indexed nor searched nor shown as memory, and they verify nothing.
 Everything here is linear in the length of the text.
 """
 
@@ -15,12 +17,14 @@ from domain.records import PREFIX, Message, Quoted
 #: What opens a quotation of a reply, or ends it.
 QUOTATION_TAG = pattern_of(r"<\s{0,8}(/?)\s{0,8}blockquote(?:\s[^<>]{0,256})?\s{0,8}/?>", re.IGNORECASE)
 #: A reference in place of a quotation (``with_references``), with the space before it.
-_REFERENCE = pattern_of(r"[ \t]?\[\d{4}-\d\d-\d\d · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+_REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1,80})\]")
+#: A line that Markdown shows as a quotation; not the prompt of Python.
+_QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
-    "ask", "context", "copy", "debug", "edit", "exit", "export", "facts", "forget", "help", "history", "import",
-    "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember", "reset",
-    "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+    "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
+    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember",
+    "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip
 _COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
 _GAPS = pattern_of(r"(?:[ \t]*\n){3,}")
@@ -59,11 +63,12 @@ def quotation_spans(text: str) -> list[tuple[int, int]]:
 
 
 def outside_quotations(text: str) -> str:
-    """The reply's own text: without quotations and without what follows an unclosed tag, which is shown as quoted.
+    """The reply's own text: without quotations, quoted lines, and what follows an unclosed tag, as that is shown.
 
     >>> outside_quotations("I see. <blockquote>old</blockquote> Go on. <blockquote>cut o")
     'I see.   Go on.'
     """
+    text = _QUOTED_LINE.sub("", text)
     own: list[str] = []
     depth = position = 0
     for tag in QUOTATION_TAG.finditer(text):
@@ -93,7 +98,7 @@ Quotable = RecalledMessage | RecalledExternal
 
 
 def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
-    """The memory that contains these words, or is contained in them; None if there is none.
+    """The memory that contains all of these words, in their order; None if there is none.
 
     Punctuation, case and spacing are ignored, as models seldom copy them. Quotations in an earlier reply are no source,
     or an invented quotation would confirm itself the next time.
@@ -103,8 +108,8 @@ def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
     wanted = _strip_marks(quotation)
     memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.external)
     for memory in memories:
-        bare = _strip_marks(outside_quotations(memory.text) if memory.role == "assistant" else memory.text)
-        if wanted in bare or (len(bare) > len(wanted) // 2 and bare in wanted):
+        text = memory.text.removeprefix(PREFIX["assistant"])
+        if wanted in _strip_marks(outside_quotations(text) if memory.role == "assistant" else memory.text):
             return memory
     return None
 
@@ -149,8 +154,14 @@ def own_words(turn: Message) -> str:
 def as_memory(turn: Message) -> Message:
     """The message as it is recalled: its own words without anything the program added.
 
-    Quotations of older memories, references to them, tags and commands to the program are no part of what was said.
+    Quotations of older memories, tags and commands to the program are no part of what was said; where a reply quoted
+    words that were found, it says of which day they are.
+
+    >>> as_memory(Message(1, "a", "s", "", "assistant", "Assistant: Yes: [2026-11-23 · 602851fc] Nice!", 1)).words
+    'Yes: [“…” 2026-11-23] Nice!'
     """
+    if turn.role == "assistant":
+        turn = replace(turn, text=_REFERENCE.sub(r" [“…” \1]", with_references(turn)), quoted=())
     said = memory_text(own_words(turn))
     return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.facts import MemoryType, Stance
+from domain.facts import Basis, MemoryType, Quote, Stance
 from domain.records import Role
 
 #: A part of recall that was unavailable.
 MissingPart = Literal["embeddings", "index", "words"]
 
+#: The share of the best score below which a message adds too little to be recalled; the same for terse clients.
+SHARE, TERSE_SHARE = 0.3, 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class RecallLimits:
-    """The most summaries, messages and tokens (with their wrapping) that recall may return."""
+    """The most summaries, messages and tokens (with their wrapping) that recall may return.
+
+    ``share``: the share of the best score below which a message adds too little to be recalled.
+    """
 
     sessions: int
     turns: int
     tokens: int
+    share: float = SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +49,13 @@ Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "w
 class Annotation:
     """What happened to a fact in a recalled message or summary, and when.
 
-    ``text`` is the fact that replaced it, else the fact itself; "" if the message says nothing else.
+    ``text`` is the fact that is so instead now, else the fact itself; ``value`` is what was replaced.
     """
 
     became: Became
     when: str
-    text: str = ""
+    text: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,8 @@ class RecalledMessage:
 
     ``text`` is the relevant part of the ``whole`` if ``cut``. ``annotations`` say what no longer holds, or may not.
     ``speaker`` is set if neither the person nor the companion said it; ``undated``: the time is unknown; ``archived``:
-    found in the archive only. ``client`` is the kind of client that stored it, "" for our own conversations.
+    found in the archive only. ``client`` is the kind of client that stored it, "" for our own conversations. ``place``
+    is its place in the session, -1 unknown.
     """
 
     text_id: str
@@ -73,6 +82,7 @@ class RecalledMessage:
     undated: bool = False
     archived: bool = False
     client: Client = ""
+    place: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,7 @@ class RecalledFact:
     """A current fact that was recalled, based on ``turns``. ``said`` is when it was last said.
 
     ``since`` is its start if that is not the day on which it was said. ``planned_for`` is its planned day, once past.
+    What is not verified is shown as its ``quotes``, or as an inference, never as known.
     """
 
     number: int
@@ -92,6 +103,8 @@ class RecalledFact:
     doubtful_since: str = ""
     stance: Stance = "stated"
     planned_for: str = ""
+    basis: Basis = "verified"
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +207,7 @@ class Recollection:
     ``chapters`` cover a time range in the question, best first.
     ``degraded`` names the parts that were unavailable. ``steps`` are those of a planned search.
     ``external`` are from external memories, best first; ``notes`` were extracted from a client's history.
+    ``unknown``: a question about those who talk, and nothing that was found seems to answer it.
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
@@ -207,6 +221,7 @@ class Recollection:
     chapters: tuple[RecalledChapter, ...] = ()
     external: tuple[RecalledExternal, ...] = ()
     notes: tuple[ClientNote, ...] = ()
+    unknown: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.summaries or self.turns or self.facts or self.chapters or self.external or self.notes)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from domain.events import Notice
-from domain.recollection import RecallLimits
+from domain.recollection import SHARE, TERSE_SHARE, RecallLimits
 from domain.records import Session
 from domain.text import mask_url, url_secrets
 from domain.tree import ForgetLimit, ForgetMode
@@ -32,13 +32,14 @@ Planning = Literal["off", "auto", "always"]
 
 @dataclass(frozen=True, slots=True)
 class ExternalMemory:
-    """An external memory that is read: its name and path."""
+    """An external memory that is read: its name and path; ``with_erased``: also what was erased or is hidden here."""
 
     name: str
     path: Path
+    with_erased: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}={self.path}"
+        return f"{self.name}{_ERASED * self.with_erased}={self.path}"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Settings:
     recall_planning: Planning
     reflection_rounds: int
     recall_tokens: int
+    recall_terse: bool
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
     import_calls: int
@@ -71,11 +73,15 @@ class Settings:
     session_timeout: float
     session_max_duration: float
     session_max_events: int
+    session_check_interval_seconds: float
+    conversation_batch_size: int
+    conversation_keep_size: int
     coreference_context_size: int
     requests_per_minute: int
     requests_at_once: int
     tokens_per_day: int
     server_names: str
+    allowed_origins: tuple[str, ...]
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -118,7 +124,8 @@ class Settings:
     @property
     def recall_limits(self) -> RecallLimits:
         """How much recall may return."""
-        return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens)
+        share = TERSE_SHARE if self.recall_terse else SHARE
+        return RecallLimits(self.recall_session_num, self.recall_conv_num, self.recall_tokens, share)
 
     def idle_limit(self, session: Session) -> timedelta:
         """How long a session may be idle before it is saved automatically; zero means never.
@@ -214,6 +221,17 @@ def _read_seconds(value: str) -> float:
     return seconds
 
 
+def _read_duration(value: str) -> float:
+    """Any number of seconds above 0."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise InvalidValue("duration") from None
+    if not 0 < seconds < float("inf"):
+        raise InvalidValue("duration")
+    return seconds
+
+
 def _read_hours(value: str) -> timedelta:
     try:
         hours = float(value)
@@ -241,14 +259,27 @@ def _read_language(value: str) -> str:
     return word[:2] if word[:2] in ("en", "zh") else "auto"
 
 
+def _read_origins(value: str) -> tuple[str, ...]:
+    """``https://chat.example.org, http://localhost:3000``: scheme, host and port of pages, nothing behind them."""
+    found = tuple(one.strip().lower() for one in value.split(",") if one.strip())
+    for one in found:
+        if _read_base(one) != one or urlsplit(one)[2:] != ("", "", ""):
+            raise InvalidValue("origin")
+    return found
+
+
 def _read_folder(value: str) -> Path:
     if "\0" in value:
         raise InvalidValue("folder")
     return Path(value).expanduser()
 
 
+#: Behind the name of an external memory of which also what was erased here is recalled.
+_ERASED = "+erased"
+
+
 def _read_external_memories(value: str) -> tuple[ExternalMemory, ...]:
-    """``work=~/notes, Ann=/backups/ann.db``: unique names, and paths without a comma."""
+    """``work=~/notes, Ann+erased=/backups/ann.db``: unique names, and paths without a comma."""
     found = [_read_external_memory(one) for one in value.split(",") if one.strip()]
     if len({one.name for one in found}) < len(found):
         raise InvalidValue("external")
@@ -258,9 +289,10 @@ def _read_external_memories(value: str) -> tuple[ExternalMemory, ...]:
 def _read_external_memory(value: str) -> ExternalMemory:
     name, separator, path = value.partition("=")
     name = " ".join(name.split())
+    with_erased, name = name.endswith(_ERASED), name.removesuffix(_ERASED)
     if not separator or not path.strip() or not name.isprintable() or not 0 < len(name) <= 40 or "\0" in path:
         raise InvalidValue("external")
-    return ExternalMemory(name, Path(path.strip()).expanduser())
+    return ExternalMemory(name, Path(path.strip()).expanduser(), with_erased)
 
 
 @dataclass(frozen=True)
@@ -299,6 +331,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_SESSION_NUM", _read_count, "3"),
     Setting("RECALL_CONV_NUM", _read_count, "30"),
     Setting("RECALL_TOKENS", _read_count, "2000"),
+    Setting("RECALL_TERSE", _read_switch, "0"),
     Setting("EXTERNAL_MEMORIES", _read_external_memories),
     Setting("RECALL_PLANNING", _read_word("planning", "off", "auto", "always"), "auto"),
     Setting("REFLECTION_ROUNDS", _read_digit, "2"),
@@ -312,13 +345,17 @@ TABLE: tuple[Setting, ...] = (
     Setting("GROUP_TOKENS", _read_count, "4000"),
     Setting("OPEN_MEMORIES", _read_count, "200"),
     Setting("SESSION_TIMEOUT", _read_seconds, "1800"),
-    Setting("SESSION_MAX_DURATION", _read_seconds, "86400"),
+    Setting("SESSION_MAX_DURATION", _read_duration, "86400"),
     Setting("SESSION_MAX_EVENTS", _read_count, "100"),
-    Setting("COREFERENCE_CONTEXT_SIZE", _read_digit, "5"),
+    Setting("SESSION_CHECK_INTERVAL_SECONDS", _read_seconds, "60"),
+    Setting("COREFERENCE_CONTEXT_SIZE", _read_whole("context", 0, 100), "5"),
+    Setting("CONVERSATION_BATCH_SIZE", _read_count, "50"),
+    Setting("CONVERSATION_KEEP_SIZE", _read_count, "10"),
     Setting("REQUESTS_PER_MINUTE", _read_count, "600"),
     Setting("REQUESTS_AT_ONCE", _read_count, "32"),
     Setting("TOKENS_PER_DAY", _read_whole("tokens", 0, None, r"\+?[0-9]{1,12}"), "0"),
     Setting("SERVER_NAMES", _read_text),
+    Setting("ALLOWED_ORIGINS", _read_origins),
     Setting("DATA_DIR", _read_folder, "data"),
     Setting("LOG_DIR", _read_folder, "logs"),
     Setting("DEBUG", _read_switch, "0"),

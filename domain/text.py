@@ -131,8 +131,8 @@ def _disarm_tokens(tokens: re.Pattern[str], text: str) -> str:
 
 
 def format_record(**fields: object) -> str:
-    """One record as one line of JSON."""
-    return encode_json(fields)
+    """One record as one line of JSON, without spaces between its parts."""
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).translate(_LINE_ENDS)
 
 
 def encode_json(value: object) -> str:

@@ -75,6 +75,15 @@ _I_ZH = pattern_of(r"我(?![们国校司方军党等辈])")
 _ASKS = ("?", "？")
 
 
+def attribute_words(name: str, words: str) -> str:
+    """Words as somebody's, word for word.
+
+    >>> attribute_words("Ann", "I like tea."), attribute_words("小雨", "我喜欢茶。")
+    ('Ann said: "I like tea."', '小雨说过：“我喜欢茶。”')
+    """
+    return _ATTRIBUTED[language_of(words)].format(name=name, said=words)
+
+
 def about_person(said: str, name: str) -> str:
     """A first-person statement rewritten about the person called ``name``; any other statement is returned as it is.
 
@@ -95,7 +104,7 @@ def about_person(said: str, name: str) -> str:
         else:
             sentences = [_turn_sentence(one, called) for one in _SENTENCES.split(text)]
             turned = " ".join(one for one in sentences if one) if all(sentences) else None
-    return turned or _ATTRIBUTED[language].format(name=called, said=text)
+    return turned or attribute_words(called, text)
 
 
 def _turn_sentence(said: str, name: str) -> str | None:

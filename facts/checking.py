@@ -1,20 +1,23 @@
-"""Accepts drafts of a model only if the messages they cite support them.
+"""Refutes drafts of a model that their messages do not support, and corrects their figures.
 
-Every name, number and date of a statement must be in its messages or follow from their dates, and no statement becomes
-more certain than it was. Rejected drafts are counted by reason. No model is asked.
+    whose words -> whose words are quoted -> who is named -> figures -> sense -> stance
+
+A rule refutes only where it is sure; what is not refuted is still to be verified or quoted. Days, times and numbers of
+a fact are those of the words it rests on, whatever the model wrote. Refuted drafts are counted by reason. No model is
+asked.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from domain.facts import About, NewFact, NewNote, NewRelation, Slot, Stance
+from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
-from facts.cues import is_relative, leaves_open, tells_birthday
-from facts.drafts import FactDraft, NoteDraft
+from facts.cues import asks_openly, ends_or_denies
+from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
     Source,
@@ -23,15 +26,16 @@ from facts.evidence import (
     best_sentences,
     in_order,
     is_reversed,
-    is_stated,
     telling_terms,
     telling_terms_of_value,
     weakest_stance,
 )
-from facts.figures import Figures, first_wrong
-from facts.refuting import find_fault
+from facts.figures import Figures, correct_figures, wrong_figure
+from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
+from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
-from language.numbers import asserted_numbers
+from facts.spans import is_pasted, locate_quote
+from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
 from language.times import parse_date, written_dates
 from language.words import latin_names, names_in, whole_names
@@ -39,6 +43,8 @@ from language.words import latin_names, names_in, whole_names
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
 MOST_FACTS_A_TURN = 12
+#: A name counts as said where a word is this similar: people mistype, models transcribe.
+_SIMILAR_NAME = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +58,31 @@ class CheckedNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Basis:
-    """The evidence of a statement, and the strongest stance that it allows."""
+class _Claim:
+    """What is to be checked: the text of a note, or a fact with the quotes that were found for it."""
 
-    sources: tuple[Source, ...]
+    text: str
+    value: str
+    about: About
     stance: Stance
-    said: Stance = "stated"
+    handles: tuple[int, ...]
+    quotes: tuple[Quote, ...] = ()
+    draft: FactDraft | None = None
 
     @property
-    def turns(self) -> tuple[str, ...]:
-        return tuple(source.turn.text_id for source in self.sources)
+    def subject(self) -> str:
+        return self.draft.subject if self.draft and self.about == "other" else ""
 
-    def stance_in(self, slot: Slot, draft: FactDraft) -> Stance:
-        """The stance of a fact; a birthday ahead is not a plan."""
-        ahead = self.stance == "planned" and self.said in ("stated", "planned")
-        given = ahead and slot.attribute == "birth date"
-        return "stated" if given and tells_birthday(draft.restatement) else self.stance
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """The evidence of a claim, the strongest stance that it allows, and the claim with its figures put right."""
+
+    sources: tuple[Source, ...]
+    claim: _Claim
+    figures: Figures
+    own: TextFigures
+    said: Stance = "stated"
 
 
 def check_notes(
@@ -77,7 +92,7 @@ def check_notes(
     names: Names,
     new_id: Callable[[], str],
 ) -> CheckedNotes:
-    """The supported drafts of a window as notes, facts and relations.
+    """The drafts of a window that are not refuted, as notes, facts with their quotes, and relations.
 
     ``window`` are the turns 1 to n of the drafts, ``before`` are only context. ``new_id`` makes ids. A note
     whose own text is rejected gets the text of its accepted facts.
@@ -109,7 +124,8 @@ class _Checking:
             self.rejected["common knowledge"] += 1 + len(draft.facts)
             return
         name = self._new_id()
-        basis = self._find_basis(draft.text, draft.turns, self._is_of_companion(draft), "stated")
+        about: About = "companion" if self._is_of_companion(draft) else "other"
+        basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.turns))
         before = self._count_invented
         facts = [fact for each in draft.facts if (fact := self._check_fact(each, name))]
         if self._count_invented > before and not isinstance(basis, str) and unspaced_length(draft.text):
@@ -127,10 +143,22 @@ class _Checking:
         """How many statements were rejected for something that is in no message."""
         return self.rejected["name"] + self.rejected["value"]
 
+    def _is_of_companion(self, draft: NoteDraft) -> bool:
+        """Whether a note is about the companion, by its facts or its beginning."""
+        if draft.facts:
+            return all(fact.about == "companion" for fact in draft.facts)
+        return any(name and draft.text.startswith(name) for name in self._names.companion)
+
     def _check_fact(self, draft: FactDraft, note: str) -> NewFact | None:
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
         about = _ABOUT.get(slot.subject, "other")
-        basis = self._find_basis(draft.restatement, draft.turns, about == "companion", draft.stance, draft)
+        text = draft.restatement
+        if is_in_first_person(text) and draft.subject and draft.value:
+            text = f"{draft.subject}: {draft.attribute} {draft.value}"
+        handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
+        quotes = self._locate(draft.quotes, handles, text)
+        judged: About = "companion" if about == "companion" else draft.about
+        basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft))
         if isinstance(basis, str):
             self.rejected[basis] += 1
             return None
@@ -139,163 +167,207 @@ class _Checking:
             self.rejected["too many"] += 1
             return None
         self._of_turn[last.text_id] += 1
+        said = basis.sources[-1].said
+        text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
         # An unsupported detail costs only itself.
         fact = NewFact(
-            self._new_id(), note, dated_age(draft.restatement, slot.attribute, basis.sources[-1].said),
-            draft.subject, draft.attribute, draft.value, slot, single, about, basis.stance_in(slot, draft),
-            last.timestamp, basis.turns,
+            self._new_id(), note, text, draft.subject, draft.attribute, basis.own.with_values(basis.claim.value), slot,
+            single, about, _stance_in(slot.attribute, basis), last.timestamp,
+            tuple(source.turn.text_id for source in basis.sources),
             tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             tuple(name for name in draft.persons if self._is_named(name, basis)),
             tuple(name for name in draft.entities if self._is_named(name, basis)),
             draft.location if draft.location and self._is_named(draft.location, basis) else "",
-            *self._check_times(draft, basis),
+            *self._check_times(draft, basis), quotes=basis.claim.quotes,
         )  # fmt: skip
         self.relations += self._check_relations(draft, fact, basis)
         return fact
 
-    def _is_of_companion(self, draft: NoteDraft) -> bool:
-        """Whether a note is about the companion, by its facts or its beginning."""
-        if draft.facts:
-            return all(fact.about == "companion" for fact in draft.facts)
-        return any(name and draft.text.startswith(name) for name in self._names.companion)
-
-    # --- one statement
-
-    def _find_basis(
-        self, statement: str, handles: Sequence[int], of_companion: bool, stance: Stance, draft: FactDraft | None = None
-    ) -> _Basis | str:
-        """The evidence of a statement, or the reason why there is none."""
+    def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
+        """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
         named = self._window.find_named(handles)
+        found: dict[str, Quote] = {}
+        for quote in quotes:
+            chosen = self._window.find_named((quote.turn,)) or named
+            place = locate_quote(quote.words, [source.turn for source in chosen], text)
+            if place and place.message not in found:
+                found[place.message] = place
+        return tuple(found.values()) or self._window.best_quote(telling_terms(text), named)
+
+    # --- one claim
+
+    def _find_basis(self, claim: _Claim) -> _Basis | str:
+        """The evidence of a claim, or the reason why there is none."""
+        named = self._window.find_named(claim.handles)
         if not named:
             return "no turn"
         if any(source.barred for source in named):
             return "forgotten"
-        subject = draft.subject if draft and draft.about == "other" else ""
-        sources = self._window.find_bearing(named, of_companion, subject)
+        sources = self._window.find_bearing(named, claim.about == "companion", claim.subject)
         if not sources:
             return "companion's words"
-        telling_ones = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
-        if not telling_ones:
+        if claim.quotes and self._are_pasted(claim.quotes, sources):
+            return "quoted text"
+        sources = tuple(source for source in sources if not source.only_asks or _is_answered(source, sources))
+        if not sources:
             return "question"
-        return self._find_stated(statement, telling_ones, of_companion, stance, draft)
-
-    def _find_stated(
-        self, statement: str, sources: tuple[Source, ...], of_companion: bool, stance: Stance, draft: FactDraft | None
-    ) -> _Basis | str:
-        said = (one.text for each in sources for one in each.sentences)
-        if leaves_open(statement, self._find_people(statement, draft), self._own, said):
+        if is_in_first_person(claim.text):
             return "pronoun"
-        if is_relative(statement):
-            return "relative day"
-        if _is_foreign(statement, sources):
-            return "language"
-        basis = self._judge_with(statement, (), sources, of_companion, stance, draft)
-        if basis not in ("date", "name", "unsupported", "value"):
-            return basis
-        answered = self._window.find_answered(sources)
-        if not answered or not (basis == "date" or _completes(answered, sources, statement)):
-            return basis
-        return self._judge_with(statement, answered, sources, of_companion, stance, draft)
-
-    def _judge_with(
-        self, statement: str, answered: tuple[Source, ...], sources: tuple[Source, ...], of_companion: bool,
-        stance: Stance, draft: FactDraft | None,
-    ) -> _Basis | str:  # fmt: skip
-        """The basis of a statement in some messages and in the questions of the companion that they answer."""
-        value = draft.value if draft else ""
-        if wrong := first_wrong((statement, value), self._figures_of(sources)):
-            day = sources[-1].said
-            questions = [TextFigures(question, day) for each in answered for question in each.questions]
-            figures = Figures((*(each.figures for each in sources), *questions))
-            if wrong != "date" or not questions or first_wrong((statement, value), figures):
-                return wrong
-        if draft and draft.about == "other" and self._is_unmentioned(draft.subject):
-            return "name"
-        found = self._with_names(statement, draft, sources, answered, of_companion)
-        if found is None:
-            return "name"
-        basis = self._judge_statement(statement, draft, found, answered, of_companion, stance)
-        if isinstance(basis, str):
-            return basis
-        if len(found) > len(sources) and not of_companion:
-            basis = self._without_lenders(basis, statement, draft, sources, stance)
-        return replace(basis, sources=in_order((*answered, *basis.sources)))
-
-    def _figures_of(self, sources: tuple[Source, ...]) -> Figures:
-        """The figures of some messages, cached."""
-        places = tuple(source.place for source in sources)
-        if places not in self._figures:
-            self._figures[places] = Figures(source.figures for source in sources)
-        return self._figures[places]
-
-    def _judge_statement(
-        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], answered: tuple[Source, ...],
-        of_companion: bool, stance: Stance,
-    ) -> _Basis | str:  # fmt: skip
-        """The basis with the stance that the best sentence allows, or a reason if no sentence supports it."""
-        wanted = telling_terms(statement)
-        best = best_sentences(self._window.without_own_names(wanted), sources) or _of_ages(statement, sources)
-        if not best and answered and _completes(answered, sources, statement):
-            best = tuple((sentence, 1) for source in sources for sentence in source.sentences)
-        if not best:
-            return "unsupported"
-        value = draft.value if draft else ""
-        if value and self._window.source_of(value, sources, of_companion) is None:
-            unheard = self._window.lacks_terms(telling_terms_of_value(value))
-            if unheard or not is_stated(value, wanted, (*sources, *answered)):
-                return "value"
-        if is_reversed(statement, wanted, best, sources):
-            return "polarity"
-        about: About = "companion" if of_companion else draft.about if draft else "other"
-        others = [name for name in self._find_people(statement, draft) if name not in self._own]
-        tops = [sentence for sentence, score in best if score == best[0][1]]
-        subject = draft.subject if draft else ""
-        if any(normalize_text(source.turn.speaker) == normalize_text(subject) for source in sources):
-            subject = ""  # who speaks of oneself needs no name
-        if fault := find_fault(statement, subject, about, others, tops):
+        answered = () if claim.about == "companion" else self._window.find_answered(sources)
+        basis = self._with_right_figures(claim, sources, answered)
+        lenders = self._find_names(claim, sources) if not isinstance(basis, str) else None
+        if isinstance(basis, str) or lenders is None:
+            return basis if isinstance(basis, str) else "name"
+        fault, said = self._judge(basis.claim, sources, answered, lenders)
+        if fault:
             return fault
-        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
-        said = weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
-        return _Basis(sources, said if stance == "stated" else stance, said)
+        stance = said if claim.stance == "stated" else claim.stance
+        needed = answered if self._needs(answered, sources, basis.claim) else ()
+        return replace(
+            basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
+        )
 
-    def _without_lenders(
-        self, basis: _Basis, statement: str, draft: FactDraft | None, named: tuple[Source, ...], stance: Stance
-    ) -> _Basis:
-        """The basis with the stance of the cited messages if others only supplied a name."""
-        names = telling_terms(" ".join(_names_of(statement, draft)))
-        rest = self._window.without_own_names(telling_terms(statement)) - names
-        if not (best := best_sentences(rest, named)):
-            return basis
-        said = weakest_stance(rest, best, False)
-        return basis if said == "stated" else replace(basis, stance=said if stance == "stated" else stance, said=said)
+    def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
+        """Whether all that is quoted of these messages is in what their speaker only passed on."""
+        words = {source.turn.text_id: source.turn.words for source in sources if source.spoken_by_person}
+        own = [quote for quote in quotes if quote.message in words]
+        return bool(own) and all(is_pasted(quote, words[quote.message]) for quote in own)
+
+    def _needs(self, answered: Sequence[Source], sources: Sequence[Source], claim: _Claim) -> bool:
+        """Whether a claim rests on the questions that its messages answer, by a word or a figure in them."""
+        said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
+        if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
+            return True
+        return bool(answered) and wrong_figure(claim.text, Figures(source.figures for source in sources)) != ""
+
+    def _with_right_figures(
+        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]
+    ) -> _Basis | str:
+        """A claim with the figures of its words, or which figure is wrong and cannot be put right."""
+        said = sources[-1].said
+        key = tuple(source.place for source in (*sources, *answered))
+        if key not in self._figures:
+            texts = [TextFigures(one.text, said) for one in answered]
+            self._figures[key] = Figures((*(source.figures for source in sources), *texts))
+        figures = self._figures[key]
+        quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
+        own = TextFigures(quoted or " ".join(source.text for source in sources), said)
+        text, wrong = correct_figures(claim.text, own, figures)
+        value, wrong_value = correct_figures(claim.value, own, figures)
+        if wrong or wrong_value:
+            return wrong or wrong_value
+        return _Basis(sources, replace(claim, text=text, value=value), figures, own)
+
+    def _judge(
+        self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...], lenders: tuple[Source, ...]
+    ) -> tuple[str, Stance]:
+        """Why the messages do not say a claim, "" if no rule knows, and the strongest stance that they allow."""
+        wanted = self._window.without_own_names(telling_terms(claim.text))
+        quoted = _quoted_sentences(claim.quotes, sources) if claim.draft and claim.draft.quotes else ()
+        best = best_sentences(wanted, sources, quoted) or best_sentences(wanted, lenders)
+        asked = best_sentences(wanted, answered)
+        if asked and not quoted and best and asked[0][1] >= best[0][1]:
+            # What the question says is told by how the answer begins.
+            places = {one.place + 1 for one in answered if any(each is asked[0][0] for each in one.sentences)}
+            answers = [source.sentences[0] for source in sources if source.place in places and source.sentences]
+            best = tuple((each, asked[0][1]) for each in answers) or best
+        if not best or not best[0][1]:
+            ages = _of_ages(claim.text, sources)
+            best = ages or best
+            unheard = not ages and (not best or self._window.lacks_terms(wanted))
+            if unheard and not self._may_say(claim, wanted, sources, answered):
+                return "unsupported", claim.stance
+            best = best or tuple((sentence, 1) for source in sources for sentence in source.sentences)
+        if asked and self._is_unconfirmed(claim, wanted, asked[0][0], sources):
+            return "companion's words", claim.stance
+        if claim.value and self._is_unheard(claim, sources):
+            return "value", claim.stance
+        if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
+            claim.text, wanted, sources
+        ):
+            return "polarity", claim.stance
+        others = [name for name in self._find_people(claim) if name not in self._own]
+        tops = [sentence for sentence, score in best if score == best[0][1]]
+        spoken = any(normalize_text(source.turn.speaker) == normalize_text(claim.subject) for source in sources)
+        subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
+        said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
+        if fault := find_fault(
+            claim.text, subject, claim.about, others, tops, self._window.words, said, self._names.person
+        ):
+            return fault, claim.stance
+        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered):
+            return "subject", claim.stance
+        of_companion = claim.about == "companion"
+        own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
+        return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
+
+    def _may_say(
+        self, claim: _Claim, wanted: frozenset[str], sources: Sequence[Source], answered: Sequence[Source]
+    ) -> bool:
+        """Whether messages that share no word with a claim may say it: by figures, or by what they answer."""
+        given = frozenset().union(
+            *(telling_terms(one.text if claim.draft and claim.draft.quotes else one.text_but_asked) for one in answered)
+        )
+        if wanted & given or (ends_or_denies(claim.text) and any(source.denies for source in sources)):
+            return True
+        figures = frozenset().union(*(source.figures.numbers for source in sources))
+        if any(not figures.isdisjoint(forms) for forms in asserted_numbers(claim.text)) or any(
+            source.is_agreement or source.own_days for source in sources
+        ):
+            return True
+        return not wanted or language_of(claim.text) not in {source.language for source in sources}
+
+    def _is_unconfirmed(
+        self, claim: _Claim, wanted: frozenset[str], question: Sentence, sources: Sequence[Source]
+    ) -> bool:
+        """Whether only a question of yes or no has the words of a claim, and its answer says neither."""
+        if asks_openly(question.text) or ends_or_denies(claim.text) or any(one.is_agreement for one in sources):
+            return False
+        figures = frozenset().union(*(source.figures.numbers for source in sources))
+        if any(source.own_days for source in sources) or any(figures & each for each in asserted_numbers(claim.text)):
+            return False
+        people = telling_terms(" ".join(self._find_people(claim)))
+        said = frozenset().union(*(telling_terms(one.text) for one in sources))
+        asked = telling_terms(question.text) - people
+        return bool(wanted & asked) and (wanted | people).isdisjoint(said)
+
+    def _is_unheard(self, claim: _Claim, sources: Sequence[Source]) -> bool:
+        """Whether nothing of a value is in any message, under any form, though it is in their language."""
+        known = self._window.source_of(claim.value, (), claim.about == "companion") is not None
+        if known or find_numbers(claim.value) or mentions_kin(claim.value) or ends_or_denies(claim.value):
+            return False
+        if language_of(claim.value) not in {source.language for source in sources}:
+            return False
+        wanted = telling_terms(claim.text) - telling_terms(" ".join(self._find_people(claim)))
+        strange = sum(self._window.lacks_terms(frozenset({term})) for term in wanted)
+        forms = (telling_terms(claim.value), telling_terms_of_value(claim.value))
+        return 2 * strange >= len(wanted) and all(map(self._window.lacks_terms, forms))
 
     # --- names
 
-    def _find_people(self, statement: str, draft: FactDraft | None) -> tuple[str, ...]:
-        """The recognisable names in a statement."""
-        listed = (*draft.persons, draft.subject) if draft else ()
-        own = (*self._names.person, *self._names.companion)
-        return tuple(dict.fromkeys(name for name in (*listed, *own, *whole_names(statement)) if name in statement))
+    def _find_people(self, claim: _Claim) -> tuple[str, ...]:
+        """The recognisable names in a claim."""
+        listed = (*claim.draft.persons, claim.draft.subject) if claim.draft else ()
+        found = (*listed, *self._own, *whole_names(claim.text))
+        return tuple(dict.fromkeys(name for name in found if name in claim.text))
 
-    def _with_names(
-        self, statement: str, draft: FactDraft | None, sources: tuple[Source, ...], answered: tuple[Source, ...],
-        of_companion: bool,
-    ) -> tuple[Source, ...] | None:  # fmt: skip
-        """The messages with those that contain the names; None if a name is in no message."""
-        found = {source.place: source for source in sources}
-        for name in _names_of(statement, draft):
-            place = self._window.source_of(name, (*sources, *answered), of_companion)
-            if place is None and not _is_a_word(name, sources):
-                return None
+    def _find_names(self, claim: _Claim, sources: tuple[Source, ...]) -> tuple[Source, ...] | None:
+        """The other messages with names of a claim; None if a name is in no message and like none in them."""
+        of_companion, lenders = claim.about == "companion", []
+        if language_of(claim.text) not in {source.language for source in sources}:
+            return ()  # names are spelt in another script
+        before = () if of_companion else self._window.before(sources)
+        for name in _names_of(claim):
+            place = self._window.source_of(name, (*sources, *before), of_companion)
             if isinstance(place, Source):
-                found[place.place] = place
-        return tuple(found[place] for place in sorted(found))
-
-    def _is_unmentioned(self, subject: str) -> bool:
-        """Whether a subject in a script without capitals is in no message; 母亲 may mean 妈妈."""
+                lenders.append(place)
+            elif place is None and not self._window.is_like_a_word(name, _SIMILAR_NAME):
+                return None
+        subject = claim.subject
         if not unspaced_length(subject) or is_kin(subject.rpartition("的")[2]):
-            return False
-        return self._window.source_of(subject, (), True) is None and self._window.lacks_terms(telling_terms(subject))
+            return tuple(lenders)
+        unnamed = self._window.source_of(subject, (), True) is None
+        return None if unnamed and self._window.lacks_terms(telling_terms(subject)) else tuple(lenders)
 
     def _is_named(self, name: str, basis: _Basis) -> bool:
         parts = (name, *latin_names(name)) if unspaced_length(name) else (latin_names(name) or (name,))
@@ -304,18 +376,18 @@ class _Checking:
     def _is_keyword(self, keyword: str, basis: _Basis) -> bool:
         """Whether a keyword is accepted: any plain word, and a name that is supported."""
         names = [word for word in keyword.split() if word[0].isupper()]
-        return all(self._is_named(name, basis) or _is_a_word(name, basis.sources) for name in names)
+        return all(self._is_named(name, basis) or self._window.is_like_a_word(name, 1.0) for name in names)
 
     # --- what goes with a fact
 
     def _check_times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
-        """The supported start and end of a fact."""
-        figures = self._figures_of(basis.sources)
-        start, end = (self._check_day(day, figures) for day in (draft.start, draft.end))
+        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words."""
+        start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
         if start or end:
             return start, end
-        dates = [one.iso for written in written_dates(draft.restatement) if (one := written.possible[0]).days == 1]
-        return (dates[0] if len(dates) == 1 else ""), ""
+        written = [one.possible[0].iso for one in written_dates(basis.claim.text) if one.possible[0].days == 1]
+        days = written or [one.iso for one in basis.own.own_days]
+        return (days[0] if len(days) == 1 else ""), ""
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:
@@ -335,22 +407,30 @@ class _Checking:
 
 
 def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:
-    own = () if isinstance(basis, str) else basis.turns
+    own = () if isinstance(basis, str) else [source.turn.text_id for source in basis.sources]
     separator = "" if unspaced_length(draft.text) else " "
-    text = separator.join(fact.restatement for fact in facts) if isinstance(basis, str) else draft.text
+    text = separator.join(fact.restatement for fact in facts)
+    if not isinstance(basis, str):
+        text = with_days(basis.claim.text, basis.sources[-1].said)
     turns = dict.fromkeys((*own, *(turn for fact in facts for turn in fact.turns)))
     return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(turns), draft.private)
 
 
-def _completes(answered: Sequence[Source], sources: Sequence[Source], statement: str) -> bool:
-    """Whether an answer says something of the statement that is only complete with its question.
+def _stance_in(attribute: str, basis: _Basis) -> Stance:
+    """The stance of a fact; a birthday ahead is not a plan."""
+    ahead = attribute == "birth date" and basis.claim.stance == "planned" and basis.said in ("stated", "planned")
+    return "stated" if ahead and tells_birthday(basis.claim.text) else basis.claim.stance
 
-    "A colleague, I sit next to her" does after "Is Petra a friend?"; "Fine" and "My sister rang" do not.
-    """
-    said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
-    figures = frozenset().union(*(each.figures.numbers for each in sources))
-    bears = bool(telling_terms(statement) & said) or any(figures & forms for forms in asserted_numbers(statement))
-    return bears and said.isdisjoint(asked)
+
+def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tuple[Sentence, ...]:
+    """The sentences of the person with some quoted words."""
+    spans = {quote.message: (quote.start, quote.end) for quote in quotes}
+    found = []
+    for source in sources:
+        if source.spoken_by_person and source.turn.text_id in spans:
+            start, end = spans[source.turn.text_id]
+            found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
+    return tuple(found)
 
 
 def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
@@ -360,41 +440,18 @@ def _is_answered(source: Source, sources: Sequence[Source]) -> bool:
     )
 
 
-def _is_foreign(statement: str, sources: Sequence[Source]) -> bool:
-    """Whether a statement is in another language than its messages; a name in another script does not count."""
-    if statement.isascii():
-        return all(source.language == "zh" for source in sources) and len(telling_terms(statement)) > 2
-    tongue = language_of(statement)
-    return all(source.language != tongue for source in sources) and _is_prose(statement, sources)
-
-
-def _is_prose(statement: str, sources: Sequence[Source]) -> bool:
-    """Whether the part in another language is more than a name from the messages."""
-    there = sum(unspaced_length(source.text) for source in sources)
-    return unspaced_length(statement) > there if language_of(statement) == "zh" else len(telling_terms(statement)) > 2
-
-
-def _names_of(statement: str, draft: FactDraft | None) -> Iterator[str]:
-    """Every name that a statement asserts, in either script."""
-    yield from names_in(statement)
-    if draft is None:
+def _names_of(claim: _Claim) -> Iterator[str]:
+    """Every name that a claim asserts, in either script."""
+    yield from names_in(claim.text)
+    if claim.draft is None:
         return
-    yield from latin_names(draft.value) if " " in draft.value or unspaced_length(draft.value) else ()
-    for name in (*draft.persons, *draft.entities, draft.location):
-        if name and (name in statement or name == draft.value):
+    yield from latin_names(claim.value) if " " in claim.value or unspaced_length(claim.value) else ()
+    for name in (*claim.draft.persons, *claim.draft.entities, claim.draft.location):
+        if name and (name in claim.text or name == claim.value):
             yield from [name] if unspaced_length(name) else name.split()
-
-
-# --- what the turns say of it
 
 
 def _of_ages(statement: str, sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
     """The sentences with an age, where a statement gives the year of birth that follows from it."""
     with_age = [source for source in sources if any(str(year) in statement for year in source.figures.years_of_birth)]
     return tuple((one, 1) for source in with_age for one in source.sentences if birth_years(one.text, source.said))
-
-
-def _is_a_word(name: str, sources: Sequence[Source]) -> bool:
-    """Whether what looks like a name is another form of a word in the messages: "Climbing" for "I climb"."""
-    wanted = telling_terms(name)
-    return bool(wanted) and wanted <= frozenset().union(*(one.terms for each in sources for one in each.sentences))

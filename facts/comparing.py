@@ -1,8 +1,11 @@
 """Compares new facts with known ones: which say the same, and what the new ones change.
 
-Decisions become events; ``domain.fact_states`` alone derives states from them. A model's verdict is followed only if it
-is about a fact that was in the prompt, has stated evidence and touches nothing that a person corrected. ``find_near``
-selects the known facts for the prompt by slot, dependent slots and rare words, without a model or vectors.
+Decisions become events; ``domain.fact_states`` alone derives states from them. Only verified facts change anything, and
+only verified ones are changed. A model's verdict is followed only if it is about a fact that was in the prompt, has
+stated evidence and touches nothing that a person corrected. Two values of one conversation are not before and after
+unless the words, their days or a verdict say so: both hold. A death ends what depends on the one who died, and is never
+over itself. ``find_near`` selects the known facts for the prompt by slot, dependent slots and rare words, without a
+model or vectors.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from math import log
+from typing import Literal
 
 from domain.fact_states import Event, FactState, LearnedFact, in_order, is_alone, settle_slot, state_of
 from domain.facts import Change, Fact, NewFact, Slot
@@ -23,6 +27,7 @@ from facts.cues import ends_or_denies, takes_back
 from facts.drafts import DoubtDraft, VerdictDraft
 from facts.evidence import is_telling, telling_terms
 from facts.slots import COMPANION, PERSON, are_apart, depends_on, normalize_text
+from language.calendar import seconds_of
 from language.numbers import find_numbers
 from language.words import terms
 
@@ -30,6 +35,16 @@ from language.words import terms
 MOST_COMPARED = 30
 #: When one of these attributes changes, facts that depend on it become doubtful.
 _TRIGGERS = frozenset({"home", "employer", "job title", "partner", "relationship status", "death"})
+#: Values said within so many seconds are of one conversation.
+_CONVERSATION = 6 * 3600.0
+#: Words that say that a value is another than before.
+_CHANGES = pattern_of(
+    r"\b(?:now(?:adays)?|no longer|any ?more|instead|switch\w*|chang\w*|mov(?:ed|es|ing)|becomes?|became|left|quit"
+    r"|used to|until|since|new|correct\w*|actually|rather|not|replac\w*|(?:down|up) (?:to|from)|rais\w*|promot\w*"
+    r"|just|start\w*|stop\w*)\b"
+    r"|现在|如今|改|换|搬|不再|不是|以前|之前|原来|后来|变|升|降|涨|起|其实|新|刚|开始|戒|停|成了|到了",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -58,7 +73,8 @@ def compare_facts(
     ``known`` are all known facts of the slots of ``new``, past ones too, and current ones of their subjects; with no
     verdicts the slots alone decide.
     """
-    comparison = _Comparison(new, {fact.text_id: fact for fact in (*known, *shown)})
+    lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in new]
+    comparison = _Comparison(lasting, {fact.text_id: fact for fact in (*known, *shown)})
     comparison.follow_verdicts(verdicts, shown)
     comparison.settle_slots()
     comparison.raise_doubts(doubts, shown)
@@ -129,17 +145,46 @@ class _Comparison:
             if fact.text_id not in self._dropped:
                 slots[fact.slot].append(fact)
         for slot, facts in slots.items():
-            self._merge_repeated(slot, [fact for fact in facts if not is_alone(fact)])
-            alone = [fact for fact in facts if is_alone(fact)]
+            alone = self._one_after_another(slot, [fact for fact in facts if is_alone(fact)])
+            beside = [self._new[fact.text_id] for fact in facts if fact not in alone]
+            self._merge_repeated(slot, [fact for fact in beside if fact.text_id not in self._dropped])
             if alone:
                 self._settle_slot(slot, alone)
+            self._fulfil_plans(slot, [fact for fact in facts if fact.stance == "stated" and fact.basis == "verified"])
+
+    def _one_after_another(self, slot: Slot, facts: Sequence[NewFact]) -> list[NewFact]:
+        """The facts that take the place of a value, or give way to one.
+
+        The others hold beside a value of the same conversation, which a later conversation replaces with it.
+        """
+        placed = {by for _, by in self._placed}
+        there = [fact for fact in self._slots.get(slot, ()) if _holds(fact) and fact.text_id not in self._changes]
+        beside = [fact for fact in there if not fact.single]
+        kept: list[NewFact] = []
+        for fact in sorted(facts, key=lambda one: one.text_id not in placed):
+            values: list[Fact | NewFact] = [*(one for one in there if one.single), *kept]
+            if again := next((one for one in beside if _says_the_same(fact, one)), None):
+                self._confirm_known(fact, again)
+            elif fact.text_id not in placed and any(_is_said_with(fact, one) for one in values):
+                self._new[fact.text_id] = replace(fact, single=False)
+            else:
+                kept.append(fact)
+                for one in beside if not _over_since(fact) else ():
+                    if one.decided != "hand" and one.said < fact.said and not _is_said_with(fact, one):
+                        change = Change(one.text_id, "changes", _counts_from(fact, one), fact.text_id)
+                        self._changes.setdefault(one.text_id, change)
+        return [fact for fact in facts if fact in kept]
 
     def _merge_repeated(self, slot: Slot, facts: Sequence[NewFact]) -> None:
-        """Store each value of a multi-valued slot once."""
+        """Store each value of a multi-valued slot once; of a plan that was put off, the later day counts."""
         there = [fact for fact in self._slots.get(slot, ()) if fact.current]
         kept: list[NewFact] = []
         for fact in facts:
             known = next((one for one in there if _says_the_same(fact, one) and one.text_id not in self._changes), None)
+            for one in there if fact.stance in ("planned", "wished") else ():
+                put_off = one.stance == fact.stance and one.decided != "hand" and one.said < fact.said
+                if put_off and not known and fact.basis == one.basis == "verified" and _is_same_matter(fact, one):
+                    self._changes.setdefault(one.text_id, Change(one.text_id, "changes", fact.said, fact.text_id))
             earlier = next((one for one in kept if _says_the_same(fact, one)), None)
             if known:
                 self._confirm_known(fact, known)
@@ -165,7 +210,6 @@ class _Comparison:
         settled = settle_slot([one.learned for one in values], {one.learned.number: one.state for one in values})
         for one in values:
             self._note_place(one, settled[one.learned.number])
-        self._fulfil_plans(slot, facts)
 
     def _note_place(self, one: _Value, settled: FactState) -> None:
         name, by = one.learned.text_id, settled.replaced_by
@@ -200,7 +244,7 @@ class _Comparison:
     def _fulfil_plans(self, slot: Slot, facts: Sequence[NewFact]) -> None:
         """End the plans that are stated as done."""
         for known in self._slots.get(slot, ()):
-            done = known.current and known.stance in ("planned", "wished")
+            done = known.current and known.verified and known.stance in ("planned", "wished")
             by = next((fact for fact in facts if done and _is_same_matter(fact, known)), None)
             if by and known.decided != "hand":
                 self._changes.setdefault(
@@ -245,28 +289,32 @@ class _Comparison:
                 self._doubt_fact(shown[draft.known - 1], by if by in triggers else triggers[0])
         for trigger in triggers:
             for fact in (known for known in self._known.values() if _hangs_on(known, trigger)):
-                self._doubt_fact(fact, trigger)
+                self._doubt_fact(fact, trigger, "ends" if _is_death(trigger) else "doubts")
 
-    def _doubt_fact(self, fact: Fact, trigger: NewFact) -> None:
+    def _doubt_fact(self, fact: Fact, trigger: NewFact, verdict: Literal["ends", "doubts"] = "doubts") -> None:
         spoken_of = (
             fact.text_id in self._changes
             or fact.text_id in self._confirmed
             or any(new.slot == fact.slot and new.single for new in self.facts_to_store())
         )
-        if fact.kept or fact.decided == "hand" or not fact.current or spoken_of:
+        if fact.kept or fact.decided == "hand" or not fact.current or not fact.verified or spoken_of:
             self.ignored["doubt of what is settled"] += 1
-        elif not fact.doubtful_since and _was_known_before(fact, trigger, self._known.values()):
-            since = _counts_from(trigger, fact)
-            self._changes[fact.text_id] = Change(fact.text_id, "doubts", since, trigger.text_id)
+        elif (
+            (verdict == "ends" or not fact.doubtful_since)
+            and not fact.is_over(trigger.start or trigger.said)
+            and _was_known_before(fact, trigger, self._known.values())
+        ):
+            self._changes[fact.text_id] = Change(fact.text_id, verdict, _counts_from(trigger, fact), trigger.text_id)
 
     def _is_trigger(self, fact: NewFact) -> bool:
-        if fact.stance != "stated" or fact.slot.attribute not in _TRIGGERS or fact.text_id in self.replaced:
+        stated = fact.stance == "stated" and fact.basis == "verified"
+        if not stated or fact.slot.attribute not in _TRIGGERS or fact.text_id in self.replaced:
             return False
         gone = {name for name, by in self.replaced.items() if by == fact.text_id}
         gone |= {change.fact for change in self._changes.values() if change.by == fact.text_id}
         before = [self._known[name] for name in gone if name in self._known]
         # A known fact that is only less exact is no other matter.
-        return fact.slot.attribute == "death" or any(
+        return _is_death(fact) or any(
             one.slot.attribute in _TRIGGERS and one.stance == "stated" and not _is_less_exact(one.value, fact.value)
             for one in before
         )
@@ -295,7 +343,7 @@ def _new_value(fact: NewFact, number: int) -> _Value:
     """A fact that is not stored yet; if its words call it past, it ended when it was said."""
     learned = LearnedFact(number, fact.text_id, True, False, fact.said, fact.start, fact.end)
     state = state_of(learned, ())
-    if not state.until and _PAST.search(fact.restatement):
+    if not state.until and not _is_death(fact) and _PAST.search(fact.restatement):
         state = state_of(learned, [Event("ended", fact.said, "")])
     return _Value(fact, learned, state)
 
@@ -307,12 +355,36 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
         return False
     if not new_before and before.state.until and before.state.until < max(one.state.since, one.state.seen):
         return False
+    if before.fact.start > before.fact.said and not _is_same_day(one.fact, before.fact):
+        return False  # it was put off
     return _is_same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
 
 
+def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
+    """Whether two values of a slot were said in one conversation, and nothing says which of them came first."""
+    if abs(seconds_of(one.said) - seconds_of(other.said)) > _CONVERSATION or _is_same_matter(one, other):
+        return False
+    exact = _is_less_exact(one.value, other.value) or _is_less_exact(other.value, one.value)
+    words = " ".join([one.restatement, other.restatement, *(quote.words for quote in one.quotes)])
+    return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
+
+
+def _is_death(fact: Fact | NewFact) -> bool:
+    return fact.slot.attribute == "death"
+
+
+def _holds(fact: Fact) -> bool:
+    """Whether a known fact is a value that holds now."""
+    return fact.current and fact.verified and fact.stance == "stated"
+
+
 def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
+    if new.basis != "verified" or not known.verified:
+        return "not verified"
     if known.decided == "hand" and verdict.verdict != "same":
         return "decided by hand"
+    if _is_death(known) and verdict.verdict in ("changes", "ends"):
+        return "a death"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
         return "not current"
     if are_apart(new.slot, known.slot):
@@ -333,23 +405,33 @@ def _adds_nothing(new: NewFact, known: Fact) -> bool:
         or _says_the_same(new, known)
         or _is_less_exact(new.value, known.value)
     )
-    return alike and one_value and find_numbers(new.value) <= known_numbers
+    return alike and one_value and find_numbers(new.value) <= known_numbers and _is_same_day(new, known)
 
 
 def _says_the_same(new: NewFact, other: Fact | NewFact) -> bool:
-    return new.stance == other.stance and _is_same_matter(new, other)
+    """Whether two facts say the same of the same days, and are believed on the same ground."""
+    alike = new.stance == other.stance and (new.basis == "verified") == (other.basis == "verified")
+    return alike and _is_same_day(new, other) and _is_same_matter(new, other)
+
+
+def _is_same_day(one: Fact | NewFact, other: Fact | NewFact) -> bool:
+    """Whether two facts begin on the same day, as far as both say so."""
+    return one.start.startswith(other.start) or other.start.startswith(one.start)
 
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:
     """Whether a known fact depends on what changed: by its attribute, or because it mentions someone who died."""
-    if fact.text_id == trigger.text_id or fact.slot == trigger.slot or not fact.current or fact.stance != "stated":
+    if fact.text_id == trigger.text_id or fact.slot == trigger.slot or not fact.current:
         return False
+    if fact.stance != "stated":
+        names = map(normalize_text, (fact.subject, fact.value, *fact.persons))
+        return _is_death(trigger) and fact.stance in ("planned", "wished") and trigger.slot.subject in names
     # What only says that something ended stays true after any change.
     if (ends_or_denies if fact.slot.attribute == "plan" else takes_back)(fact.restatement):
         return False
     if fact.slot.subject == trigger.slot.subject:
         return fact.slot.attribute in depends_on(trigger.slot)
-    return trigger.slot.attribute == "death" and trigger.slot.subject == normalize_text(fact.value)
+    return _is_death(trigger) and trigger.slot.subject == normalize_text(fact.value)
 
 
 def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
@@ -360,12 +442,19 @@ def _join_unique(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 #: A word in more known facts than this is too common to connect two.
 _RARE = 4
-_SAME_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 20.0, 1.5
+#: Of a slot that holds more values than this, only the nearest are sure to be compared.
+_SMALL_SLOT = 12
+#: What a known fact scores in the same slot, in a related one, in a dependent one, and with the same subject.
+_SAME_SLOT, _AKIN_SLOT, _DEPENDENT, _SAME_SUBJECT = 100.0, 30.0, 20.0, 1.5
 
 
 def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_COMPARED) -> tuple[Fact, ...]:
-    """The known facts worth comparing with the new ones, nearest first; if there are none, no call is needed."""
-    texts = [(fact, _text_of(fact)) for fact in known if fact.current]
+    """The known facts worth comparing with the new ones, nearest first; if there are none, no call is needed.
+
+    Those of related slots are all there (``_related_slots``); the others fill up to ``most``.
+    """
+    new = [fact for fact in new if fact.basis == "verified"]
+    texts = [(fact, _text_of(fact)) for fact in known if fact.current and fact.verified]
     slots = _by_slot(fact for fact, _ in texts)
     # The names of person and companion are too common to connect facts.
     facts: list[Fact | NewFact] = [*new, *(fact for fact, _ in texts)]
@@ -383,9 +472,31 @@ def find_near(new: Sequence[NewFact], known: Sequence[Fact], most: int = MOST_CO
         rare = [holding[root] for root in roots if 0 < len(holding[root]) <= _RARE]
         for name, score in _score_known(one, slots, rare, len(texts)).items():
             scores[name] = max(scores[name], score)
+    wanted = _related_slots(new, slots)
+    for slot in wanted:
+        for fact in slots[slot]:
+            scores[fact.text_id] = max(scores[fact.text_id], _AKIN_SLOT)
     found = (fact for fact, _ in texts if scores[fact.text_id])
     kept = sorted(found, key=lambda fact: (-scores[fact.text_id], -fact.number))
-    return tuple(kept[:most])
+    left = most - sum(fact.slot in wanted for fact in kept)
+    others = [fact for fact in kept if fact.slot not in wanted][: max(0, left)]
+    return tuple(fact for fact in kept if fact.slot in wanted or fact in others)
+
+
+def _related_slots(new: Iterable[NewFact], slots: Mapping[Slot, Sequence[Fact]]) -> set[Slot]:
+    """The small slots that are those of new facts, depend on them, or share a word of their names."""
+    attributes: dict[str, set[str]] = defaultdict(set)
+    words: dict[str, set[str]] = defaultdict(set)
+    for slot in {fact.slot for fact in new}:
+        attributes[slot.subject] |= {slot.attribute, *depends_on(slot)}
+        words[slot.subject] |= {*slot.attribute.split()}
+    return {
+        slot
+        for slot, facts in slots.items()
+        if len(facts) <= _SMALL_SLOT
+        and slot.subject in attributes
+        and (slot.attribute in attributes[slot.subject] or not words[slot.subject].isdisjoint(slot.attribute.split()))
+    }
 
 
 def _text_of(fact: Fact | NewFact) -> str:
@@ -415,7 +526,7 @@ def _score_known(
             scores[fact.text_id] += weight * (_SAME_SUBJECT if fact.slot.subject == new.slot.subject else 1.0)
     for fact in slots.get(new.slot, ()):
         scores[fact.text_id] += _SAME_SLOT
-    for attribute in depends_on(new.slot) if new.slot.attribute in _TRIGGERS else ():
+    for attribute in depends_on(new.slot):
         for fact in slots.get(Slot(new.slot.subject, attribute), ()):
             scores[fact.text_id] += _DEPENDENT
     return scores

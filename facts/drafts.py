@@ -6,16 +6,22 @@ rejected entries are counted by reason.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from domain.facts import About, MemoryType, Stance, Verdict
+from domain.facts import About, MemoryType, Stance
+from domain.patterns import pattern_of
 from facts.reply_json import Entries, first_of, handles_of, line_of, read_entries, read_object, truth_of, words_of
 
 _Draft = TypeVar("_Draft")
+#: What a new fact does to a known one, as the comparison says; ``adds`` is to none.
+Verdict = Literal["same", "adds", "changes", "ends", "corrects"]
+#: Whether words say a statement.
+Answer = Literal["yes", "no", "partly"]
 #: Longer statements and values are rejected.
 _LONGEST_STATEMENT, _LONGEST_VALUE = 1_000, 300
 
@@ -31,7 +37,7 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True)
 class QuoteDraft:
-    """The words of a message that state a fact, as the model repeats them. ``turn``: its number; 0 if none was given."""
+    """The words of a message that state a fact, as a model repeats them; ``turn`` is its number, 0 if none is given."""
 
     turn: int
     words: str
@@ -39,7 +45,10 @@ class QuoteDraft:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A statement, as returned by the model. ``turns`` are message numbers of the window."""
+    """A statement, as returned by the model. ``turns`` are message numbers of the window.
+
+    ``inferred``: the model concludes it, nobody said it.
+    """
 
     restatement: str
     subject: str
@@ -56,6 +65,7 @@ class FactDraft:
     turns: tuple[int, ...]
     relations: tuple[RelationDraft, ...] = ()
     quotes: tuple[QuoteDraft, ...] = ()
+    inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,30 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
     return ComparisonRead(
         tuple(verdict for verdict in verdicts if verdict), tuple(_read_doubts(rows, doubts)), rejected, found.understood
     )
+
+
+def read_answers(reply: str, count: int) -> dict[int, Answer]:
+    """The answers to ``count`` numbered questions; one that is missing, or answered in two ways, is left out.
+
+    >>> read_answers('1: yes\n2 - No.\n"3": "部分"\n4 yes\n4 no\n9 yes', 5)
+    {1: 'yes', 2: 'no', 3: 'partly'}
+    """
+    found: dict[int, set[Answer]] = {}
+    for each in _ANSWER.finditer(unicodedata.normalize("NFKC", reply.rpartition("</think>")[2])):
+        word = each["word"].casefold()
+        answer: Answer = "yes" if word in ("yes", "是") else "no" if word in ("no", "否", "不是") else "partly"
+        found.setdefault(int(each["number"]), set()).add(answer)
+    return {
+        number: next(iter(said)) for number, said in sorted(found.items()) if 0 < number <= count and len(said) == 1
+    }
+
+
+#: A number and the answer behind it, in lines, in a table or in JSON.
+_ANSWER = pattern_of(
+    r"(?<![\w.])(?P<number>\d{1,4})[^\w\n]{1,6}(?:(?:answer|verdict|回答|答案)[^\w\n]{1,6})?"
+    r"(?P<word>yes|no|partly|partially|不是|是|否|部分)(?![A-Za-z])",
+    re.IGNORECASE,
+)
 
 
 class _Checks:
@@ -233,7 +267,8 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
 
 def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
     turns = first_of(fact, "turns", "turn", "evidence", "ids")
-    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words")))
+    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(turns)))
+    stance = line_of(fact.get("stance"))
     turns = turns if turns is not None else [quote.turn for quote in quotes if quote.turn] or None
     return {
         "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
@@ -243,7 +278,8 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
             :_LONGEST_VALUE
         ],
         "about": _read_about(line_of(fact.get("about"))),
-        "stance": _read_stance(line_of(fact.get("stance"))),
+        "stance": _read_stance(stance),
+        "inferred": stance.casefold() in _INFERRED,
         "keywords": words_of(fact.get("keywords"))[:20],
         "persons": words_of(fact.get("persons"))[:20],
         "entities": words_of(fact.get("entities"))[:20],
@@ -256,14 +292,15 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
     }
 
 
-def _read_quotes(value: object) -> Iterable[QuoteDraft]:
-    """One or several quotes: words alone, or words with the number of their message."""
-    for row in value if isinstance(value, list) else [value]:
+def _read_quotes(value: object, turns: Sequence[int]) -> Iterable[QuoteDraft]:
+    """One or several quotes: words alone, one for each of the ``turns``, or words with the number of their message."""
+    rows = value if isinstance(value, list) else [value]
+    for at, row in enumerate(rows):
         if isinstance(row, Mapping):
             words = line_of(first_of(row, "words", "quote", "text"))
             turn = next(iter(handles_of(first_of(row, "turn", "message", "turns"))), 0)
         else:
-            words, turn = line_of(row), 0
+            words, turn = line_of(row), turns[at] if len(rows) == len(turns) else 0
         if words:
             yield QuoteDraft(turn, words[:_LONGEST_STATEMENT])
 
@@ -276,6 +313,10 @@ def _read_about(said: str) -> About:
     return "companion" if word in {"companion", "assistant", "the assistant", "ai", "助手", "老友"} else "other"
 
 
+#: The stances of what a model concludes.
+_INFERRED = frozenset({"inferred", "inference", "concluded"})
+
+
 def _read_stance(said: str) -> str:
     """The stance in one of our words; anything else is left to the validation."""
     word = said.strip().casefold() or "stated"
@@ -284,7 +325,8 @@ def _read_stance(said: str) -> str:
 
 _STANCE_FORMS = {
     "fact": "stated", "asserted": "stated", "past": "stated", "plan": "planned", "plans": "planned", "wish": "wished",
-    "hypothetical": "supposed", "supposition": "supposed", "reported": "supposed", "joke": "joked", "irony": "joked",
+    "hypothetical": "supposed", "supposition": "supposed", "reported": "supposed", "inferred": "supposed",
+    "inference": "supposed", "concluded": "supposed", "joke": "joked", "irony": "joked",
 }  # fmt: skip
 
 

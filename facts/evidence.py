@@ -9,41 +9,50 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from domain.facts import Stance
+from domain.facts import Quote, Stance
 from domain.patterns import pattern_of
-from domain.quotations import outside_quotations, without_quotations
+from domain.quotations import outside_quotations
 from domain.records import Message
 from facts.ages import birth_years
 from facts.cues import (
+    asks_openly,
+    begins_with_no,
     ends_or_denies,
+    governs_whole,
     is_agreement,
     is_denial,
     is_promise,
     is_question,
-    split_clauses,
-    split_sentences,
     stance_of,
     takes_back,
+    turns_back,
     words_of_staying,
 )
 from facts.slots import Names, normalize_text
+from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
-from language.numbers import find_numbers, parse_number
+from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
 from language.scripts import Language, is_unspaced, language_of
-from language.times import TimeRange, clock_times, possible_ranges, read_times, without_times
+from language.sentences import sentence_spans, split_clauses, split_sentences
+from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
 from language.words import terms
 
 
 class Sentence:
-    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes."""
+    """A sentence between its neighbours, with cached properties; ``confirmed``: a question that was answered yes.
 
-    def __init__(self, text: str, before: str, following: str, confirmed: bool) -> None:
+    ``span`` is its place in the message.
+    """
+
+    def __init__(self, text: str, before: str, following: str, confirmed: bool, span: tuple[int, int] = (0, 0)) -> None:
         self.text = text
+        self.span = span
         self.before = before
         self.following = following
         self._confirmed = confirmed
@@ -61,8 +70,9 @@ class Sentence:
         return stance_of(self.text, self.following)
 
     def stance_of(self, wanted: frozenset[str]) -> Stance:
-        """The stance of the clause with these terms; outside the clause of a plan or wish it is stated."""
-        if self.stance not in ("planned", "wished"):
+        """The stance of the clause with these terms; a plan, a wish or a doubt governs its own clause only."""
+        whole = self.stance == "supposed" and governs_whole(self.text)
+        if self.stance in ("stated", "joked") or (whole and not turns_back(self.text)):
             return self.stance
         scored = [(len(wanted & terms), stance) for terms, stance in self._stance_by_clause]
         most = max((score for score, _ in scored), default=0)
@@ -96,8 +106,12 @@ class TextFigures:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The numbers in it."""
-        return find_numbers(self.text)
+        """The numbers in it, and what a comparison makes of them: "42k, six more than before" is 36,000, too."""
+        found = find_numbers(self.text)
+        years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
+        since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
+        listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
+        return found | derived_numbers(self.text, found) | since | listed
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
@@ -105,17 +119,82 @@ class TextFigures:
         return possible_ranges(self.text, self._written)
 
     @cached_property
+    def exact_times(self) -> frozenset[time]:
+        """The exact times of day in it."""
+        return clock_times(self.text, self._written)
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """The numbers that it states, dates and times aside, each in its fullest form: 15 grand is 15000."""
+        rest = without_times(self.text, read_times(self.text, self._written))
+        return frozenset(max(forms, key=float) for forms in asserted_numbers(rest))
+
+    @cached_property
     def clock_times(self) -> frozenset[time]:
         """The times of day in it, also bare hours; one before noon may mean the afternoon."""
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
+
+    def with_values(self, value: str) -> str:
+        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00."""
+        for one in reversed(read_times(value, self._written) if value else ()):
+            day = meant_day(one, self.text, self._written)
+            if one.kind in ("relative", "ago", "weekday") and day:
+                exact = one.hours and one.hours[0] == one.hours[1]
+                at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
+                value = value[: one.start] + day.iso + at + value[one.end :]
+        return value
 
     @cached_property
     def years_of_birth(self) -> frozenset[int]:
         """The years of birth that follow from its ages."""
         return birth_years(self.text, self._written)
 
+    @cached_property
+    def years_since(self) -> frozenset[int]:
+        """The years that its lengths of time reach back or ahead to: "eleven years now"."""
+        counts = [int(number) for number in self.numbers if number.isdecimal() and int(number) < 120]
+        away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
+        return frozenset(self._written.year + years for years in away)
 
+    @cached_property
+    def own_days(self) -> tuple[TimeRange, ...]:
+        """The single days that it names, as the words around them mean them: "on Friday" of a plan lies ahead."""
+        named = [
+            one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
+        ]
+        days = [day for one in named if (day := meant_day(one, self.text, self._written))]
+        return tuple(dict.fromkeys(days))
+
+
+#: What has not happened yet: there "on Friday" is the next one.
+_AHEAD = pattern_of(
+    r"\b(?:will|'ll|going to|gonna|tomorrow|tonight|next|until|till|by|starts?|plan\w*|book(?:ed|ing)|appointment"
+    r"|meeting|deadline|due|want|see you|let's|hope)\b"
+    r"|[要会]|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
+    re.IGNORECASE,
+)
+
+
+def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None:
+    """The single day that an expression means in a text written on a day; None if it means no single day."""
+    singles = [each for each in one.possible if each.days == 1]
+    if one.kind in ("weekday", "day of month", "day") and len(singles) > 1 and _AHEAD.search(text):
+        ahead = [each for each in singles if each.first >= written]
+        if ahead and not re.match(r"last|past|上", text[one.start : one.end].casefold()):
+            return min(ahead, key=lambda each: each.first)
+    if one.meant is None:
+        return None
+    near = one.meant if not one.meant.yearly else min(singles, key=lambda each: abs(each.first - written), default=None)
+    return near if near and near.days == 1 and not near.about else None
+
+
+#: Names in a row, which a statement may count.
+_LIST = pattern_of(
+    r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
+    r"|[\u4e00-\u9fff]{1,4}(?:、[\u4e00-\u9fff]{1,4})*[和跟与、][\u4e00-\u9fff]"
+)
+_LISTED = pattern_of(r",? (?:and|&) |, |[、和跟与]")
 _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
@@ -149,8 +228,8 @@ class Source:
         self.in_window = in_window
         self.barred = barred
         self.spoken_by_person = turn.role == "user"
-        words = (without_quotations if self.spoken_by_person else outside_quotations)(turn.words)
-        self.text = without_pasted_text(words)
+        #: The words with blanks for what is not the speaker's own; of the person at the same places.
+        self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))
 
     @cached_property
     def normalized(self) -> str:
@@ -160,9 +239,10 @@ class Source:
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences, in order."""
-        found = split_sentences(self.text)
-        around = zip(found, ("", *found), (*found[1:], ""), strict=False)
-        return tuple(Sentence(*each, self._confirmed) for each in around)
+        spans = sentence_spans(self.text)
+        found = ["", *(self.text[slice(*span)] for span in spans), ""]
+        around = zip(found[1:], found, found[2:], spans, strict=False)
+        return tuple(Sentence(text, before, after, self._confirmed, span) for text, before, after, span in around)
 
     @cached_property
     def only_asks(self) -> bool:
@@ -176,10 +256,20 @@ class Source:
         return tuple(one for one in split_sentences(self.text) if is_question(one) or one.endswith(("?", "？")))
 
     @cached_property
+    def text_but_asked(self) -> str:
+        """Its text without questions of yes or no, which take nothing for granted."""
+        kept = (one for one in split_sentences(self.text) if one not in self.questions or asks_openly(one))
+        return " ".join(kept)
+
+    @cached_property
     def is_denial(self) -> bool:
         """Whether it begins with a denial, or only asks back."""
-        first = next(iter(split_sentences(self.text)), "")
-        return self.only_asks or is_denial(first)
+        return self.only_asks or self.denies
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether it begins with no."""
+        return begins_with_no(self.text)
 
     @cached_property
     def is_agreement(self) -> bool:
@@ -195,6 +285,11 @@ class Source:
     def figures(self) -> TextFigures:
         """The numbers, days and times in it."""
         return TextFigures(self.text, self.said)
+
+    @cached_property
+    def own_days(self) -> tuple[TimeRange, ...]:
+        """The single days that it names."""
+        return self.figures.own_days
 
     @cached_property
     def language(self) -> Language:
@@ -222,6 +317,11 @@ class SpokenWindow:
             part for name in known for part in (normalize_text(name), *normalize_text(name).split()) if part
         )
         self._own = telling_terms(" ".join((*names.person, *names.companion)))
+
+    @cached_property
+    def words(self) -> str:
+        """All that was said in it and before it, forgotten messages aside."""
+        return " ".join(source.turn.words for source in self._sources if not source.barred)
 
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
@@ -251,9 +351,22 @@ class SpokenWindow:
         ]
         last = sources[-1].place if sources else 0
         for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
-            if is_named_in(wanted, other.normalized):
+            if is_named_in(wanted, normalize_text(other.turn.words)):
                 return other
         return None
+
+    def is_like_a_word(self, name: str, similarity: float) -> bool:
+        """Whether a name is like a word of a message, or another form of one: a typo, "Climbing" for "I climb"."""
+        wanted, plain = telling_terms(name), normalize_text(name)
+        for source in self._sources:
+            if source.barred or not source.spoken_by_person:
+                continue
+            if wanted and any(wanted <= sentence.terms for sentence in source.sentences):
+                return True
+            words = normalize_text(source.turn.words).split() if similarity < 1 else ()
+            if any(_are_similar(plain, word, similarity) for word in words):
+                return True
+        return False
 
     def lacks_terms(self, wanted: frozenset[str]) -> bool:
         """Whether none of these terms, nor most of their characters in scripts without spaces, is in any message."""
@@ -265,15 +378,41 @@ class SpokenWindow:
         said = characters.intersection("".join(source.normalized for source in open_to_all))
         return 2 * len(said) <= len(characters)
 
+    def before(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """The messages directly before these of the person."""
+        return tuple(self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place)
+
     def find_answered(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """The companion's questions that these messages answer without denying them."""
-        before = [self._sources[each.place - 1] for each in sources if each.spoken_by_person and each.place]
+        before = self.before(sources)
         answers = {each.place - 1: each for each in sources}
         return tuple(
             one
             for one in before
             if not one.spoken_by_person and _is_user(one) and one.questions and not answers[one.place].is_denial
         )
+
+    def best_quote(self, wanted: frozenset[str], sources: Sequence[Source]) -> tuple[Quote, ...]:
+        """The sentence of some messages that shares most with a statement; none if none shares anything."""
+        wanted = self.without_own_names(wanted)
+        scored = [
+            (len(wanted & sentence.terms), source.spoken_by_person, source.place, sentence.span)
+            for source in sources
+            for sentence in source.sentences
+        ]
+        score, _, place, (start, end) = max(scored, default=(0, False, 0, (0, 0)))
+        turn = self._sources[place].turn
+        return (Quote(turn.text_id, start, end, turn.words[start:end], turn.role),) if score else ()
+
+    def is_denied(self, statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
+        """Whether a statement has its words only from a question of the companion that was answered with no."""
+        if ends_or_denies(statement) or not wanted:
+            return False
+        said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
+        answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
+        asked = [self._sources[each.place - 1] for each in answers]
+        heard = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
+        return bool(wanted & heard) and wanted.isdisjoint(said)
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""
@@ -291,23 +430,6 @@ class SpokenWindow:
         return (source,) if of_companion and _is_user(source) else ()
 
 
-#: Code, quoted lines of a mail, and quotation marks around whole sentences, in which "I" is somebody else.
-_PASTED = pattern_of(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
-_IN_QUOTATION_MARKS = pattern_of(r'"[^"]{20,}"|“[^”]{8,}”|「[^」]{8,}」|『[^』]{8,}』')
-_SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
-
-
-def without_pasted_text(text: str) -> str:
-    """The text without code, quoted lines and passages in quotation marks that are more than a name or a title.
-
-    >>> without_pasted_text('I read "War and Peace". Any typos? "Dear Sir, I have two dogs. Petra"')
-    'I read "War and Peace". Any typos?  '
-    """
-    if "```" in text or ">" in text:
-        text = _PASTED.sub(" ", text)
-    return _IN_QUOTATION_MARKS.sub(lambda found: " " if _SENTENCE_INSIDE.search(found[0]) else found[0], text)
-
-
 #: Words for "none" in a value, which are in no message.
 _NOTHING = frozenset(
     """
@@ -317,14 +439,22 @@ _NOTHING = frozenset(
 )
 #: Units, which a statement may write in another way than the message.
 _UNITS = frozenset("kg km cm ml kilo gram kilomet met pound euro usd 公斤 千克 公里 厘米".split())  # noqa: SIM905
+#: Characters of a denial, and those that every sentence has.
+_DENYING = frozenset("不没别无未了的是")
 #: A written date means the same day whenever it was said.
 _ANY_DAY = date(2000, 1, 1)
 #: A sentence that shares this much of what the best one shares may be evidence, too.
 _NEARLY_BEST = 0.6
+#: A denial is the reverse of what has this much of its words, an assertion of a denial with this much of its words.
+_NEARLY_ALL, _ENOUGH = 0.66, 0.34
 
 
-def best_sentences(wanted: frozenset[str], sources: Sequence[Source]) -> tuple[tuple[Sentence, int], ...]:
-    """The sentences that share most with a statement, best first, with their scores."""
+def best_sentences(
+    wanted: frozenset[str], sources: Sequence[Source], quoted: Sequence[Sentence] = ()
+) -> tuple[tuple[Sentence, int], ...]:
+    """The sentences that share most with a statement, best first, with their scores; of the ``quoted`` ones, all."""
+    if quoted:
+        return tuple(sorted(((each, len(wanted & each.terms)) for each in quoted), key=lambda each: -each[1]))
     scored = [(sentence, len(wanted & sentence.terms)) for source in sources for sentence in source.sentences]
     most = max((score for _, score in scored), default=0)
     kept = [each for each in scored if each[1] and each[1] >= most * _NEARLY_BEST]
@@ -352,17 +482,29 @@ def is_reversed(
     """Whether a statement denies what its messages say, or the reverse."""
     if stays_as_it_was(statement, wanted, sources):
         return False
+    tops = [sentence for sentence, score in best if score == best[0][1]]
+    if takes_back(statement) and not is_denial(statement) and all(words_of_staying(each.text) for each in tops):
+        return not any(sentence.ends_or_denies for source in sources for sentence in source.sentences)
     if is_denial(statement):
         said = [sentence for source in sources for sentence in source.sentences if wanted & sentence.terms]
-        return not any(sentence.ends_or_denies for sentence in said)
+        # True denials often say in other words what was not denied at all: "has not decided" for "I'll think about it".
+        most = max(_share_of(statement, wanted, sentence) for sentence in tops)
+        return most >= _NEARLY_ALL and not any(sentence.ends_or_denies for sentence in said)
     if ends_or_denies(statement):
         return False
-    tops = [sentence for sentence, score in best if score == best[0][1]]
     if not all(sentence.clauses_taken_back for sentence in tops):
         return False
     scored = [(len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back]
     most = max((score for score, _ in scored), default=0)
-    return bool(most) and all(denied for score, denied in scored if score == most)
+    return most >= len(wanted) * _ENOUGH and bool(most) and all(denied for score, denied in scored if score == most)
+
+
+def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:
+    """How much of a statement a sentence contains: of its terms, or of its characters in a script without spaces."""
+    if statement.isascii():
+        return len(wanted & sentence.terms) / max(1, len(wanted))
+    letters = {one for term in wanted for one in term if is_unspaced(one)} - _DENYING
+    return len(letters.intersection(sentence.text)) / max(1, len(letters))
 
 
 def weakest_stance(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:
@@ -392,11 +534,12 @@ def telling_terms_of_value(value: str) -> frozenset[str]:
     return frozenset(term for term in telling_terms(words) if not find_numbers(term)) - _NOTHING - _UNITS
 
 
-def is_stated(value: str, stated: frozenset[str], sources: Sequence[Source]) -> bool:
-    """Whether half of the terms of a value are in its messages or in the accepted statement."""
-    wanted = telling_terms_of_value(value)
-    found = stated.union(*(sentence.terms for source in sources for sentence in source.sentences))
-    return not wanted or 2 * len(wanted & found) >= len(wanted)
+def _are_similar(name: str, word: str, similarity: float) -> bool:
+    """Whether two words begin alike and are spelt nearly alike: Margerite, Marguerite."""
+    word = word.strip("\"'.,;:!?()")
+    if len(name) < 4 or len(word) < 4 or name[0] != word[0]:
+        return False
+    return name[:4] == word[:4] or SequenceMatcher(None, name, word, autojunk=False).ratio() >= similarity
 
 
 def is_telling(term: str) -> bool:
@@ -429,9 +572,10 @@ def _find_barred(turns: Sequence[Message]) -> frozenset[str]:
     barred = {turn.text_id for turn in turns if turn.hidden}
     rounds = _group_rounds(turns)
     for number, spoken in enumerate(rounds):
-        if forget_request := detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None:
+        asked = detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None
+        if asked and asked.certainty == "clear":
             said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
-            of = [*rounds_spoken_of(forget_request, said), number]
+            of = [*rounds_spoken_of(asked, said), number]
             barred |= {turn.text_id for at in of for turn in rounds[at]}
     return frozenset(barred)
 

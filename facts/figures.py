@@ -20,6 +20,7 @@ _PARTS = (
     "hundred", "thousand", "million", *MONTH_NAMES,
 )  # fmt: skip
 _TENS = pattern_of(r"ty\b")
+_WHOLE_MONTH = 28
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -71,6 +72,11 @@ class Figures:
         """The days in them that may be of the lunar calendar."""
         return frozenset(found for each in self._all for found in LUNAR_DAY.findall(each.text))
 
+    @cached_property
+    def years_since(self) -> frozenset[int]:
+        """The years that the lengths of time in them reach to."""
+        return frozenset().union(*(each.years_since for each in self._all))
+
     def bears_range(self, days: TimeRange) -> bool:
         """Whether written days follow from them."""
         return is_among(days, self.days) or (bool(days.iso) and self._is_birth(days.iso))
@@ -78,6 +84,13 @@ class Figures:
     def bears_date(self, iso: str) -> bool:
         """Whether a date follows from them."""
         return is_among(range_of(iso), self.days) or self._is_birth(iso)
+
+    def bears_number(self, forms: AbstractSet[str]) -> bool:
+        """Whether they contain one of the forms of a number, or a day of the year that it is."""
+        if not self.numbers.isdisjoint(forms):
+            return True
+        years = [int(each) for each in forms if len(each) == 4 and each[:2] in ("19", "20")]
+        return any(each.first.year <= year <= each.last.year for year in years for each in self.days)
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
@@ -94,10 +107,23 @@ class Figures:
             (each.last - each.first).days < 34 and month in {each.first.month, each.last.month} for each in self.days
         )
 
+    def names_other_part(self, days: TimeRange) -> bool:
+        """Whether they name another part of a month than these days: 五月中旬, not 五月初."""
+        month = days.first.month
+        parts = [
+            each for each in self.days if 1 < each.days < _WHOLE_MONTH and each.first.month == each.last.month == month
+        ]
+        spans = {(each.first.day, each.last.day) for each in parts}
+        return days.days < _WHOLE_MONTH and bool(spans) and (days.first.day, days.last.day) not in spans
+
     def _is_birth(self, iso: str) -> bool:
         """Whether a date is a day of birth: its year follows from an age, and its day was stated."""
         days = range_of(iso)
-        if days is None or days.first.year not in self.years_of_birth:
+        if days is None:
+            return False
+        if len(iso) == 4 and days.first.year in self.years_since:
+            return True
+        if days.first.year not in self.years_of_birth:
             return False
         return len(iso) == 4 or (
             self.holds_day(days.first.month, days.first.day) if len(iso) == 10 else self.holds_month(days.first.month)
@@ -125,7 +151,7 @@ def wrong_figure(text: str, figures: Figures) -> str:
         return "date"
     clocks = [one for one in times if one.kind == "clock" and figures.clock_times]
     rest = without_times(rest, [*named, *clocks])
-    return "number" if any(figures.numbers.isdisjoint(forms) for forms in asserted_numbers(rest)) else ""
+    return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
 
 
 def first_wrong(texts: Iterable[str], figures: Figures) -> str:
@@ -158,5 +184,49 @@ def _bears_expression(named: TimeExpression, figures: Figures, weekdays: Abstrac
     if named.kind == "day":
         return all(figures.holds_day(day.month, day.day) for day in (days.first, days.last))
     if named.kind == "month":
-        return figures.holds_month(days.first.month)
+        return figures.holds_month(days.first.month) and not figures.names_other_part(days)
     return named.kind == "date" or days.first.weekday() in weekdays
+
+
+def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
+    """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
+
+    ``own`` are those words, ``figures`` all that its messages support.
+    """
+    wrong = wrong_figure(text, figures)
+    if not wrong:
+        return text, ""
+    times = read_times(text, _ANY_DAY)
+    right: list[tuple[int, int, str]] = []
+    if wrong == "date" and len(own.own_days) == 1 and not LUNAR_DAY.search(own.text):
+        days = [one for one in times if one.kind == "date" and one.possible[0].days == 1]
+        given = own.own_days[0].first
+        near = [one for one in days if abs((one.possible[0].first - given).days) <= _MISTAKEN]
+        right = [(one.start, one.end, _date_like(given, text[one.start : one.end])) for one in near]
+    elif wrong == "time" and len(own.exact_times) == 1:
+        (at,) = own.exact_times
+        right = [(one.start, one.end, at.isoformat("minutes")) for one in times if one.kind == "clock"]
+    elif wrong == "number" and len(own.amounts) == 1:
+        (amount,) = own.amounts
+        found = list(_DIGITS.finditer(text))
+        right = [(one.start(), one.end(), amount) for one in found if one[0].replace(",", "") not in figures.numbers]
+    if len(right) != 1:
+        return text, wrong
+    start, end, words = right[0]
+    corrected = text[:start] + words + text[end:]
+    return (corrected, "") if not wrong_figure(corrected, figures) else (text, wrong)
+
+
+#: A day further off, in days, is not a mistaken one but another.
+_MISTAKEN = 370
+_DIGITS = pattern_of(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\d.]*\w)")
+
+
+def _date_like(day: date, written: str) -> str:
+    """A day as another one is written: 8 March 2026, 2026年3月8日, 2026-03-08."""
+    if "年" in written:
+        return f"{day.year}年{day.month}月{day.day}日"
+    name = MONTH_NAMES[day.month - 1].title()
+    if any(one.isalpha() for one in written):
+        return f"{day.day} {name} {day.year}" if written[0].isdigit() else f"{name} {day.day}, {day.year}"
+    return day.isoformat()

@@ -20,7 +20,7 @@ from typing import Literal
 from domain.facts import Fact, LineEvidence
 from domain.patterns import pattern_of
 from facts.ages import without_ages
-from facts.cues import ends_or_denies, is_hedged, split_sentences, stance_of
+from facts.cues import ends_or_denies, is_hedged, stance_of
 from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, is_reversed, telling_terms
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
@@ -29,6 +29,7 @@ from facts.slots import COMPANION, PERSON, Names, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
+from language.sentences import split_sentences
 from language.times import parse_date
 from language.words import latin_names
 

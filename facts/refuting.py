@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
-from facts.cues import split_clauses
-from facts.evidence import Sentence
-from language.numbers import parse_number
-from language.words import terms
+from facts.evidence import Sentence, Source, telling_terms
+from language.numbers import asserted_numbers, find_numbers, parse_number
+from language.sentences import split_clauses
+from language.words import latin_names, terms
 
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
 _REAL = "area|club|class|company|crew|department|festival|group|industry|orchestra|room|school|shop|store|studio|world"
@@ -53,20 +53,27 @@ _DAILY = Guarded(
     "day|daily|morning|evening|night|天|日|晚|早",
     r"\b(?:every (?:single )?(?:day|morning|evening|night)|each day|daily|seven days a week)\b|每[天日晚早]|天天|日日",
 )
-#: What people say for every day; more than statements do.
-_SAID_DAILY = pattern_of(
-    r"\b(?:(?:every|each) (?:and every )?(?:single )?(?:day|morning|evening|night|afternoon|lunch|breakfast|meal)"
-    r"|(?:once|twice|\w+s|an? \w+) (?:a|per) (?:day|night)|(?:seven|7) days a week|daily|nightly|always|without fail"
-    r"|mornings|evenings|nights|weekends alike|all week|monday (?:to|through) sunday|day in,? day out|365"
-    r"|morning and (?:evening|night)|(?:never (?:miss|skip)\w* (?:a|one)|not (?:a|one)) (?:day|night|morning))\b"
-    r"|每[个一]?[天日晚早夜顿餐]|天天|日日|夜夜|顿顿|(?<![有那])一[天日][要得喝吃\d一二两三四五]|早晚|从早到晚"
-    r"|雷打不动|风雨无阻|从不间断|一直|[总老]是",
+#: What people say for less often than every day.
+_SAID_SELDOM = pattern_of(
+    r"\b(?:every (?:other|second|third|few|\w+day)|alternate|(?:once|twice|\w+ times|\w+ days|an? \w+ or two) (?:a|per) (?:week|month|year)"
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:on|at) (?:the )?weekends?|weekly|monthly|sometimes|occasionally|now and then|rarely|seldom|most days"
+    r"|some (?:days|mornings|evenings|nights)|usually|often|one (?:day|morning|evening|night)|once)\b"
+    r"|隔[天日]|[一每]个?(?:周|星期|礼拜|月)[一二两三四五六\d]+[次回天趟]|周[一二三四五六日末]|星期[一二三四五六日天]|有时|偶尔|经常|常常|难得|有一天|那天|很少",
     re.IGNORECASE,
 )
 _COUNTED = pattern_of(
     r"(?<![\w.,:])(?P<number>\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -](?P<noun>[a-z]{3,})"
     r"|(?P<han>[一二两三四五六七八九十百]+|\d{1,3})(?P<measure>[楼层级台条只个口位名间套辆本家])"
+)
+#: "Chapter four".
+_NUMBERED = pattern_of(
+    r"[a-z]{3,} (?P<number>\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:hours|days|weeks|months|years))"
+)
+#: A number that measures time.
+_MEASURED = pattern_of(
+    r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty)[ -](?:seconds?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)\b"
+    r"|[\d一二两三四五六七八九十百]+个?半?(?:分钟|小时|钟头|天|周|星期|礼拜|月|年|岁)"
 )
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
@@ -87,17 +94,20 @@ _KIN_HAN = (
     "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
     "|姥姥|姥爷|小姨|舅舅|姑姑|叔叔|女朋友|男朋友|女友|男友|老板|同事|室友|邻居"
 )
+_MY_KIN = rf"{_KIN_HAN}|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆公娃侄]|闺女|儿子|孩子"
+_KIN_MENTIONED = pattern_of(_MY_KIN)
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
-    rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that)\W+)*"
-    rf"(?:(?:he|she)(?:'s|'d|'ll)?|my (?:\w+ )?(?:{_KIN})|mum|mom|dad|gran|grandma|grandpa)\b"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?(?:(?:我|咱)(?:们?家?的?)?)?(?:{_KIN_HAN})(?!的)"
-    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)",
+    rf"^\W*(?:(?:and|but|so|because|since|as|well|then|though|although|that|btw|guess what)\W+)*"
+    rf"(?:(?:his|her|their) [a-z]+|(?:he|she)(?:'?s|'d|d|'?ll)?|my (?:\w+ )?(?:{_KIN})|mum|mom|dad|gran|grandma|grandpa)\b"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是|对了)?(?:(?:我|咱)(?:们?家?的?)?(?:{_MY_KIN})|(?:{_KIN_HAN}))(?!的|[和跟与]我)"
+    rf"|^(?:可惜|但是?|不过|而且|因为|所以|就是)?[他她](?!们|的)"
+    rf"|^[他她]们?(?:的|家|公司|单位)|^[男女]的",
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
     r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b"
-    rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_KIN_HAN})|们?的)"
+    rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: Something of the person's that somebody else did something to.
 _OWN_THING = pattern_of(r"(?<!^)\b(?:my|our) (?P<thing>[a-z]+)|(?<=.)(?:我|我们|咱们?)的(?P<han>[^，。！]{2})")
@@ -117,29 +127,119 @@ _SHE_IS = pattern_of(rf"\b(?:{_SHE})\b|老婆|妻子|媳妇|妈|母亲|婆婆|�
 _HE_IS = pattern_of(rf"\b(?:{_HE})\b|老公|丈夫|爸|父亲|公公|岳父|哥|弟|儿子|外公|爷|叔|舅|男友|男朋友")
 
 
+#: Text that speaks to the program about "the user" was written by somebody else.
+_POISON = pattern_of(
+    r"\b(?:ignore|disregard) (?:all |any )?(?:the )?(?:above|previous|prior|earlier)\b|\b(?:remember|note|store|save|record) that the user\b"
+    r"|\bthe user(?:'s| is| has| was| wants| lives| works| likes)\b|\bsystem prompt\b|<(?:system|memory|tool)\b"
+    r"|忽略(?:以上|上面|之前|前面)|(?:记住|记录|保存)[：:，,]?\s?用户|用户(?:是|姓|叫|在|住|有|喜欢)|系统提示",
+    re.IGNORECASE,
+)
+_SAYS = pattern_of(
+    r"\b(?:says?|said|thinks?|thought|believes?|reckons?|claims?|bets?|predict\w*|convinced|according|opinion|joke[sd]?)\b|说|觉得|认为|以为|断定|看来|猜",
+    re.IGNORECASE,
+)
+#: What others think, and what they foretell; "the vet says she is too heavy" is neither.
+_OPINION = pattern_of(
+    r"(?<!\bi )(?<!\bwe )\b(?:thinks|reckons|believes|predicts|swears|is convinced)\b"
+    r"|\b(?:say|says|said|saying|warned)(?: that)? (?:i'll|i will|i'd|i'm going to|i look|i should|we'll|we should|he'll|she'll|it'll|they'll)\b"
+    r"|(?<![我咱自])(?<!我们)(?<!咱们)(?:觉得|认为|以为|断定|打赌)|(?<!听)(?<!我)说[^，。！？]{0,5}(?:肯定|一定|迟早|早晚|准会|会|应该)",
+    re.IGNORECASE,
+)
+_COMPARED = pattern_of(
+    r"\b(?:more|less|fewer|better|worse|higher|lower|older|younger) than (?P<than>[^,.;]+)|比(?P<bi>[^，。；]{1,8})[多少大小高低贵便]"
+)
+#: Grave claims, each with the words of which one must have been said.
+_GRAVE = tuple(
+    (pattern_of(claim), pattern_of(cue))
+    for claim, cue in (
+        (r"\b(?:died|dead|death|deceased|widow\w*)\b|去世|过世|逝世|死了|病逝",
+         r"die|dead|death|passed|lost|los[es]|funeral|grave|gone|late |widow|buri|cremat|put (?:him|her|it|them) (?:down|to sleep)|didn't make it|rip\b|走|去世|过世|逝|死|没了|葬|离开|坟|遗|没能|送走|亡|故"),
+        (r"\b(?:pregnan\w+|expecting a)\b|怀孕",
+         r"pregnan|expecting|baby|babies|due|trimester|scan|twins|怀|孕|预产|有喜|宝宝|双胞胎|要当"),
+        (r"\b(?:divorc\w+|separated|broke up)\b|离婚|分手",
+         r"divorc|separat|split|br[oe]a?k|\bex\b|ex-|left|over|apart|leav|dump|离|分|前夫|前妻|散|吹|黄了"),
+        (r"\b(?:surgery|operation|operated)\b|手术",
+         r"surg|operat|\bop\b|remov|replac|implant|stent|transplant|bypass|theatre|anaesth|anesth|knife|手术|刀|切|支架|置换|移植|割|拆线|住院|\b(?:hip|knee)\b|hospital|绝育|结扎|spay|neuter|castrat"),
+        (r"\ballerg\w+|过敏", r"allerg|intoleran|react|hay ?fever|sneez|swell|hives|anaphyla|epi-?pen|c(?:o)?eliac|rash|itch|过敏|不耐|疹|痒|喷嚏|肿"),
+        (r"\b(?:married|wife|husband|spouse|wedding)\b|结婚|已婚|妻子|丈夫",
+         r"marri|marry|wife|wives|husband|hubby|wedding|spouse|engag|fianc|honeymoon|propos|anniversar|vows|\bour\b|we\b|婚|老婆|老公|妻|丈夫|媳妇|爱人|嫁|娶|我俩|我们|夫|太太|先生|对象"),
+        (r"\b(?:live[sd]?|living|stay\w*) (?:\w+ )?alone\b|独自|独居",
+         r"alone|on (?:my|his|her|its|their) own|by (?:my|him|her)self|solo|single|just me|only me|nobody|no one|empty|独|一个人|单身|自己|没人"),
+        (r"\b(?:director|ceo|founder|head (?:of|nurse|teacher|chef)|manager|boss|chair\w*|president|professor)\b|馆长|院长|校长|主任|总监|董事|经理|老板|教授|创始人",
+         r"director|ceo|found|head|manag|boss|chair|president|prof|lead|run|own|chief|promot|charge|馆长|院长|校长|主任|总监|董事|经理|老板|教授|创始|创办|带|管|负责|升|当上|开(?:了|的)"),
+        (r"\b(?:arrested|prison|jail|convicted|criminal)\b|坐牢|入狱|逮捕|犯罪",
+         r"arrest|prison|jail|convict|crim|police|court|cell|sentenc|牢|狱|捕|罪|警|法院|判"),
+        (r"\b(?:cancer|tumou?r|diabet\w+|depress\w+|alcoholic\w*)\b|癌|肿瘤|糖尿病|抑郁症",
+         r"cancer|tumou?r|chemo|oncolog|lump|biops|diabet|sugar|insulin|depress|low|alcohol|drink|sober|aa\b|癌|瘤|化疗|糖|胰岛|抑郁|酒"),
+        (r"\b(?:inherit\w+|lottery|millionaire|bankrupt\w*)\b|继承|中奖|破产|百万富翁",
+         r"inherit|estate|\bwill\b|lottery|won|million|bankrupt|insolven|broke|left me|继承|遗|中奖|彩票|破产|百万"),
+    )
+)  # fmt: skip
+
+
 def find_fault(
-    statement: str, subject: str, about: About, others: Collection[str], evidence: Sequence[Sentence]
+    statement: str,
+    subject: str,
+    about: About,
+    others: Collection[str],
+    evidence: Sequence[Sentence],
+    around: str = "",
+    said: str = "",
+    own: Collection[str] = (),
 ) -> str:
     """What is wrong with a statement that rests on these sentences; "" if no rule knows.
 
-    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's.
+    ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``own`` are
+    the names of the person; ``said`` all sentences that it may rest on, ``around`` all messages of the conversation.
     """
     if about == "companion":
         return ""
     if not _STORY.search(statement.casefold()) and all(_is_story(statement, each) for each in evidence):
         return "story"
     sentences = [each.text for each in evidence]
+    if any(map(_POISON.search, sentences)):
+        return "quoted text"
     if _is_almost(statement, sentences):
         return "almost"
-    if _DAILY.search(statement.casefold()) and not any(map(_is_said_daily, evidence)):
+    if not _SAYS.search(statement) and all(_is_opinion(statement, each) for each in sentences):
+        return "opinion"
+    if _DAILY.search(statement.casefold()) and all(map(_is_said_seldom, evidence)):
         return "every day"
-    if _is_miscounted(statement, sentences):
+    plain = around.casefold().replace("’", "'")
+    if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
+        return "unsaid"
+    if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
     if about == "person":
-        wrong = not others and all(_is_of_another(statement, _best_clause(statement, each)) for each in sentences)
+        wrong = not others and all(_is_of_another(statement, _governing_clause(statement, each)) for each in sentences)
     else:
-        wrong = all(_lacks_subject(statement, subject, others, each) for each in sentences)
+        wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
+    owner = re.split("'s |的", subject, maxsplit=1)[0]
+    wrong = wrong or (about == "other" and owner in own and _is_of_another_owner(subject, said.casefold()))
     return "subject" if wrong else ""
+
+
+def _is_opinion(statement: str, sentence: str) -> bool:
+    """Whether it is only what somebody else thinks or foretells: "Priya says I'll be bored"."""
+    found = _OPINION.search(sentence.replace("’", "'"))
+    return (
+        found is not None
+        and sentence.find(_best_clause(statement, sentence)) + 1 >= found.start() - 40
+        and bool(set(terms(statement)).intersection(terms(sentence[found.end() :])))
+    )
+
+
+def _is_of_the_other_one(statement: str, sentence: str) -> bool:
+    """Whether a statement gives the first number of a comparison to what it is compared with."""
+    found = _COMPARED.search(sentence.casefold())
+    if not found:
+        return False
+    than = telling_terms(found["than"] or found["bi"] or "")
+    numbers = find_numbers(sentence[: found.start()])
+    stated = asserted_numbers(statement)
+    compares = _COMPARED.search(statement.casefold()) is not None
+    named = bool(than) and 2 * len(than & telling_terms(statement)) >= len(than)
+    return named and bool(stated) and not compares and all(not numbers.isdisjoint(forms) for forms in stated)
 
 
 def _is_story(statement: str, evidence: Sentence) -> bool:
@@ -153,6 +253,10 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     return bool(_TALE.search(before)) and not _AWAKE.search(before + told)
 
 
+#: Verbs that say nothing without what follows: "nearly got a second dog".
+_WEAK = frozenset("got get had have took take went go made make did do was were came bought gave".split())  # noqa: SIM905
+
+
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     """Whether what a statement reports only nearly happened: "Carla almost fainted", 差点迟到.
 
@@ -163,12 +267,31 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     wanted = set(terms(re.sub(r"\w+ing\b", "", statement)))
     plain = [one.casefold() for one in sentences]
     rest = {term for one in plain for term in terms(_ALMOST.pattern.sub(" ", one))}
-    words = [each["word"] or each["han"] or "" for one in plain for each in _ALMOST.all_in(one)]
+    words = [
+        (each["word"] if each["word"] not in _WEAK else re.split("[,.;!?]|\\bbut\\b", one[each.end() :])[0])
+        or each["han"]
+        or ""
+        for one in plain
+        for each in _ALMOST.all_in(one)
+    ]
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def _is_said_daily(evidence: Sentence) -> bool:
-    return any(_SAID_DAILY.search(one) for one in (evidence.before, evidence.text, evidence.following))
+def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source]) -> bool:
+    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else."""
+    texts = [said.casefold()]
+    asked = [question.casefold() for each in answered for question in each.questions]
+    named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
+    if named or not asked:
+        return False
+    somebody = any(
+        _ANOTHER.search(one) or _SOMEBODY.search(one) or _KIN_MENTIONED.search(one) for one in (*texts, *asked)
+    )
+    return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
+
+
+def _is_said_seldom(evidence: Sentence) -> bool:
+    return _SAID_SELDOM.search(evidence.text) is not None and _DAILY.search(evidence.text.casefold()) is None
 
 
 def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
@@ -178,7 +301,22 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     for sentence in sentences:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
-    return any(noun in said and not numbers & said[noun] for noun, numbers in stated.items())
+    if any(noun in said and not numbers & said[noun] for noun, numbers in stated.items()):
+        return True
+    # "Three brothers" from "my third nephew, my brother, three bottles".
+    plain = " ".join(sentences).casefold()
+    elsewhere = {number for numbers in said.values() for number in numbers}
+    alone = {int(each) for each in find_numbers(_COUNTED.sub(" ", plain)) if each.isdecimal()}
+    alone |= {number for found in _NUMBERED.finditer(plain) if (number := parse_number(found["number"])) is not None}
+    bare = {int(each) for each in find_numbers(_MEASURED.sub(" ", plain)) if each.isdecimal()}
+    measured = {int(each) for each in find_numbers(plain) if each.isdecimal()} - bare
+    for noun, numbers in stated.items():
+        if noun.isascii() and noun not in said and re.search(rf"\b{noun}s?\b", plain):
+            if numbers & elsewhere and not numbers & alone:
+                return True
+        elif numbers <= measured:  # "eight teeth" from "eight months"
+            return True
+    return False
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
@@ -199,31 +337,104 @@ def _best_clause(statement: str, sentence: str) -> str:
     return max(split_clauses(sentence), key=lambda clause: len(wanted.intersection(terms(clause))), default=sentence)
 
 
+#: A name like 阿珂 or 老魏, or a name with a verb, at the beginning of a clause.
+_NICKNAME = pattern_of(
+    r"^(?:[^，。]{0,5}?[，,])?(?:对了|还有|另外|话说|那|可|就|今天|昨天)?(?P<name>[阿老小][\u4e00-\u9fff])(?<!小[时区孩学伙组说])(?<!老[家人是年了师])(?!和我|跟我)"
+)
+_OPENING_NAME = pattern_of(
+    r"^\W*(?:(?:and|but|so|because|since|well|then|also|today|yesterday)\W+)*(?P<name>[A-Z][\w-]+)(?='s\b| [a-z])"
+)
+
+
+_IRREGULAR = pattern_of(
+    r" (?:won|lost|sold|bought|kept|broke|wrote|fell|drove|paid|sent|found|brought|thought|swam|sang|quit|knew|drank|ate)\b"
+)
+
+
+def _opens_with_name(clause: str, statement: str) -> str:
+    """The name that a clause begins with, if a statement does not mention it; else ""."""
+    found = _OPENING_NAME.search(clause) or _NICKNAME.search(clause)
+    name = found["name"] if found else ""
+    known = not name.isascii() or name in latin_names(clause) or _IRREGULAR.match(clause, found.end() if found else 0)
+    return name if name and known and name.casefold() not in statement.casefold() else ""
+
+
+def _governing_clause(statement: str, sentence: str) -> str:
+    """The clause with the subject of the one that shares most with a statement: itself, or one before it."""
+    best = _best_clause(statement, sentence)
+    before = sentence[: sentence.find(best) + len(best)]
+    for clause in reversed(split_clauses(before)):
+        if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
+            return clause
+    return best
+
+
 def _is_of_another(statement: str, clause: str) -> bool:
     """Whether a clause is about somebody, and a statement about the person mentions nobody else."""
     plain, stated = clause.casefold(), statement.casefold()
-    if not _OTHER_SUBJECT.search(clause) or _FIRST_PERSON.search(plain):
+    named = _opens_with_name(clause, statement)
+    if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):
+        return False
+    if named and re.search(r"\b(?:my|our|your|you)\b|我|咱|[他她]", plain):
         return False
     if any((each["thing"] or each["han"]) in stated for each in _OWN_THING.finditer(plain)):
         return False
     return not (_SOMEBODY.search(statement) or _ANOTHER.search(stated))
 
 
-def _lacks_subject(statement: str, subject: str, others: Collection[str], sentence: str) -> bool:
-    """Whether a sentence is about a relation or a gender that the subject of a statement has not."""
+def _lacks_subject(statement: str, subject: str, others: Collection[str], sentence: str, said: str) -> bool:
+    """Whether a sentence is about a relation or a gender that the subject of a statement has not.
+
+    ``said`` is all that the statement may rest on.
+    """
     plain, parts = sentence.casefold(), _parts(subject)
     if any(part in plain for part in (*parts, *map(str.casefold, others))):
         return False
     if not any(part in statement.casefold() for part in parts):
         return False
     if _SHE_IS.search(subject.casefold()):
-        return bool(_MALE.search(plain)) and not (_FEMALE.search(plain) or _SHE_IS.search(plain))
+        return bool(_MALE.search(plain)) and not (_FEMALE.search(said) or _SHE_IS.search(said))
     if _HE_IS.search(subject.casefold()):
-        return bool(_FEMALE.search(plain)) and not (_MALE.search(plain) or _HE_IS.search(plain))
+        return bool(_FEMALE.search(plain)) and not (_MALE.search(said) or _HE_IS.search(said))
     if re.search("'s |的", subject) and not _SOMEBODY.search(subject):
         return False
     clause = _best_clause(statement, sentence).casefold()
     return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
+
+
+_POSSESSED = pattern_of(
+    rf"\b(?P<whose>my|our|his|her|their|[\w-]+'s) (?:\w+ )?(?P<kin>{_KIN})\b|(?P<zh>[我咱他她])们?家?的?(?P<han>{_KIN_HAN})",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another_owner(subject: str, said: str) -> bool:
+    """Whether a relation of the person ("Mara's daughter") was named only as another's ("his daughter")."""
+    found = _RELATION.search(subject.casefold())
+    if not found:
+        return False
+    kin = found["kin"] or found["han"]
+    if not kin:
+        return False
+    if re.search(rf"\b(?:{kin}-in-law|step-?{kin})\b", said) and not re.search(rf"(?<![-\w]){kin}\b(?!-in-law)", said):
+        return True
+    owners = [
+        each["whose"] or each["zh"] or "" for each in _POSSESSED.finditer(said) if kin in (each["kin"], each["han"])
+    ]
+    own = re.search(rf"(?<![\w'])(?<!his )(?<!her )(?<!their )(?<!'s ){kin}\b", said) if kin.isascii() else None
+    return bool(owners) and not own and all(re.match(r"his|her|their|[他她]", each) for each in owners)
+
+
+_RELATION = pattern_of(rf"^[^\s的]+(?:'s |的)(?P<kin>{_KIN})?(?P<han>{_KIN_HAN})?$")
+
+
+def mentions_kin(text: str) -> bool:
+    """Whether a text names a relation, which people call by many words: father, dad, 爸爸, 老爸."""
+    return (
+        _SOMEBODY.search(text.casefold()) is not None
+        or _SHE_IS.search(text) is not None
+        or _HE_IS.search(text) is not None
+    )
 
 
 def _parts(subject: str) -> Collection[str]:

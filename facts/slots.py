@@ -41,11 +41,55 @@ OWN_NAMES = (Slot(PERSON, "name"), Slot(COMPANION, "name"))
 
 
 def stated_names(facts: Iterable[Fact]) -> Names:
-    """The names of person and companion from the current facts; the first one stated counts."""
-    known = [fact for fact in facts if fact.current and fact.stance == "stated" and is_name(fact.value)]
+    """The names of person and companion from the current verified facts; the first one stated counts."""
+    stated = (fact for fact in facts if fact.current and fact.verified and fact.stance == "stated")
+    known = [fact for fact in stated if is_name(fact.value)]
     called = (next((one.value for one in known if one.slot == slot), "") for slot in OWN_NAMES)
     person, companion = called
     return Names(person_called=person, companion_called=companion)
+
+
+#: What somebody is to somebody else.
+_BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
+
+
+def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, ...]:
+    """Who in a text is known, a line each: all names of one person, and what they are to whom.
+
+    Two who share a name have a line each. ``names`` are those of person and companion.
+    """
+    stated = [one for one in known if one.current and one.verified and one.stance == "stated" and is_name(one.value)]
+    called = [
+        ({PERSON: (*names.person, PERSON), COMPANION: (*names.companion, COMPANION)}.get(one.slot.subject)
+         or (one.subject,), one.value)
+        for one in stated if one.slot.attribute in ("name", "nickname")
+    ]  # fmt: skip
+    unnamed = {"", *_PERSON_WORDS, *_COMPANION_WORDS}
+    groups = [
+        dict.fromkeys(name for name in own if normalize_text(name) not in unnamed)
+        for own in (names.person, names.companion)
+    ]
+    for subjects, other in called:
+        group = next((one for one in groups if other in one or any(each in one for each in subjects)), None)
+        if group is None:
+            groups.append(group := {})
+        group |= dict.fromkeys([*(one for one in subjects if is_name(one)), other])
+    bonds: dict[str, dict[str, None]] = {}
+    for one in stated:
+        if one.slot.attribute in _BONDS:
+            bonds.setdefault(one.value, {})[f"{one.attribute}, {one.subject}"] = None
+    groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
+    plain = normalize_text(text)
+    lines = []
+    for group in groups:
+        own = {normalize_text(name) for name in group} | {normalize_text(name).split()[0] for name in group if name}
+        if not any(name in plain for name in own):
+            continue
+        said = [bond for name in group for bond in bonds.get(name, ())] or [""]
+        if len(group) > 1 or said != [""]:
+            who = " = ".join(group)
+            lines += [f"{who} ({bond})" if bond else who for bond in said]
+    return tuple(dict.fromkeys(lines))
 
 
 #: How many normal forms are cached.
@@ -211,7 +255,6 @@ blood pressure: bp | 血压
 doctor: gp, family doctor, physician | 医生, 家庭医生, 主治医生
 car: drives, vehicle | 车, 汽车, 座驾
 school: university, college, studies at | 学校, 大学, 就读学校
-nickname: calls the person, form of address, how to address | 昵称, 小名, 外号, 称呼
 death: died, dies, passed away, death date, date of death | 去世, 死亡, 过世, 离世, 去世日期
 zodiac: star sign | 星座, 属相, 生肖
 religion: faith | 宗教, 信仰
@@ -219,6 +262,7 @@ nationality: citizenship | 国籍
 hometown: native place, from, comes from, home town, birthplace | 老家, 家乡, 籍贯, 出生地
 """
 _SEVERAL = """
+nickname: calls the person, form of address, how to address | 昵称, 小名, 外号, 称呼
 child: children, son, daughter, kid, kids | 孩子, 儿子, 女儿, 子女
 pet: pets, cat, dog, kitten, puppy, animal | 宠物, 猫, 狗, 养的宠物
 sibling: sister, brother, siblings, sisters, brothers | 兄弟, 姐妹, 姐姐, 妹妹, 哥哥, 弟弟, 兄弟姐妹

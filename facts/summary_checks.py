@@ -14,12 +14,12 @@ from functools import cached_property
 from domain.facts import Fact
 from domain.patterns import pattern_of
 from domain.records import Message
-from facts.cues import split_sentences
 from facts.evidence import Source, TextFigures, is_named_in, telling_terms, telling_terms_of_value
 from facts.figures import Figures, wrong_figure
 from facts.slots import Names, normalize_text
 from language.numbers import find_numbers
 from language.scripts import Language
+from language.sentences import split_sentences
 from language.times import read_times, without_times
 from language.words import names_in
 

@@ -98,7 +98,7 @@ class Reading:
         return parse_instant(value, self.options.zone)
 
     def localize_time(self, when: datetime) -> datetime | None:
-        """A local time of this file, in the zone that was handed in."""
+        """A local time of this file, in the zone that was passed."""
         return with_zone(when, self.options.zone)
 
     @contextmanager

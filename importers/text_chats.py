@@ -89,7 +89,7 @@ def _read_whatsapp(reading: Reading) -> Iterator[Found]:
             _add_message(builder, said, order, reading)
             spoken = split_sender(found.rest, senders)
             said = _OpenMessage(found, spoken[0], [spoken[1]]) if spoken else None
-            # A line of the program's own was said by nobody.
+            # No one said a line of the program's own.
             builder.leave_out(LeftOut.SYSTEM, spoken is None)
     _add_message(builder, said, order, reading)
     yield builder.build()

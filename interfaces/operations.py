@@ -120,7 +120,8 @@ _INPUT = _text_of(
 )
 _SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
 _REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
-_MEMORY_ID = _text_of(LONGEST_ID, "The id that recall told.")
+_BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
+_MEMORY_ID = _text_of(LONGEST_ID, "An id that recall returned.")
 _INSTRUCTIONS = "/api/v1/system-instructions"
 #: Numbers of the chat API.
 _CHAT_NUMBER = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -257,6 +258,7 @@ _TABLE = (
         text=_TEXT,
         user_id=_USER_ID,
         request_id=_REQUEST_ID,
+        bring_back=(Annotated[bool, Field(description=_BRING_BACK)], False),
     ),
     _operation(
         "forget",
@@ -272,6 +274,18 @@ _TABLE = (
         ),
         memory_id=_MEMORY_ID,
         user_id=_USER_ID,
+    ),
+    _operation(
+        "erased",
+        memory.ErasedResponse,
+        Effect.READ,
+        Route("GET", "/erased/{user_id:path}", "What was erased and when, without its content"),
+        tool=Tool(
+            "erased",
+            "What was erased",
+            "When something of the person's memory was erased, how many messages of which days, and whether any file "
+            "still holds it. It does not tell what was erased. Changes nothing.",
+        ),
     ),
     _operation(
         "profile",

@@ -6,7 +6,7 @@ the person's; a text of an external memory begins with the name of its source; f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,7 @@ from domain.recollection import (
 )
 from domain.records import PREFIX, Role
 from domain.text import make_inert
+from interfaces.messages import Words
 from interfaces.messages.reasons import Recalled
 
 #: Most characters of one text for programs.
@@ -130,6 +131,22 @@ def safe_text(text: str) -> str:
     """A text without hidden characters, cut where it is too long."""
     safe = make_inert(text)
     return safe if len(safe) <= LONGEST_TEXT else safe[: LONGEST_TEXT - 1] + "…"
+
+
+def describe_fact(words: Words, fact: Fact, names: Mapping[str, str]) -> str:
+    """What a fact says; one that nobody verified as the words themselves, with their day and speaker.
+
+    ``names`` are those of the two, by role.
+    """
+    if fact.verified:
+        return fact.restatement
+    if fact.basis == "inferred":
+        return words.say("facts.may_be", text=fact.restatement)
+    day, said = fact.said[:10], [(one.speaker or names[one.role], one.words) for one in fact.quotes]
+    if len({who for who, _ in said}) == 1:
+        return words.say("facts.said", who=said[0][0], day=day, text=fact.quotation)
+    parts = " — ".join(words.say("facts.said_part", who=who, text=text) for who, text in said)
+    return words.say("facts.said_by_several", day=day, text=parts)
 
 
 def certainty_note(fact: Fact | RecalledFact) -> str:

@@ -27,8 +27,6 @@ from llm import Llm
 from memory import Memory
 from recall.client_notes import cosine_similarities, rank_memories, shared_words
 
-#: So many messages of a history are extracted at once.
-ROUND = 50
 #: After so many months a memory is hidden.
 _MONTHS = 3
 #: So many vectors are asked for at once.
@@ -46,12 +44,12 @@ def months_before(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month + 1, day=day)
 
 
-def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str) -> list[DueExtraction]:
-    """The extractions due for so many messages; ``rounds`` are the person's, by their place in the conversation."""
+def find_due_extractions(rounds: Mapping[int, str], messages: int, key: str, batch: int) -> list[DueExtraction]:
+    """The extractions due for so many messages, ``batch`` of them each; ``rounds`` are the person's, by their place."""
     inside: defaultdict[int, list[str]] = defaultdict(list)
     for place, text_id in sorted(rounds.items()):
-        inside[place // ROUND + 1].append(text_id)
-    full = range(1, messages // ROUND + 1)
+        inside[place // batch + 1].append(text_id)
+    full = range(1, messages // batch + 1)
     return [DueExtraction(ids[-1], number, key, tuple(ids)) for number, ids in inside.items() if number in full]
 
 

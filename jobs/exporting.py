@@ -155,7 +155,7 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
         chatbot_id=chatbot_id,
         session_ids=tuple(one.session_id for one in not_empty),
         summary_unit_ids=tuple(unit.id for unit in joined if unit.rank == 2),
-        visit_count=memory.chapters.rounds_counted(),
+        visit_count=memory.archive.rounds_counted(),
         last_session_id=not_empty[-1].session_id if not_empty else None,
         creation_time=times[0] if times else None,
         end_time=times[-1] if times else None,

@@ -1,15 +1,17 @@
 """Extraction: from messages to notes and facts, a window at a time.
 
-    window -> notes (one call) -> checked -> compared with related facts (one more call, if there are any) -> learned
+    window -> notes -> checked by rules -> do these words say this? -> compared with related facts -> learned
 
-Guarantees: at most two calls a window, none where nothing is unread; each reply is stored when it arrives, so a kill or
-failure between the calls costs neither twice; the result of a window is one commit, made only if its messages are
-unchanged; a failing model leaves the window for later with one notice. Rejections are counted and logged.
+Guarantees: at most three calls a window, one for each arrow that needs a model, none where nothing is unread; each
+reply is stored when it arrives, so a kill or failure between the calls costs none twice; the result of a window is one
+commit, made only if its messages are unchanged; a failing model leaves the window for later with one notice. Where it
+only does not answer what words say, all is learned as quoted and asked again later. Rejections are counted and logged.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,28 +19,41 @@ from typing import TypeVar
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import Fact, Learned, Window
+from domain.facts import Fact, Learned, NewFact, Window
+from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message
 from domain.settings import Settings
 from domain.workers import CancelToken
+from facts.believing import Spoken, believe, in_asking_order, infer_facts, is_same, without_inferences, without_rejected
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
-from facts.drafts import FactDraft, NoteDraft, NotesRead, read_comparison, read_notes
-from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, slot_of, stated_names
+from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
+from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, known_people, slot_of, stated_names
+from facts.spans import material_of
 from language.scripts import Language, language_of
-from llm import Llm
+from llm import Llm, names_for_prompt
 from memory import Memory
+from models.tasks import ExtractionTask
 from prompts import TEMPLATES
 
 _Read = TypeVar("_Read")
 #: How many turns before a window are shown with it, for what "she" and "yes" mean.
 _BEFORE = 2
+#: How many messages after a window may ask to have something of it forgotten.
+_AFTER = 2
+_MAY_ASK_TO_FORGET = pattern_of(
+    r"\b(?:forget|remember|mention|bring .{0,20}up|delete|erase|never said|between us|secret)\b"
+    r"|忘|别提|不要提|不提|记|删|当我没说|保密|秘密",
+    re.IGNORECASE,
+)
+#: So many of the first facts decide in which language a memory is written.
+_FIRST = 20
 #: A model that answered a window so often without any JSON is not asked again.
 _MOST_TRIES = 3
 #: The calls that a window takes at the most.
-_CALLS_A_WINDOW = 2
+_CALLS_A_WINDOW = 3
 _UNREADABLE = "model.no_json"
 #: What a comparison does that takes a statement back.
 _TAKES_BACK = ("changes", "ends", "corrects")
@@ -63,10 +78,14 @@ class _HopelessError(errors.BadReply):
 
 @dataclass(frozen=True)
 class _Work:
-    """What stays the same through both calls for a window; ``known`` are the current facts before it."""
+    """What stays the same through all calls for a window.
+
+    ``known`` are the current facts before it, and all that are in the slots of the new ones.
+    """
 
     turns: Sequence[Message]
     before: Sequence[Message]
+    following: Sequence[Message]
     known: Sequence[Fact]
     names: Names
 
@@ -78,8 +97,14 @@ class _Work:
 
     @property
     def language(self) -> Language:
-        """The language that the person speaks in it."""
-        return language_of(*(own_words(turn) for turn in self.turns if turn.role == "user"))
+        """The language that the memory is written in: that of the first facts, else the one spoken in the window."""
+        first = [fact.restatement for fact in self.known[:_FIRST]]
+        return language_of(*(first or (own_words(turn) for turn in self.turns if turn.role == "user")))
+
+    def spoken(self, settings: Settings) -> Spoken:
+        """Its messages as evidence."""
+        called = names_for_prompt(self.language, settings, self.names)
+        return Spoken(self.turns, self.before, self.names, called["person"], called["companion"])
 
     @property
     def digest(self) -> str:
@@ -120,6 +145,8 @@ class Extraction:
         self._llm = llm
         self._log = llm.log
         self._count_calls = count_calls
+        #: The window that was read last, and its stored replies.
+        self._kept = ("", dict[str, tuple[str, str]]())
         #: How often a model was asked so far, also in vain.
         self.calls = 0
 
@@ -134,7 +161,7 @@ class Extraction:
     ) -> Generator[ExtractionEvent, None, bool]:
         """Read a session: all that was not read yet, of ``only`` these turns, or full windows that left the context.
 
-        ``most_calls``: no window is begun whose two calls would exceed so many; the others wait, without a notice.
+        ``most_calls``: no window is begun whose calls would exceed so many; the others wait, without a notice.
         Returns whether all is read. Raises Interrupted, StorageError.
         """
         allowed = None if most_calls is None else self.calls + most_calls
@@ -153,12 +180,18 @@ class Extraction:
     ) -> Generator[Notice, None, WindowExtracted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
         known = self._memory.facts.all(current=True)
-        said = self._memory.messages.of_session(turns[0].session_id)
-        before = [one for one in said if one.position < turns[0].position and not one.hidden and not one.demo]
-        work = _Work(turns, before[-_BEFORE:], known, names_of_both(known, self._llm.settings))
+        said = [one for one in self._memory.messages.of_session(turns[0].session_id) if not one.hidden and not one.demo]
+        before = [one for one in said if one.position < turns[0].position]
+        after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
+        following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
+        work = _Work(turns, before[-_BEFORE:], following, known, names_of_both(known, self._llm.settings))
+        asked = True
         try:
             checked = self._extract_notes(work, cancel)
-            outcome = self._compare_with_known(work, checked, cancel)
+            in_slots = self._memory.facts.in_slots(one.slot for one in checked.facts) if checked.facts else []
+            work = replace(work, known=[*work.known, *in_slots])
+            checked, asked = self._verify_facts(work, checked, cancel)
+            outcome = self._compare_with_known(work, checked.facts, cancel)
         except (errors.ContentFiltered, errors.ContextTooLong, _HopelessError) as fault:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("extraction.refused", {"error": fault})
@@ -170,18 +203,40 @@ class Extraction:
         cancel.check()
         kept = {fact.text_id for fact in outcome.facts}
         relations = tuple(one for one in checked.relations if one.fact in kept)
-        learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes)
+        learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes, checked.rejected)
         contradicted = tuple(self._find_contradicted(outcome))
         if not self._memory.fact_log.learn(learned):
             return None
+        if not asked:
+            self._memory.jobs.request("verify", work.window.name)
         self._log.info(
-            "window %s: %d notes, %d facts, %d changes; rejected: %s; ignored: %s",
-            work.window.name, len(learned.notes), len(learned.facts), len(learned.changes),
-            dict(checked.rejected), dict(outcome.ignored),
+            "window %s: %d notes, %d facts (%s), %d changes; rejected: %s; ignored: %s",
+            work.window.name, len(learned.notes), len(learned.facts), dict(Counter(one.basis for one in learned.facts)),
+            len(learned.changes), dict(checked.rejected), dict(outcome.ignored),
         )  # fmt: skip
         return WindowExtracted(work.window, len(learned.notes), len(learned.facts), contradicted)
 
-    # -- the two calls -------------------------------------------------------------------------------------------
+    def verify_window(self, window: str, cancel: CancelToken) -> None:
+        """Ask of the quoted facts of a window whether their words say them, and learn what then changes.
+
+        Raises ModelError, Interrupted, StorageError; nothing is changed then.
+        """
+        quoted = self._memory.facts.quoted_in(window)
+        if not quoted:
+            return
+        known = [one for one in self._memory.facts.all(current=True) if one not in quoted]
+        said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
+        work = _Work(said, (), (), known, names_of_both(known, self._llm.settings))
+        facts = [_as_new(one) for one in quoted]
+        in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
+        work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])
+        answers = self._ask_whether_said(work, window, facts, cancel)
+        verified = tuple(replace(one, basis="verified") for one in facts if answers.get(one.text_id) == "yes")
+        outcome = self._compare_with_known(work, verified, cancel, window)
+        cancel.check()
+        self._memory.fact_log.verify(window, [one.text_id for one in outcome.facts], outcome.changes)
+
+    # -- the calls -----------------------------------------------------------------------------------------------
 
     def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
         """The notes of a window that its messages support; none, and no call, if only the companion spoke.
@@ -192,7 +247,10 @@ class Extraction:
             return CheckedNotes((), (), (), Counter())
 
         def ask() -> str:
-            return self._llm.extract_notes(work.turns, work.before, work.language, cancel, work.names)
+            words = "\n".join(turn.words for turn in (*work.before, *work.turns))
+            people = known_people(work.known, work.names, words)
+            shown = ExtractionTask(work.turns, work.before, work.following, people)
+            return self._llm.extract_notes(shown, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
             found = read_notes(reply)
@@ -201,17 +259,22 @@ class Extraction:
             return found
 
         try:
-            drafts = self._ask_or_reuse(work, "notes", work.digest, ask, read)
+            drafts = self._ask_or_reuse(work.window.name, "notes", work.digest, ask, read)
         except errors.BadReply as fault:
             if fault.key != _UNREADABLE:
                 raise
-            tries = 1 + int(self._memory.windows.reply(work.window.name, "unreadable", work.digest) or 0)
+            before, made_from = self._replies_of(work.window.name).get("unreadable", ("0", ""))
+            tries = 1 + int(before if made_from == work.digest else 0)
             self._memory.windows.store_reply(work.window.name, "unreadable", work.digest, str(tries))
             if tries >= _MOST_TRIES:
                 raise _HopelessError(_UNREADABLE) from fault
             raise
-        notes = _normalize_subjects(work, drafts.notes)
-        checked = check_notes(notes, work.turns, work.before, work.names, self._memory.fact_log.new_id)
+        notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
+        new_id = self._memory.fact_log.new_id
+        checked = check_notes(notes, work.turns, work.before, work.names, new_id)
+        earlier = self._memory.facts.inferred(current=None) if concluded else []
+        found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
+        checked = replace(checked, facts=(*checked.facts, *found))
         if self._memory.sessions.was_imported(work.turns[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
@@ -219,40 +282,112 @@ class Extraction:
         checked.rejected.update(drafts.rejected)
         return checked
 
-    def _compare_with_known(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> Outcome:
-        """What the new facts do to known ones; a model is asked only where something known is near.
+    def _verify_facts(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> tuple[CheckedNotes, bool]:
+        """The facts as they are believed, and whether the model was asked; where it is not there, all are quoted."""
+        wrong = [fact for fact in work.known if fact.corrected]
+        events = (event for fact in wrong for event in self._memory.facts.events_of(fact.text_id))
+        rejected_at = {event.fact: event.when for event in events if event.kind in ("put_right", "corrected")}
+        checked = without_rejected(checked, wrong, rejected_at)
+        facts = [fact for fact in checked.facts if fact.basis != "inferred"]
+        inferred = [fact for fact in checked.facts if fact.basis == "inferred"]
+        answers: Mapping[str, Answer] = {}
+        asked = True
+        try:
+            answers = self._ask_whether_said(work, work.window.name, facts, cancel)
+        except errors.ModelError as fault:
+            self._log.warning("what words say is asked later", exc_info=fault)
+            asked = False
+        believed = believe(replace(checked, facts=tuple(facts)), answers, work.spoken(self._llm.settings))
+        return replace(believed, facts=(*believed.facts, *inferred)), asked
 
-        The slots alone decide where it refuses.
+    def _ask_whether_said(
+        self, work: _Work, window: str, facts: Sequence[NewFact], cancel: CancelToken
+    ) -> Mapping[str, Answer]:
+        """For each fact, by id, whether its words say it; nothing where no model is connected or it refuses.
+
+        Raises ModelError, Interrupted.
         """
-        in_slots = self._memory.facts.in_slots(fact.slot for fact in checked.facts) if checked.facts else []
-        known = list({fact.text_id: fact for fact in (*work.known, *in_slots)}.values()) if checked.facts else []
-        shown = find_near(checked.facts, known)
-        if not shown:
-            return compare_facts(checked.facts, known)
+        if not facts or self._llm.settings.demo:
+            return {}
+        spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
+        called = {"user": spoken.person, "assistant": spoken.companion}
+        candidates = [material_of(one, spoken.messages, called) for one in order]
 
         def ask() -> str:
-            return self._llm.compare_facts(checked.facts, shown, work.language, cancel, work.names)
+            return self._llm.check_statements(candidates, work.language, cancel, work.names)
 
-        base = hash_texts(*(f"{fact.text_id} {fact.restatement}" for fact in shown), work.digest)
+        base = hash_texts(*(text for one in candidates for text in (*one.passage, one.statement)))
         try:
-            found = self._ask_or_reuse(work, "compare", base, ask, read_comparison)
+            answers = self._ask_or_reuse(window, "verify", base, ask, lambda reply: read_answers(reply, len(order)))
+        except (errors.ContentFiltered, errors.ContextTooLong, errors.BadReply) as fault:
+            self._log.warning("what words say cannot be asked", exc_info=fault)
+            return {}
+        return {order[number - 1].text_id: answer for number, answer in answers.items()}
+
+    def _compare_with_known(
+        self, work: _Work, facts: Sequence[NewFact], cancel: CancelToken, window: str = ""
+    ) -> Outcome:
+        """What the verified ones of the new facts do to known ones; a model is asked only where something is near.
+
+        The slots alone decide where it refuses. What was only quoted and is said again now is verified by that. Facts
+        that are not verified are learned as they are.
+        """
+        new = [fact for fact in facts if fact.basis == "verified"]
+        others = tuple(fact for fact in facts if fact.basis != "verified")
+        every = {fact.text_id: fact for fact in work.known}.values() if new else ()
+        again = {
+            one.text_id: replace(one, verified=True)
+            for one in every
+            if not one.verified
+            and one.current
+            and any(is_same(one, fact) and one.stance == fact.stance for fact in new)
+        }
+        known = [again.get(one.text_id, one) for one in every if one.verified or one.text_id in again]
+        outcome = self._decide(work, new, known, cancel, window or work.window.name)
+        verifies = tuple(
+            replace(change, verdict="verifies")
+            for change in outcome.changes
+            if change.verdict == "same" and change.fact in again
+        )
+        return replace(outcome, facts=(*outcome.facts, *others), changes=(*outcome.changes, *verifies))
+
+    def _decide(
+        self, work: _Work, new: Sequence[NewFact], known: Sequence[Fact], cancel: CancelToken, window: str
+    ) -> Outcome:
+        shown = find_near(new, known)
+        if not shown:
+            return compare_facts(new, known)
+
+        def ask() -> str:
+            return self._llm.compare_facts(new, shown, work.language, cancel, work.names)
+
+        base = hash_texts(*(f"{fact.text_id} {fact.restatement}" for fact in shown), *(one.restatement for one in new))
+        try:
+            found = self._ask_or_reuse(window, "compare", base, ask, read_comparison)
         except (errors.ContentFiltered, errors.ContextTooLong):
-            return compare_facts(checked.facts, known)
-        return compare_facts(checked.facts, known, shown, found.verdicts, found.doubts)
+            return compare_facts(new, known)
+        return compare_facts(new, known, shown, found.verdicts, found.doubts)
 
     def _ask_or_reuse(
-        self, work: _Work, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
+        self, window: str, stage: str, base: str, ask: Callable[[], str], read: Callable[[str], _Read]
     ) -> _Read:
         """The stored reply, or a new one, which is stored before it is used."""
-        kept = self._memory.windows.reply(work.window.name, stage, base)
-        if kept is not None:
+        kept, made_from = self._replies_of(window).get(stage, ("", None))
+        if made_from == base:
             return read(kept)
         self.calls += 1
         self._count_calls(1)
         reply = ask()
         found = read(reply)
-        self._memory.windows.store_reply(work.window.name, stage, base, reply)
+        self._memory.windows.store_reply(window, stage, base, reply)
+        self._replies_of(window)[stage] = (reply, base)
         return found
+
+    def _replies_of(self, window: str) -> dict[str, tuple[str, str]]:
+        """The stored replies for a window, read once."""
+        if self._kept[0] != window:
+            self._kept = window, self._memory.windows.replies(window)
+        return self._kept[1]
 
     def _find_contradicted(self, outcome: Outcome) -> Iterator[Notice]:
         """The companion's own statements that a new one takes back, with both."""
@@ -266,8 +401,8 @@ class Extraction:
 
 
 def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
-    """Under which names the two are known, from the settings and from what is known, and who else is."""
-    words = TEMPLATES.values()
+    """Under which names the two are known, from the settings and from what is verified, and who else is."""
+    known, words = [fact for fact in known if fact.verified], TEMPLATES.values()
     named = [[one for one in known if one.slot == slot] for slot in OWN_NAMES]
     person, companion = ([one.value for one in each] for each in named)
     stated = stated_names(known)
@@ -278,6 +413,15 @@ def names_of_both(known: Sequence[Fact], settings: Settings) -> Names:
         stated.person_called,
         stated.companion_called,
     )
+
+
+def _as_new(fact: Fact) -> NewFact:
+    """A stored fact as it was learned."""
+    return NewFact(
+        fact.text_id, fact.note, fact.restatement, fact.subject, fact.attribute, fact.value, fact.slot, fact.single,
+        fact.about, fact.stance, fact.said, fact.turns, fact.keywords, fact.persons, fact.entities, fact.location,
+        fact.start, fact.end, fact.quotes, fact.learned_as,
+    )  # fmt: skip
 
 
 def _mentioned_names(fact: Fact) -> Iterator[str]:

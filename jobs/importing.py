@@ -21,6 +21,7 @@ from domain.imports import (
     ASSISTANTS,
     HistoryFile,
     ImportedMessage,
+    KnownMessages,
     Look,
     PastConversation,
     PastMessage,
@@ -64,7 +65,10 @@ class FileProgress:
 
 @dataclass(frozen=True)
 class ImportDone:
-    """The result of an import. ``known`` were imported before; of what is ``unread`` the first are named."""
+    """The result of an import. ``known`` were imported before, ``erased`` left out because they were erased.
+
+    Of what is ``unread`` the first are named.
+    """
 
     source: str
     number: int
@@ -75,6 +79,7 @@ class ImportDone:
     left_out: Mapping[str, int]
     unread: tuple[Unread, ...]
     unread_count: int
+    erased: int = 0
 
 
 @dataclass
@@ -130,12 +135,12 @@ def preview_file(
     window: int,
     group: int,
     cancel: CancelToken,
-    known: Callable[[PastPiece], int] = lambda one: 0,
+    known: Callable[[PastPiece], KnownMessages] = lambda one: KnownMessages(),
 ) -> Iterator[FileProgress | Look]:
     """Read a file without storing anything; the last event is what it contains. Raises Interrupted.
 
     ``window`` messages are read at once for notes, and ``group`` sessions become a chapter; ``known`` counts the turns
-    of a piece that were brought before.
+    of a piece that were brought before, or were erased.
     """
     preview = _Preview(file.source, who, window, group, known)
     for number, read in enumerate(file.read(), start=1):
@@ -154,23 +159,32 @@ class Importing:
         self._at_once = at_once
 
     def run(
-        self, file: HistoryFile, name: str, sha256: str, who: ImportContext, cancel: CancelToken
+        self,
+        file: HistoryFile,
+        name: str,
+        sha256: str,
+        who: ImportContext,
+        cancel: CancelToken,
+        *,
+        with_erased: bool = False,
     ) -> Iterator[FileProgress | ImportDone]:
         """Import a file; the last event is ``ImportDone``. Raises Interrupted and StorageError.
+
+        What was erased is left out and counted, unless the person wants it back: ``with_erased``.
 
         However it ends, what was stored by then stays, and the next run continues after it.
         """
         number = self._past.begin(name, file.source, sha256, READER)
-        counts, turns, sessions = _Counts(), 0, 0
+        counts, turns, sessions, erased = _Counts(), 0, 0, 0
         for batch in self._batch_pieces(file, who, counts):
             cancel.check()
-            added = self._past.add(number, batch)
-            turns, sessions = turns + added.turns, sessions + added.sessions
+            added = self._past.add(number, batch, with_erased=with_erased)
+            turns, sessions, erased = turns + added.turns, sessions + added.sessions, erased + added.erased
             yield FileProgress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
         yield ImportDone(
-            file.source, number, counts.conversations, sessions, turns, counts.messages - turns,
-            dict(counts.left_out), tuple(counts.unread), counts.unread_count,
+            file.source, number, counts.conversations, sessions, turns, counts.messages - turns - erased,
+            dict(counts.left_out), tuple(counts.unread), counts.unread_count, erased,
         )  # fmt: skip
 
     def _batch_pieces(self, file: HistoryFile, who: ImportContext, counts: _Counts) -> Iterator[list[PastPiece]]:
@@ -291,10 +305,11 @@ class _Preview:
     """Collects what a file contains."""
 
     def __init__(
-        self, source: str, who: ImportContext, window: int, group: int, known: Callable[[PastPiece], int]
+        self, source: str, who: ImportContext, window: int, group: int, known: Callable[[PastPiece], KnownMessages]
     ) -> None:
         self.counts = _Counts()
-        self._count_known, self._known = known, 0
+        self._count_known = known
+        self._known = self._erased = 0
         self._look = Look(source, 0, 0, 0, 0, "", "")
         self._who = who
         self._window, self._group = window, group
@@ -308,7 +323,8 @@ class _Preview:
             return
         turns = past_turns(read, self._who)
         self.counts.count_conversation(read, turns)
-        self._known += sum(map(self._count_known, split_into_pieces(read, turns)))
+        for known in map(self._count_known, split_into_pieces(read, turns)):
+            self._known, self._erased = self._known + known.messages, self._erased + known.erased
         self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
         if not any(turn.role == "user" for turn in turns):
             self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
@@ -342,6 +358,7 @@ class _Preview:
             unread_count=self.counts.unread_count,
             chapters=chapters,
             known=self._known,
+            erased=self._erased,
         )
 
 

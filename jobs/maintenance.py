@@ -1,8 +1,9 @@
 """The work of one memory that happens later: which jobs are due, and what each of them does.
 
-In this order: compaction of a context that has grown too long; rebuilds; autosave of idle sessions, where the settings
-ask for it; facts of sessions that are idle, and of windows that left the context; consolidation of sessions that the
-memory service ended; client histories; the import backlog with its chapters; chapters; archiving.
+In this order: forget requests that a model is to read; compaction of a context that has grown too long; rebuilds;
+autosave of idle sessions, where the settings ask for it; facts of sessions that are idle, and of windows that left the
+context; what their words say, where the model did not answer that; consolidation of sessions that the memory service
+ended; client histories; the import backlog with its chapters; chapters; archiving.
 
 Guarantees: what is due is looked for again by each job, so a request may come too often, but never too late; an active
 session stays open however long it was idle, unless the settings say that it is saved; what fails is tried again
@@ -12,6 +13,7 @@ archived. Job modules are loaded when a job needs them, not when a conversation 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -253,7 +255,7 @@ class Maintenance:
             self.log.error("%s failed", job.kind, exc_info=fault)
             failed = "compaction.failed" if job.kind == "compact" else "opening.autosave_failed"
             self._report(job, Notice(failed, {"error": shown}))
-            return "left", shown.key
+            return "left", _reason_of(shown)
         if outcome != "left":
             self._failures.pop((job.kind, job.key), None)
         return outcome, self._failures.get((job.kind, job.key), "")
@@ -281,13 +283,20 @@ class Maintenance:
         error = notice.details.get("error")
         if isinstance(error, errors.OldFriendError) and job.kind != "compact":
             reported = (job.kind, job.key) in self._failures
-            self._failures[job.kind, job.key] = error.key
+            self._failures[job.kind, job.key] = _reason_of(error)
             if reported:
                 return
         self.notices.append(notice)
 
     def _run_compaction(self, job: Job, cancel: CancelToken) -> Steps:
         yield from compact(self.memory, self.llm, job.key, cancel, shortened=job.payload == "shortened")
+        return "done"
+
+    def _read_forget_request(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.forgetting import read_forget_request
+
+        yield from read_forget_request(self.memory, self.llm, job.key, job.payload.split(), cancel)
+        self.queue.request_due()
         return "done"
 
     def _run_rebuild(self, job: Job, cancel: CancelToken) -> Steps:
@@ -324,6 +333,17 @@ class Maintenance:
         whole = yield from only_notices(Extraction(self.memory, self.llm).run(job.key, cancel, all_of_it=all_of_it))
         cancel.check()
         return "done" if whole else "left"
+
+    def _verify_window(self, job: Job, cancel: CancelToken) -> Steps:
+        """Ask what the words of quoted facts say, where the model did not answer when they were learned."""
+        from jobs.extraction import Extraction
+
+        try:
+            Extraction(self.memory, self.llm).verify_window(job.key, cancel)
+        except errors.ModelError as fault:
+            yield Notice("extraction.failed", {"error": fault})
+            return "left"
+        return "done"
 
     def _run_consolidation(self, job: Job, cancel: CancelToken) -> Steps:
         from jobs.client_memories import consolidate
@@ -364,11 +384,19 @@ class Maintenance:
         return "done"
 
 
+def _reason_of(error: errors.OldFriendError) -> str:
+    """The key of an error with its numbers, as a job stores it. Its texts are left out: they may repeat messages."""
+    numbers = {name: error.details[name] for name in ("status", "limit", "seconds") if error.details.get(name)}
+    return f"{error.key} {json.dumps(numbers)}" if numbers else error.key
+
+
 _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = MappingProxyType({
+    "forget_request": Maintenance._read_forget_request,
     "compact": Maintenance._run_compaction,
     "rebuild": Maintenance._run_rebuild,
     "autosave": Maintenance._run_autosave,
     "extract": Maintenance._run_extraction,
+    "verify": Maintenance._verify_window,
     "consolidate": Maintenance._run_consolidation,
     "client_history": Maintenance._run_client_history,
     "imported_chapters": Maintenance._write_chapters,

@@ -17,7 +17,6 @@ from domain.events import Notice
 from domain.facts import About, Change, Fact, PersonaDraft, Quote
 from domain.records import Message, Persona
 from domain.workers import CancelToken
-from facts.cues import split_sentences
 from facts.evidence import telling_terms
 from facts.known_people import known_people
 from facts.persona_lines import (
@@ -34,6 +33,7 @@ from facts.persona_lines import (
 from facts.slots import Names
 from jobs.extraction import names_of_both
 from language.scripts import Language
+from language.sentences import split_sentences
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask

@@ -26,7 +26,9 @@ from storage.jobs import Job, JobKind, Jobs
 #: What became of a job: ``again`` runs it once more behind more urgent ones, ``left`` later.
 Outcome = Literal["done", "again", "left"]
 
-_MAINTENANCE: tuple[JobKind, ...] = tuple(kind for kind in get_args(JobKind) if kind != "compact")
+#: What the next turn waits for, and all the rest.
+_AWAITED: tuple[JobKind, ...] = ("forget_request", "compact")
+_MAINTENANCE: tuple[JobKind, ...] = tuple(kind for kind in get_args(JobKind) if kind not in _AWAITED)
 
 #: Seconds that work which is given up has for coming to its end.
 _GRACE = 1.0
@@ -156,7 +158,8 @@ class Lane:
 
 @dataclass
 class JobQueue:
-    """The jobs of one memory. Compaction has a lane of its own, since the next turn waits for it.
+    """The jobs of one memory. Compaction and the reading of forget requests have a lane of their own, since the next
+    turn waits for them.
 
     ``handle`` does a job; ``plan`` requests what is due, when that was asked for.
     """
@@ -192,12 +195,13 @@ class JobQueue:
     def request_due(self) -> None:
         """Look for everything that is due, and do it."""
         self._plan_wanted = True
+        self.compaction.wake()
         self.maintenance.wake()
 
     def run_now(self, kind: JobKind, key: str, payload: str = "", *, at_once: bool = False) -> None:
         """Do a job in the thread that calls; one that failed just before only ``at_once``."""
         lane = self.lane_of(kind)
-        if kind == "compact":
+        if kind in _AWAITED:
             lane.wait()
         with lane.paused():
             self.jobs.request(kind, key, payload, at_once=at_once)
@@ -218,14 +222,14 @@ class JobQueue:
 
     def lane_of(self, kind: JobKind) -> Lane:
         """Where the jobs of a kind run."""
-        return self.compaction if kind == "compact" else self.maintenance
+        return self.compaction if kind in _AWAITED else self.maintenance
 
     def _is_pending(self, kind: JobKind) -> bool:
         current = self._current.get(self.lane_of(kind))
         return bool(current and current.kind == kind) or self.jobs.next([kind], self._timestamp()) is not None
 
     def _run_compaction(self, cancel: CancelToken) -> bool:
-        return self._run_next(["compact"], self.compaction, cancel)
+        return self._run_next(_AWAITED, self.compaction, cancel)
 
     def _run_maintenance(self, cancel: CancelToken) -> bool:
         if self._plan_wanted:

@@ -62,6 +62,8 @@ class Calendar:
     """weekday, date: a day among others"""
     whole_day: str
     """weekday, day, month, year: a day in a sentence"""
+    moment: str
+    """weekday, date, age: when something was said"""
     ages: tuple[str, str, str]
     """count: today, yesterday, and further back"""
 
@@ -72,6 +74,7 @@ _CALENDARS: dict[Language, Calendar] = {
         months=tuple(name.title() for name in MONTH_NAMES),
         day="{weekday} {date}",
         whole_day="{weekday} {day} {month} {year}",
+        moment="{weekday:.3} {date}, {age}",
         ages=("today", "yesterday", "{count} days ago"),
     ),
     "zh": Calendar(
@@ -79,6 +82,7 @@ _CALENDARS: dict[Language, Calendar] = {
         months=tuple(str(number) for number in range(1, 13)),
         day="{date} {weekday}",
         whole_day="{year} 年 {month} 月 {day} 日{weekday}",
+        moment="{date} {weekday}，{age}",
         ages=("今天", "昨天", "{count} 天前"),
     ),
 }
@@ -171,10 +175,13 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def when_in(language: Language, timestamp: str, now: datetime | None = None) -> dict[str, str]:
-    """The weekday of a record and, if ``now`` is given, its age."""
-    day = day_of(timestamp)
-    if day is None:
-        return {}
-    age = age_in(language, day, now.date()) if now else ""
-    return {"weekday": weekday_in(language, day)} | ({"age": age} if age else {})
+def moment_in(language: Language, timestamp: str, now: datetime) -> str:
+    """When something was said, in short; without an age where that lies ahead.
+
+    >>> moment_in("en", "2025-11-16T21:30", datetime(2026, 1, 10)), moment_in("zh", "2025-11-16", datetime(2026, 1, 10))
+    ('Sun 2025-11-16 21:30, 55 days ago', '2025-11-16 星期日，55 天前')
+    """
+    if (day := day_of(timestamp)) is None:
+        return UNKNOWN_DATE
+    age, form = age_in(language, day, now.date()), _CALENDARS[language].moment
+    return form.format(weekday=weekday_in(language, day), date=date_of(timestamp), age=age).rstrip(" ,，")

@@ -1,8 +1,9 @@
-"""Detects serious requests to forget something, and which messages they refer to, in English and Chinese.
+"""Finds requests to forget something, and which messages they refer to, in English and Chinese.
 
-Strict on purpose: "forget it, let's eat" and 算了忘了吧 ask for nothing. A forget request orders to forget, erase or not
-remember what was said; an idiom counts only with another sign that it is meant. Quoted text is ignored. In doubt a
-request refers to more rounds rather than fewer.
+Rules with high recall say how certain a request is: ``clear`` and ``likely`` ones are hidden at once, a ``possible`` one
+only after a model has read it. An idiom ("forget it, let's eat", 算了忘了吧) is at most possible. What a request
+refers to is read narrowly: the message itself if it says what is meant, else what it names, else the round before it.
+Quoted text is ignored.
 """
 
 from __future__ import annotations
@@ -10,174 +11,94 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from domain.patterns import pattern_of
+from domain.patterns import Guarded, pattern_of
 from domain.quotations import without_quotations
 from domain.records import PREFIX, Round
+from language import forget_forms as forms
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
 
-#: From this length on, the rest of a message counts as content of its own.
-_SUBSTANCE, _SUBSTANCE_UNSPACED = 60, 25
+Certainty = Literal["possible", "likely", "clear"]
+
+#: So many content words, or Chinese characters, beside a request are the matter itself.
+_SUBSTANCE, _SUBSTANCE_UNSPACED = 2, 5
+#: From so many shared words on, and half of them, a text repeats a message.
+_RETOLD = 3
 #: Only this many last characters of a message are searched.
 _LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True)
 class ForgetRequest:
-    """A detected forget request. ``alone``: the message says little else, so it refers to earlier messages.
+    """A forget request.
 
-    ``matter``: the things it names, in the person's words. ``points``: it names none, or also says "that" or "just", so
-    the round before is always meant. ``lately``: it refers to something recent, and so to no older session.
+    ``alone``: the message does not say itself what is to be forgotten, so it refers to earlier messages. ``matter``: the
+    things it names, in the person's words. ``points``: it names none, or also says "that" or "just". ``lately``: it
+    refers to something recent, and so to what is nearest of it.
     """
 
     alone: bool
     matter: tuple[str, ...] = ()
     points: bool = True
     lately: bool = False
+    certainty: Certainty = "clear"
+
+    def names_enough(self, part: str) -> bool:
+        """Whether a part of the matter says enough to look for it in older sessions; a name alone does not, lately."""
+        return not self.lately or len(_content_words(part)) > 1
+
+    @property
+    def hides(self) -> bool:
+        """Whether it counts before a model has read it."""
+        return self.certainty != "possible"
 
 
 _QUOTED = pattern_of(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
 _SENTENCE = pattern_of(r"[^.!?。！？\n]+[.!?。！？\n]*")
-
-# --- English
-
-_START = r"(?:^|[,;:(—–…-]\s*|\b(?:please|just|now|so|and|then|but|ok|okay|seriously|honestly|also)\s+)"
-_WISH = (
-    r"(?:\bplease,?\s+(?:just\s+|do\s+|now\s+|try to\s+)?|\bi (?:really )?(?:want|need|beg|ask) you to\s+(?:just\s+)?"
-    r"|\bi'?d (?:like|love|prefer) you to\s+|\b(?:can|could|would) you (?:please|just)\s+"
-    r"|\byou (?:must|have to|need to)\s+)"
-)
-_TOLD = (
-    r"(?:what|everything|anything|all|whatever|the things?|the part)(?: that)? i(?:'ve| have)?(?: just| ever)?"
-    r" (?:said|told|wrote|typed|mentioned|shared|confided|admitted|sent)"
-)
-_SAID = r"(?:said|told|mentioned|wrote|brought|asked|shared)"
-_THAT = r"(?:it|this|that|all (?:of )?(?:it|this|that)|any of (?:it|this|that)|the whole thing)\b"
-_MEMORY = r"your (?:memory|memories|mind|records?|notes|head|database|logs?|files)\b"
-_REMOVE = r"(?:erase|wipe|delete|scrub|purge|remove|strike|clear|drop|cut|take)"
-
-#: A form: substrings of which a sentence must contain one, as a quick check, and its pattern.
-_Form = tuple[tuple[str, ...], str]
-_YOURS, _NOT = ("your ",), ("don't", "do not", "never")
-_EARNEST: tuple[_Form, ...] = (
-    (_YOURS, rf"(?:{_START}|{_WISH}){_REMOVE}\b[^.!?\n]{{1,80}}?\b(?:from|out of) {_MEMORY}"),
-    (_YOURS, rf"(?:{_START}|{_WISH})(?:wipe|clear|clean) {_MEMORY}[^.!?\n]{{0,20}}\bof\b"),
-    (("erase", "wipe", "delete", "scrub", "purge"),
-     rf"(?:{_START}|{_WISH})(?:erase|wipe|delete|scrub|purge) {_TOLD}"),
-    (_YOURS, rf"(?:{_START}|{_WISH})(?:keep|leave) [^.!?\n]{{1,40}}? out of {_MEMORY}"),
-    (("forget", "remember"),
-     rf"{_WISH}(?:forget|unremember|disremember)(?: about)? (?:{_THAT}|{_TOLD}|everything about|all about|my )"),
-    (("forget",), rf"{_WISH}forget(?: that)? i (?:ever |even |just )*{_SAID}\b(?! anything)"),
-    (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? {_TOLD.replace('said|', '')}"),
-    (("forget",), rf"(?:{_WISH}|{_START})forget(?: about)? (?:my|the) (?:last|previous) (?:message|sentence|thing i)"),
-    (("forget",), r"(?:^|[,;]\s*|\bplease )forget(?: that)? i ever (?:said|told|mentioned)\b(?! anything)"),
-    (("remember", "memori", "retain"),
-     rf"\bplease (?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain) (?:{_THAT}|{_TOLD}|my )"),
-    (_NOT,
-     rf"{_START}(?:don't|do not|never)(?: ever)? (?:remember|memori[sz]e|retain|store|save|keep|record) {_TOLD}"),
-    (_NOT,
-     rf"{_START}(?:don't|do not|never)(?: ever)? (?:store|save|keep|put|record) [^.!?\n]{{1,40}}? in {_MEMORY}"),
-    (_NOT, rf"\bi (?:don't|do not) want you to (?:remember|keep|retain|store) (?:{_THAT}|{_TOLD}|my )"),
-    (("forgot", "remember"),
-     rf"\bi'?d (?:rather|prefer)(?: it if)? you (?:forgot|didn't remember)(?: about)? (?:{_THAT}|{_TOLD})"),
-    (("forget",), r"^(?:please,? |just )*forget(?: about)? (?:my|our) [^.!?\n]{2,60}?\b(?:never|don't|do not)(?: ever)?"
-     r" (?:(?:bring|mention|repeat) (?:it|this|that|him|her|them)\b|(?:speak|talk) (?:of|about)\b)"),
-    (("pretend",),
-     r"\bpretend(?: that)? i (?:never|didn't) (?:say|said|tell|told|mention|mentioned|write|wrote)\b(?! anything)"),
-)  # fmt: skip
-#: Idioms, which count only together with a sign that they are meant.
-_WEAK: _Form = (("forget",),
-    rf"{_START}forget(?: about)? (?:{_THAT}|{_TOLD}|everything\b|(?:that )?i (?:just |even )?{_SAID}\b)")  # fmt: skip
-_SIGN = (
-    r"\bi mean it\b|\bi'?m serious\b|\b(?:wipe|erase|delete|scrub) (?:it|that|this)\b|\bforever\b|\bfor good\b"
-    r"|\bnever(?: ever)? (?:bring|mention|speak|talk|raise|repeat|tell)"
-    r"|\b(?:don't|do not)(?: ever)? (?:bring|repeat|speak of|talk about|tell|mention (?:this|that|it again))"
-    r"|\b(?:don't|do not)(?: ever)? (?:(?:note|write|put) (?:it|this|that) down|(?:note|record|store) (?:it|this|that))\b"
-    r"|\bshouldn't have (?:said|told|mentioned|written|shared)"
-)
-#: With one of these a thought is withdrawn or corrected, and nothing is to be forgotten.
-_WITHDRAWN = (
-    r"\blet'?s\b|\bnever ?mind\b|\bnot important\b|\b(?:doesn't|does not) matter\b|\binstead\b|\bactually\b|\bi meant\b"
-    r"|\bi was wrong\b|\bwho cares\b|\bno big deal\b|\bif you\b|\bis better\b"
-    r"|\btoo (?:expensive|late|far|hard|much work)\b"
-    r"|\b(?:she|he|they|we|who|mum|mom|dad)\b[^.!?\n]{0,20} (?:said|says|told|asked|begged|wrote)\b"
-)
-
-# --- Chinese
-
-_HAN_WISH = r"(?:请你?|求求?你|拜托你?|麻烦你?|我要你|我?希望你|我想让你|你能不能|能不能请你|你必须|你一定要)"
-_HAN_THAT = r"(?:这|那|它|刚才|刚刚|我刚|我说|我讲|我告诉|我[跟和对]你|我家|我的|上面|以上|前面)"
-_HAN_REMOVE = r"(?:删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除)"
-_HAN_MEMORY = r"(?:记忆|记录|脑子|脑海|记忆库|大脑|存档)(?:库)?(?:里面|里|中|当中)?"
-_HAN_FORGET = r"(?:忘掉|忘了|忘记|忘光|忘干净|彻底忘)"
-_CLAUSE = r"(?:^|[，,；;：:。！？\s]|你就?|快|赶紧|现在)"
-_HAN_NOT = r"(?:别|不要|请勿|勿|不用|不许|不准)"
-
-_HAN_IT = r"(?:(?:这|那|刚才|刚刚)(?:[一几]?[件句段个些])?(?:事情?|话)?儿?)[，,]?"
-_KEPT = ("记", "脑", "存档")
-_HAN_EARNEST: tuple[_Form, ...] = (
-    (_KEPT, rf"(?:[把将][^，。！？\n]{{1,24}}?从?|从)你?的?{_HAN_MEMORY}[^，。！？\n]{{0,4}}{_HAN_REMOVE}"),
-    (("忘", "删", "抹", "擦", "清", "去掉", "移除", "消除"),
-     rf"{_HAN_WISH}[^，。！？\n别不没未勿问]{{0,6}}[把将][^，。！？\n别不没未勿]{{1,24}}?(?:{_HAN_FORGET}|{_HAN_REMOVE}吧?$)"),
-    (("忘",), rf"{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}(?:吧，?)?{_HAN_THAT}"),
-    (("忘",),
-     rf"{_CLAUSE}[把将](?:我)?(?:刚才|刚刚|这|那)[^，。！？\n别不没未勿]{{0,14}}?(?:彻底|全|都|给)*(?:忘掉|忘了|忘记)"),
-    (("记", "存", "留在"),
-     rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在)"),
-    (("记", "存"),
-     rf"{_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下)"),
-    (("记", "存"), rf"{_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我刚|我说|我告诉|刚才|刚刚|这|那)"),
-    (("记",), rf"我不(?:想|希望)你(?:记住|记得|记着){_HAN_THAT}"),
-    (("记",), rf"{_HAN_IT}你(?:可|就|都|也|千万)?{_HAN_NOT}记(?:[，,；;。！!吧啊哦]|$)"),
-    (("忘",), rf"{_HAN_IT}{_HAN_WISH}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}"),
-    (("没说", "没讲", "没提"), rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
-)  # fmt: skip
-_HINTS = frozenset(part for needs, _ in (*_EARNEST, *_HAN_EARNEST) for part in needs)
-_HAN_WEAK: _Form = (("忘", "没"),
-    rf"{_CLAUSE}{_HAN_FORGET}(?:{_HAN_THAT}|吧)|{_HAN_IT}你就?{_HAN_FORGET}吧(?![？?])"
-    rf"|{_CLAUSE}{_HAN_FORGET}[^，。！？\n别不没未]{{1,14}}[事话]情?吧(?![？?])|{_CLAUSE}忘掉[^，。！？\n别不没未]{{1,14}}[事话]"
-    rf"|{_CLAUSE}[把将][^，。！？\n别不没未]{{1,14}}?[都全给]?{_HAN_FORGET}吧(?![？?])"
-    rf"|{_CLAUSE}就?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?")  # fmt: skip
-_HAN_SIGN = (
-    rf"(?:{_HAN_NOT}|永远不要|再也不要|再也别|永远别)再?(?:跟我|和我|对任何人)?提"
-    rf"|(?:^|[，,；;。！!\s也你个事话儿])(?:可|千万)?{_HAN_NOT}(?:记(?![得仇恨挂者性忆错混反])|写下|存下|留着)"
-    r"|我是认真的|我说真的|不该(?:说|告诉)"
-)
-_HAN_WITHDRAWN = r"算了|没关系|不重要|无所谓|我是说|我的意思|[他她妈爸]们?(?:跟我)?[说讲]"
 
 # --- what a forget request names
 
 #: Where the order ends and a reason or a remark begins.
 _ASIDE = pattern_of(
     r"[;:—–(；：（]|,? (?:because|since|as i|before|unless)\b|因为"
-    r"|, ?(?:and |but |or |so )?(?:it|that|this|i|i'm|you|he|she|we|they|wipe|erase|delete|please|okay|ok|thanks?)\b"
-    r"|[、，](?:我不|我是|千万)|(?:,|\band) (?:never|don't|do not)\b(?! (?:ever )?(?:mention|bring|speak|talk|raise))"
+    r"|, ?(?:and |but |or |so )?(?:it|that|this|i|im|ive|you|he|she|we|they|wipe|erase|delete|please|okay|ok|k|thanks?|will)\b"
+    r"| (?:will|would|can|could) you\b(?! \w)| please\b.*|[、，](?:我不|我是|千万)|(?:,|\band) (?:never|dont|do not)\b(?! (?:ever )?(?:mention|bring|speak|talk|raise))"
     r"|[、，](?:别|不要|永远|再也)[^，。提]{0,4}(?!提)",
     re.IGNORECASE,
 )
 #: These words of an order name nothing.
 _ORDER = (
-    r"(?:please|want|need|beg|ask|like|love|prefer|rather|forgot|forget|forgotten|unremember|disremember|erase|wipe|delete"
+    r"(?:please|want|need|beg|ask|like|love|prefer|rather|forgot|forget|forgotten|forgetting|unremember|disremember|unhear|unlearn|erase|wipe|delete"
     r"|scrub|purge|remove|strike|clear|clean|drop|cut|take|keep|leave|store|save|put|record|retain|remember|memori[sz]e"
     r"|pretend|try|memory|memories|mind|records?|notes?|head|database|logs?|files?|said|told|tell|say|wrote|write|typed?"
-    r"|mention(?:ed)?|bring|raise|speak|repeat|shared?|confided|admitted|sent|brought|asked|ever|even|never|everything|anything|whatever|whole|part"
+    r"|mention(?:ed|ing)?|bring(?:ing)?|raise|speak|repeat|discuss|refer|shared?|confided|admitted|sent|brought|asked|ever|even|never|everything|anything|whatever|whole|part"
     r"|regarding|concerning|last|previous|messages?|sentences?|words?|forever|good|completely|entirely|seriously|honestly"
     r"|stupid|silly|dumb|embarrassing|terrible|awful|tonight|today|yesterday|evening|morning|night|afternoon|week|earlier"
-    r"|ago|minutes?|moments?|right|away|immediately|conversation|chat|talk|anyone|again|mean|serious|mine|might|story)"
+    r"|ago|minutes?|moments?|right|away|immediately|conversation|chat|talk(?:ing)?|anyone|anybody|again|any ?more|mean|serious|mine|might|story"
+    r"|dont|doesnt|didnt|shouldnt|couldnt|wont|ive|id|im|hear|heard|see|saw|read|act|happened|secret|private|quiet|confidential|between|future"
+    r"|lets|stop|quit|mentioning|having|typing|saying|can|could|may|would|dare|there|anyway|if|telling|business|thing|bit|stuff|wish|regret|appreciate|hang|hold|remind|stays?|scrap|scratch|unsay|back|yourself|soul)"
 )
 _EMPTY = pattern_of(rf"\b{_ORDER}\b", re.IGNORECASE)
 _HAN_EMPTY = pattern_of(
-    r"请你?|求求你?|求你|拜托你?|麻烦你?|我?希望你?|我?想让你|我?要你|能不能|必须|一定要|让你|[跟和对]你|永远|再也|赶快|赶紧|现在|立刻|马上|彻底"
-    r"|忘掉|忘了|忘记|忘光|忘干净|删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除|(?:记忆库?|记录|脑子|脑海|大脑|存档)(?:里面?|中|当中)?"
-    r"|关于|有关|对于|刚才|刚刚|昨天|今天|前天|晚上|早上|上次|之前|以前|上面|前面|以上|一切|所有|全部|任何|千万|不要|不用|不许|不准|请?勿"
-    r"|告诉|[说讲提]过?|的?[话事]情?|秘密|对话|消息|内容|[这那][些段件句个]?|那件|记住|记下来?|记着|记到|记在|记得|保存|存下|存进|留在"
-    r"|[我你它们把将从给刚别再全都吧了的]|就(?=$|\s)|[句件段]"
+    r"请你?|求求你?|求你|拜托你?|麻烦你?|我?希望你?|我?想让你|我?要你|能不能|可不可以|可以|必须|一定要|让你|帮我|替我|[跟和对]你|[跟和对]我|永远|再也|赶快|赶紧|现在|立刻|马上|彻底|以后|今后|往后"
+    r"|忘掉|忘了|忘记|忘光|忘干净|忘却|删掉|删除|删了|抹掉|抹去|擦掉|擦除|清除|清掉|去掉|移除|消除|(?:记忆库?|记录|脑子|脑海|大脑|存档)(?:里面?|中|当中)?"
+    r"|关于|有关|对于|刚才|刚刚|昨天|今天|前天|晚上|早上|上次|之前|以前|上面|前面|以上|一切|所有|全部|任何|千万|不要|不用|不许|不想|不愿意?|不希望|请?勿"
+    r"|告诉|[说讲提]过?起?|聊起?|谈起?|的?[话事]情?|秘密|保密|对话|消息|内容|[这那][些段件句个条]?|那件|记住|记下来?|记着|记到|记在|记得|保存|存下|存进|留在|就?当(?:作|做)?没(?:听见|说|发生)?"
+    r"|不该|不应该|打出来|发出来|说出来|好吗|行吗|可以吗|好不好|后悔|收回|撤回|嘴快了?|多嘴|打错了?|说漏了?嘴|往外|外传|烂在(?:肚子|心)里|哎呀|唉|是咱俩|咱们?俩?|写进|听见|听到|知道|记(?=$|\s|[，。我你这那])"
+    r"|[我你它们把将从给刚别再全都吧了的也]|就(?=$|\s)|[句件段条]"
+)
+#: What an order is about, where it stands before the order.
+_TOPIC = pattern_of(
+    r"\b(?:what(?:ever)?|everything|anything|(?:that|the) (?:thing|stuff|bit|part|story|business|conversation)) (?:i|about|with|we)\b[^.!?]*$"
+    r"|[^，,。！？]{1,20}(?:的事情?|的话|说的|事儿|内容|那段|这段|那句|这句)[，,]?[^，,。！？]{0,4}$",
+    re.IGNORECASE,
 )
 _AND = pattern_of(r"\s*(?:,|\band\b|\bor\b|[、，,])\s*")
 _ABOUT = pattern_of(
     r"\b(?:about|regarding|concerning|(?:memory|memories|mind|head|notes) of)\s+(?!it\b|this\b|that\b)", re.IGNORECASE
 )
-_LEADING = pattern_of(r"^(?:(?:i|you|your|do|not|don't|never|that|of|to|from|out|with|in|up)\b\s*)+", re.IGNORECASE)
+_OWNING = ("my", "our", "the", "his", "her", "their")
 #: Words that point at something without naming it.
 _POINTS = pattern_of(
     r"\b(?:it|this|these|those|just|last|previous)\b|\bthat\b(?! (?:i|my|the|we|he|she|they)\b)"
@@ -185,38 +106,57 @@ _POINTS = pattern_of(
     r"(?!.*\b(?:about|regarding|concerning)\b)"
     r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
 )
+#: Words of a release that name nothing.
+_RELEASING = pattern_of(
+    r"\b(?:allowed|free|welcome|fine|alright|all right|now|longer|secret|use|do|it|unforget|unhide|ok(?:ay)?|after all)\b|可以|现在|已经|重新|随便|放心|不用|不必|不是|替我|帮我|瞒着?",
+    re.IGNORECASE,
+)
+#: Regret of words that were just said.
+_REGRET = pattern_of(
+    r"\b(?:shouldnt|should never|should not) have (?:typed|said|mentioned|written)\b|不该(?:说|打|发|告诉你)"
+)
 #: Words that refer to something recent only.
 _LATELY = pattern_of(
     r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\b(?:moments?|minutes?|seconds?) ago\b"
     r"|\b(?:i|we)(?:'ve| have)? just\b|\bjust now\b|\b(?:last|previous) (?:message|sentence|thing)"
     r"|刚|今[天晚早]|上面|以上"
 )
-#: Words that continue the message before: about a person, or about anything.
-_SOMEBODY = (
-    r"\b(?:he|she|him|her|his|hers|they|them|their)\b|^\s*(?:then|and|after(?:wards)?|later|because)\b"
-    r"|[他她]|对方|人家|^\s*(?:后来|然后|结果|于是|而且|因为|接着)"
+#: A person's name, or a word for them, that continues the message before, near its beginning.
+_CONTINUES = pattern_of(
+    r"\W*(?:(?:and|then|but|so|because|yes|no|well|afterwards|later)\b\W*)?(?:[^\s.!?]+ ){0,4}?"
+    r"(?:he|she|him|her|his|hers|they|them|their)\b|\W*(?:then|and|afterwards|later|because)\b|\W*(?:it|that)\b(?! is raining)"
+    r"|[^，。！？]{0,5}[他她]|[^，。！？]{0,3}(?:对方|人家)|(?:后来|然后|结果|于是|而且|因为|接着)|[它这那其]"
 )
-_LEANS_ON_SOMEBODY = pattern_of(_SOMEBODY)
-_LEANS = pattern_of(
-    rf"{_SOMEBODY}|\b(?:it|that|this|those|these|one|both)\b|^\s*(?:so|but|also)\b|[它这那其]|^\s*(?:但|所以|还)"
-)
-#: Characters that join others and are seldom part of a word; some stop characters are ("address", "allergy").
-_JOINING = STOP_CHARACTERS - frozenset("地过会可能对向果因得")
+#: A person that only the messages before can name.
+_OF_SOMEBODY = pattern_of(r"\W*(?:[^\s.!?]+ ){0,2}?(?:he|she|him|her)\b|[^，。！？]{0,3}[他她]")
 _BEGINS_LEANING = pattern_of(
     r"\W*(?:(?:and|then|but|so|because|yes|no)\b\W*)?(?:he|she|they|it|that|his|her|their)\b|[他她它这那]"
 )
+#: Characters that join others and are seldom part of a word; some stop characters are ("address", "allergy").
+_JOINING = STOP_CHARACTERS - frozenset("地过会可能对向果因得")
 _WORD = pattern_of(r"[^\W_]+(?:'[^\W_]+)?")
+_NAME = pattern_of(r"(?<=[a-z,;] )[A-Z][a-z]+")
 _HAN_RUN = pattern_of(f"[{UNSPACED}]+")
+#: What is said beside a request and is not its matter.
+_REMARK = pattern_of(
+    r"\b(?:god|oh|ugh|sorry|embarrass\w*|stupid|drunk|silly|awkward|mistake|regret|tired|weird|serious(?:ly)?|mean it|thanks?|thank you|damn|shit"
+    r"|shouldnt|should|have|said|told|typed?|mention(?:ed)?|i|that|this|it|you|not mine|wasnt|mine|promise|really|private|secret|ok|okay|hey|right|wait|actually)\b"
+    r"|[啊哦唉哎呀哈嗯呃]|天哪|不好意思|对不起|抱歉|丢人|尴尬|喝多了|冲动|我是认真的|我说真的|谢谢|拜托|算我求你|不该(?:说|告诉你)?的?|说(?:多|漏)了|后悔|好吗|真的",
+    re.IGNORECASE,
+)
 
 
 def _strip_empty_words(part: str) -> str:
     """A part of a request without the words that name nothing."""
     if unspaced_length(part):
-        part = max(re.split(r"\s{2,}", _HAN_EMPTY.sub("  ", part)), key=len)
-    else:
-        part = _EMPTY.sub(" ", re.sub(r"\b(?:from|out of|in|of) your\b.*", "", part))
-        part = _LEADING.sub("", " ".join(part.split()))
-    return part.strip() if _content_words(part) else ""
+        part = max(re.split(r"\s{2,}", _HAN_EMPTY.sub("  ", part)), key=len).strip()
+        return part if _content_words(part) else ""
+    words = _EMPTY.sub(" ", re.sub(r"\b(?:from|out of|in|of) (?:your|the record)\b.*", "", part)).split()
+    telling = [at for at, word in enumerate(words) if _content_words(word)]
+    if not telling:
+        return ""
+    first = telling[0] - (telling[0] > 0 and words[telling[0] - 1].lower() in _OWNING)
+    return " ".join(words[first : telling[-1] + 1])
 
 
 def _content_words(text: str) -> frozenset[str]:
@@ -235,10 +175,12 @@ def _word_root(word: str) -> str:
 
 
 def _speaks_of(text: str, part: str) -> bool:
-    """Whether a text contains all words of a thing, or in Chinese half of its character pairs."""
+    """Whether a text contains the words of a thing: of three or more two thirds, in Chinese half of its pairs."""
     wanted = _content_words(part)
     found = _count_found(wanted, text)
-    return found * 2 >= len(wanted) if unspaced_length(part) else found == len(wanted)
+    if unspaced_length(part):
+        return found * 2 >= len(wanted)
+    return found == len(wanted) or (len(wanted) > 2 and found * 3 >= len(wanted) * 2)
 
 
 def _count_found(wanted: Collection[str], text: str) -> int:
@@ -255,35 +197,55 @@ def _is_same_word(one: str, other: str) -> bool:
     return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == shorter)
 
 
-def detect_forget_request(text: str) -> ForgetRequest | None:
-    """The forget request in a message, if there is one.
+def detect_forget_request(text: str, reply: str = "") -> ForgetRequest | None:
+    """The forget request in a message, if there may be one; a ``reply`` that promises silence makes it more certain.
 
-    >>> detect_forget_request("Please forget that, I mean it.")
-    ForgetRequest(alone=True, matter=(), points=True, lately=False)
-    >>> detect_forget_request("Please forget what I said about my boss's wife.")
-    ForgetRequest(alone=True, matter=("my boss's wife",), points=False, lately=False)
-    >>> detect_forget_request("Forget it, let's eat.") is None
-    True
+    >>> detect_forget_request("Please forget that, I mean it.").certainty
+    'clear'
+    >>> detect_forget_request("Please forget what I said about my boss's wife.").matter
+    ("my boss's wife",)
+    >>> detect_forget_request("Forget it, let's eat.").hides
+    False
     """
-    plain = _QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'"))
-    lower = plain.lower()
-    if not any(part in lower for part in _HINTS):
-        return None
+    plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
+    message = plain.lower()
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
-    begins = [_find_start(sentence, plain) for sentence in sentences]
-    forget_requests = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
-    if not forget_requests:
+    graded = [_grade(sentence.lower(), message) for sentence in sentences]
+    certainty = _add_up([one[0] for one in graded if one])
+    if forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower()):
+        certainty = "likely" if certainty == "possible" else certainty or "possible"
+    if certainty is None:
         return None
-    orders = [_ASIDE.split(found)[0] for found in forget_requests]
+    wanted = (
+        ("possible",)
+        if certainty == "possible" or not any(one and one[0] != "possible" for one in graded)
+        else ("likely", "clear")
+    )
+    begins = [one[1] if one and one[0] in wanted else None for one in graded]
+    found = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
+    orders = [_ASIDE.split(one)[0] for one in found]
     named = [_ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？") for order in orders]
     things = [_strip_empty_words(part) for order in named for part in _AND.split(order)]
     matter = tuple(dict.fromkeys(filter(None, things)))
     points = not matter or any(_POINTS.search(order.lower()) for order in orders)
-    lately = any(_LATELY.search(found.lower()) for found in forget_requests)
-    rest = _other_text(sentences, begins)
-    han = unspaced_length(rest)
-    alone = han < _SUBSTANCE_UNSPACED and len(rest) - han < _SUBSTANCE
-    return ForgetRequest(alone, matter, points, lately)
+    lately = any(_LATELY.search(one.lower()) for one in found) or bool(_REGRET.search(message))
+    return ForgetRequest(not _tells(sentences, begins), matter, points, lately, certainty)
+
+
+def detect_release(text: str) -> ForgetRequest | None:
+    """What a message allows to be mentioned again ("you may mention it again", 可以再提了), if it allows anything.
+
+    >>> detect_release("You can talk about Sam again.").matter
+    ('Sam',)
+    """
+    plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
+    for sentence in (found[0].strip() for found in _SENTENCE.finditer(plain)):
+        if forms.RELEASE.search(sentence.lower()) or forms.HAN_RELEASE.search(sentence):
+            if forms.AGAINST.search(sentence.lower()) or sentence.endswith(("?", "？")):
+                continue
+            things = [_strip_empty_words(_RELEASING.sub(" ", part)) for part in _AND.split(_ASIDE.split(sentence)[0])]
+            return ForgetRequest(True, tuple(dict.fromkeys(filter(None, things))))
+    return None
 
 
 def rounds_spoken_of(
@@ -292,30 +254,28 @@ def rounds_spoken_of(
     """The indexes of the earlier rounds that a forget request refers to.
 
     ``said``: their messages and replies, oldest first. ``elsewhere``: messages of other sessions about the whole matter.
-    A request that names nothing refers to the round before it. Otherwise it refers to the rounds about the matter, those
-    that continue one of them ("she", "then"), and those that one of them continues. In doubt the round before the
-    request is included too: if no round is about the whole matter, or it continues or shares a word with one that is.
+    A request that names something refers to the rounds about it, those that continue one of them ("she", "then"), and
+    those that one of them continues. One that names nothing refers to the round before it, unless its own message says
+    what is meant; so does one whose matter is nowhere, if that round only says "she" or "that".
     """
-    before = {len(said) - 1} if said and request.alone else set[int]()
-    if not request.matter:
-        return tuple(before)
+    before = (len(said) - 1,) if said and request.alone and request.points else ()
+    if before and request.matter and not _CONTINUES.match(said[-1][0].lower()):
+        before = ()
     matching = {at for at, texts in enumerate(said) if any(_speaks_of(" ".join(texts), one) for one in request.matter)}
-    if not matching and not elsewhere:
-        if not request.alone:
-            return ()
-        named = frozenset[str]().union(*map(_content_words, request.matter))
-        sharing = {at for at, texts in enumerate(said) if _count_found(named, " ".join(texts))}
-        return tuple(sorted(before | sharing))
+    if not matching:
+        return () if elsewhere else before
+    if request.lately:
+        last = max(matching)
+        matching = {at for at in matching if all(between in matching for between in range(at, last))}
     going_on = matching | {at - 1 for at in matching if at and _BEGINS_LEANING.match(said[at][0].lower())}
     for at in range(1, len(said)):
-        leans = _LEANS if at - 1 in matching else _LEANS_ON_SOMEBODY
-        if at - 1 in going_on and leans.search(said[at][0].lower()):
+        if at - 1 in going_on and _CONTINUES.match(said[at][0].lower()):
             going_on.add(at)
-    naming = [*elsewhere, *(said[at][0] for at in matching)]
-    last = said[-1][0] if before else ""
-    shares_word = any(_content_words(last) & _content_words(one) for one in naming)
-    doubtful = request.points or shares_word or bool(_LEANS.search(last.lower()))
-    return tuple(sorted(going_on | (before if doubtful else set())))
+    names = {name for at in matching for name in _NAME.findall(said[at][0])} - set(" ".join(request.matter).split())
+    newest = said[-1][0]
+    if names & set(re.findall(r"\w+", newest)) or _OF_SOMEBODY.match(newest.lower()):
+        going_on.add(len(said) - 1)
+    return tuple(sorted(going_on))
 
 
 def select_rounds(request: ForgetRequest, before: Sequence[Round], older: Sequence[Round] = ()) -> tuple[Round, ...]:
@@ -333,9 +293,19 @@ def rounds_about(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(one for one, text in zip(rounds, said, strict=True) if _speaks_of(text, matter))
 
 
-def mark_hidden(spoken: Round) -> Round:
-    """The round, marked as hidden by a forget request."""
-    return Round(replace(spoken.user, hidden=True), replace(spoken.assistant, hidden=True))
+def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
+    """Whether a text repeats one of the ``hidden`` messages that the question says no word of."""
+    asked, words = _content_words(question), _content_words(text)
+    for one in hidden:
+        said = _content_words(one)
+        if len(said & words) >= max(_RETOLD, len(said) / 2) and not said & asked:
+            return True
+    return False
+
+
+def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
+    """The round, marked as hidden by a forget request, or as shown again."""
+    return Round(replace(spoken.user, hidden=hidden), replace(spoken.assistant, hidden=hidden))
 
 
 def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Round, ...]:
@@ -351,33 +321,52 @@ def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[
     )
 
 
-def _find_start(sentence: str, message: str) -> int | None:
-    """Where a forget request starts in a sentence, or None. A sign that it is meant may be anywhere in the message."""
-    lower = sentence.lower()
-    found = _first_match(_EARNEST, lower) or _meant_so(_WEAK, _SIGN, lower, message.lower())
-    if found and not re.search(_WITHDRAWN, lower):
-        return found.start()
-    found = _first_match(_HAN_EARNEST, sentence) or _meant_so(_HAN_WEAK, _HAN_SIGN, sentence, message)
-    return found.start() if found and not re.search(_HAN_WITHDRAWN, sentence) else None
+def _grade(sentence: str, message: str) -> tuple[Certainty, int] | None:
+    """How certain a request a sentence is and where it starts. A sign that it is meant may be anywhere in the message."""
+    for clear, likely, possible, idiom, sign, against, none in (
+        (forms.CLEAR, forms.LIKELY, forms.POSSIBLE, forms.IDIOM, forms.SIGN, forms.AGAINST, forms.NO_REQUEST),
+        (
+            forms.HAN_CLEAR, forms.HAN_LIKELY, forms.HAN_POSSIBLE, forms.HAN_IDIOM, forms.HAN_SIGN,
+            forms.HAN_AGAINST, forms.HAN_NO_REQUEST,
+        ),
+    ):  # fmt: skip
+        may_be = possible.search(sentence)
+        clearly = _starts(clear, sentence) + (_starts([idiom], sentence) if sign.search(message) else [])
+        starts = clearly + _starts(likely, sentence)
+        if starts and not against.search(sentence):
+            return "clear" if clearly else "likely", _start_of_order(sentence, min(starts))
+        if starts or (may_be and not none.search(sentence)):
+            return "possible", min([*starts, *([may_be.start()] if may_be else [])])
+    return None
 
 
-def _first_match(forms: Sequence[_Form], text: str) -> re.Match[str] | None:
-    tried = (pattern for needs, pattern in forms if any(part in text for part in needs))
-    return next((found for pattern in tried if (found := re.search(pattern, text))), None)
+def _starts(tried: Sequence[Guarded], text: str) -> list[int]:
+    return [found.start() for form in tried if (found := form.search(text))]
 
 
-def _meant_so(weak: _Form, sign: str, sentence: str, message: str) -> re.Match[str] | None:
-    """The match of an idiom if the message has a sign that it is meant."""
-    found = _first_match([weak], sentence)
-    return found if found and re.search(sign, message) else None
+def _start_of_order(sentence: str, at: int) -> int:
+    """Where an order begins that matches at ``at``: what it is about may stand before it."""
+    if topic := _TOPIC.search(sentence[:at]):
+        return topic.start()
+    clause = max(sentence.rfind(mark, 0, at) for mark in "，,；;") + 1
+    return clause if unspaced_length(sentence[clause:at]) else at
 
 
-def _other_text(sentences: Sequence[str], begins: Sequence[int | None]) -> str:
-    """The sentences without the forget request and what only stresses it."""
-    rest = []
-    for sentence, at in zip(sentences, begins, strict=True):
-        if at is not None:
-            rest.append(sentence[:at])
-        elif not re.search(_SIGN, sentence.lower()) and not re.search(_HAN_SIGN, sentence):
-            rest.append(sentence)
-    return " ".join(rest)
+def _add_up(grades: Sequence[Certainty]) -> Certainty | None:
+    """How certain a message is whose sentences are: two that are likely leave no doubt."""
+    if "clear" in grades or grades.count("likely") > 1:
+        return "clear"
+    return "likely" if "likely" in grades else "possible" if grades else None
+
+
+def _tells(sentences: Sequence[str], begins: Sequence[int | None]) -> bool:
+    """Whether a message says itself what is to be forgotten: before the request, or behind its colon."""
+    asked = [at for at, begin in enumerate(begins) if begin is not None]
+    if not asked:
+        return False
+    before = " ".join(sentences[: asked[0]]) + " " + sentences[asked[0]][: begins[asked[0]]]
+    before += " ".join(
+        re.split(r"[:：]", sentences[at], maxsplit=1)[1] for at in asked if re.search("[:：]", sentences[at])
+    )
+    rest = _REMARK.sub(" ", before)
+    return unspaced_length(rest) >= _SUBSTANCE_UNSPACED or len(_content_words(_HAN_RUN.sub(" ", rest))) >= _SUBSTANCE

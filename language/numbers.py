@@ -71,6 +71,10 @@ _BETWEEN = pattern_of(r"[\s-]+")
 #: Longer numbers are not calculated exactly.
 _EXACT = 28
 _DOZEN = pattern_of(r"\bdozen\b")
+#: "Year fours", "in her thirties".
+_PLURAL = pattern_of(
+    r"\b(?P<word>two|three|four|five|seven|eight|nine|ten|twentie|thirtie|fortie|fiftie|seventie|eightie|ninetie)s\b"
+)
 _TWO = pattern_of(r"\b(?:pair|twins?|both|couple|twice|fortnight)\b|俩|双胞胎|一对|一双")
 _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午|晚|傍晚|夜里", re.IGNORECASE)
 
@@ -82,6 +86,36 @@ def find_numbers(text: str) -> frozenset[str]:
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
+
+
+_COMPARES = pattern_of(
+    r"\b(?:more|less|fewer|than|older|younger|extra|plus|minus|each|apiece|per|times|another|off|total|altogether"
+    r"|(?:put|puts|went|gone|goes|pushed|brought|came) (?:\w+ ){0,3}(?:up|down)|raised?|rose|gained|lost)\b"
+    r"|\d\w* ?(?:to|till?|until|-|–) ?(?:the )?\d|\d\D{0,3}[到至]"
+    r"|[比多少大小差共每减加涨降跌胖瘦]|又",
+    re.IGNORECASE,
+)
+#: "Three of us plus my mother-in-law", 三口加上婆婆.
+_AND_ONE = pattern_of(r"\b(?:plus|counting|including|as well as|along with)\b|加上|算上|连上|再加", re.IGNORECASE)
+#: Longer lists are no comparison.
+_MOST_COMPARED = 8
+
+
+def derived_numbers(text: str, found: frozenset[str]) -> frozenset[str]:
+    """The sums, differences and products of two numbers where a text compares or adds: "42k, six more than before".
+
+    >>> "36000" in derived_numbers("42k, six more than before", frozenset({"42", "42000", "6"}))
+    True
+    """
+    if not 0 < len(found) <= _MOST_COMPARED or not (_COMPARES.search(text) or _AND_ONE.search(text)):
+        return frozenset()
+    values = [Decimal(number) for number in found if number != "1" and len(number) < _EXACT and number[:1].isdigit()]
+    scale = next((one for one in (10_000, 1_000) if any(value and value % one == 0 for value in values)), 1)
+    pairs = [(a, b) for a in values for b in values if a != b]
+    if _AND_ONE.search(text):
+        pairs += [(value, Decimal(1)) for value in values]
+    made = {result for a, b in pairs for result in (a + b, abs(a - b), a * b, a + b * scale, abs(a - b * scale))}
+    return frozenset(_plain_number(str(value)) for value in made)
 
 
 def asserted_numbers(text: str) -> tuple[frozenset[str], ...]:
@@ -169,6 +203,8 @@ def _all_numbers(plain: str) -> Iterator[str]:
     yield from _latin_words(plain)
     if ("half" in plain or "半" in plain) and _HALF.search(plain):
         yield "0.5"
+    for found in _PLURAL.finditer(plain):
+        yield str(_WORDS.get(found["word"]) or _WORDS[found["word"].removesuffix("ie") + "y"])
     if "dozen" in plain and _DOZEN.search(plain):
         yield "12"
     if _TWO.search(plain):
@@ -176,8 +212,8 @@ def _all_numbers(plain: str) -> Iterator[str]:
     for run in () if plain.isascii() else _HAN_NUMBER.findall(plain):
         if value := _han_value(run):
             yield value
-        if len(run) == 2:
-            yield from (str(_HAN[character]) for character in run if character in _HAN)
+        if len(run) == 2 and all(character in _HAN for character in run):
+            yield from (str(_HAN[character]) for character in run)
 
 
 def _latin_words(plain: str) -> Iterator[str]:

@@ -24,7 +24,9 @@ UNSPACED = (
 _RUN = pattern_of(f"[{UNSPACED}]+")
 _CHINESE = pattern_of("[\u3400-\u9fff]+")
 _LATIN = pattern_of("[A-Za-z]+")
-_DIGITS, _MARKS, _SPACE = (characters.encode() for characters in (string.digits, string.punctuation, string.whitespace))
+_DIGITS, _MARK_BYTES, _SPACE = (
+    characters.encode() for characters in (string.digits, string.punctuation, string.whitespace)
+)
 _PER_UNSPACED, _PER_DIGIT, _PER_MARK, _PER_LETTER, _PER_OTHER = 0.7, 0.4, 0.5, 0.24, 0.5
 
 #: What a chat template adds around each message.
@@ -113,7 +115,7 @@ def estimate(text: str) -> int:
     """
     unspaced = unspaced_length(text)
     plain = text.encode("ascii", "ignore")
-    digits, marks, spaces = (len(plain) - len(plain.translate(None, some)) for some in (_DIGITS, _MARKS, _SPACE))
+    digits, marks, spaces = (len(plain) - len(plain.translate(None, some)) for some in (_DIGITS, _MARK_BYTES, _SPACE))
     letters = len(plain) - digits - marks - spaces
     other = max(0, len(text) - len(plain) - unspaced)
     tokens = (

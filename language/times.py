@@ -581,6 +581,58 @@ def _days_of(name: str, year: int) -> tuple[date, ...]:
     return tuple(date(year, month, each) for each in ((day, day + 1, day + 2) if name.startswith("清明") else (day,)))
 
 
+def _read_nth_weekday(match: re.Match[str], reference: date) -> _Readings:
+    """The first Saturday of September, the last Friday in May, 五月第二个周日: of a year or of those near."""
+    month, year = _month_number(match["month"]), _year_of(_group(match, "year"), reference)
+    weekday = DAY_NAMES.index(match["weekday"]) if _group(match, "weekday") else _HAN_WEEKDAYS[match["zh_weekday"]]
+    written = _group(match, "nth", "zh_nth")
+    days = [
+        _nth_weekday(each, month, weekday, _NTHS.get(written) or parse_number(written) or 1)
+        for each in _near(year, reference)
+    ]
+    return _nearest_first(days, reference)
+
+
+def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    """The nth such weekday of a month; the last one for -1."""
+    if nth < 0:
+        last = _month_of_year(year, month).last
+        return last - timedelta((last.weekday() - weekday) % 7)
+    first = date(year, month, 1)
+    return first + timedelta((weekday - first.weekday()) % 7 + 7 * (nth - 1))
+
+
+def _near(year: int | None, reference: date) -> Sequence[int]:
+    return (year,) if year else (reference.year - 1, reference.year, reference.year + 1)
+
+
+def _nearest_first(days: Sequence[date], reference: date) -> _Readings:
+    return tuple(map(_one_day, sorted(days, key=lambda day: abs(day - reference))))
+
+
+def _read_easter(match: re.Match[str], reference: date) -> _Readings:
+    """Easter, Good Friday, Easter Monday, Pentecost: the nearest one, or that of a year."""
+    away = _FROM_EASTER[match["easter"].replace("复活节", "easter")]
+    days = [_easter(year) + timedelta(away) for year in _near(_year_of(_group(match, "year"), reference), reference)]
+    which = _group(match, "which")
+    if which == "next":
+        days = [day for day in days if day > reference]
+    elif which == "last":
+        days = [day for day in days if day < reference]
+    return _nearest_first(days, reference)
+
+
+def _easter(year: int) -> date:
+    """Easter Sunday of a year, by the Gregorian calendar."""
+    golden, century = year % 19, year // 100
+    moon = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
+    moon -= moon // 28 * (1 - 29 // (moon + 1) * ((21 - golden) // 11))
+    weekday = (year + year // 4 + moon + 2 - century + century // 4) % 7
+    days = moon - weekday
+    month = 3 + (days + 40) // 44
+    return date(year, month, days + 28 - 31 * (month // 4))
+
+
 def _read_day_of_month(match: re.Match[str], reference: date) -> _Readings:
     """The 17th, 3号: of this month or of one next to it."""
     day = parse_number(match["day"]) or 0
@@ -665,6 +717,22 @@ _THIRDS = {
 }  # fmt: skip
 _DECADES = {"twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80,
             "nineties": 90}  # fmt: skip
+_FROM_EASTER = {
+    "easter": 0, "easter sunday": 0, "good friday": -2, "easter monday": 1, "maundy thursday": -3, "palm sunday": -7,
+    "ash wednesday": -46, "shrove tuesday": -47, "pancake day": -47, "ascension day": 39, "pentecost": 49, "whit monday": 50,
+}  # fmt: skip
+_NTHS = {
+    "first": 1,
+    "1st": 1,
+    "second": 2,
+    "2nd": 2,
+    "third": 3,
+    "3rd": 3,
+    "fourth": 4,
+    "4th": 4,
+    "last": -1,
+    "最后一": -1,
+}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _UNIT_NAMES = {
     **dict.fromkeys(("minute", "hour", "分钟", "小时", "钟头"), "hour"), **dict.fromkeys(("day", "night", "天", "日"), "day"),
@@ -674,7 +742,7 @@ _UNIT_NAMES = {
 }  # fmt: skip
 _DAYS_AWAY = {
     "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0,
-    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "the night before last": -2,
+    "tonight": 0, "this": 0, "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2, "tmrw": 1, "tmr": 1, "tomoz": 1, "2moro": 1, "2morrow": 1, "tonite": 0, "the night before last": -2,
     "night before last": -2, "大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3,
 }  # fmt: skip
 _HOLIDAY_NAMES = {
@@ -730,7 +798,7 @@ _AMOUNT = rf"{ENGLISH_COUNT}[\s-]+{_UNIT}(?P<half> and a half)?"
 _DIRECTION = r"(?:ago|from|later|before|back|earlier)"
 _SEASON_WORDS = ("spring", "summer", "autumn", "fall", "winter")
 _SMALL = r"\d{1,2}|two|three|four|five|six"
-_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomorrow")
+_DAY_WORDS = ("yesterday", "last", "today", "tonight", "tomorrow", "tmr", "tomoz", "2mor", "tonite")
 _EN_HOLIDAYS = (
     r"christmas eve|christmas(?: day)?|boxing day|new year'?s eve|new year'?s(?: day)?|halloween|valentine'?s(?: day)?"
     r"|st patrick'?s day|thanksgiving(?: day)?|mother'?s day|father'?s day|labor day"
@@ -740,11 +808,10 @@ _ZH_HOLIDAYS = "|".join(
 )
 _PART = r"(?: (?P<part>morning|afternoon|evening|night))?"
 _ZH_PARTS = "早上|上午|早晨|清晨|中午|下午|傍晚|晚上|夜里|凌晨|深夜|半夜"
-_ZH_PART = rf"(?P<part>{_ZH_PARTS})?"
 _SEASON = r"(?P<season>spring|summer|autumn|fall|winter)"
 _THIRD = r"(?P<third>(?:the )?(?:early|mid|late|beginning|start|middle|end)(?: of)?)"
 _WHOLE = r"(?:all|whole|entire|throughout|during|over)(?: of| the| this| that)*"
-_IN = r"(?:in|during|since|of|by|until|till|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
+_IN = r"(?:in|during|since|of|by|until|till|til|before|after|from|around|to|for|through|and|between|or|early|mid|late)"
 _ANY_YEAR = pattern_of(r"(?:19|20)\d\d")
 _A_MONTH = pattern_of(rf"\b(?:{_MONTH_LONG})\b")
 _EVERY = pattern_of(
@@ -799,7 +866,7 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}(?: of)? {_MONTH},? {_YEAR}\b", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b{_MONTH} {_DAY_NUMBER}{_UNTIL},? {_YEAR}\b", _read_date, "date"),
     _rule("月", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
-    _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/年]\s?(?P<month>\d{{1,2}})(?!\d)(?:月份?)?{_ZH_THIRD}", _read_date, "date"),
+    _rule(_CENTURIES, rf"(?<!\d){_YEAR}\s?[-/年]\s?(?P<month>\d{{1,2}})(?![\d岁个次])(?:月份?)?{_ZH_THIRD}", _read_date, "date"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -])?{_MONTH},?(?: of)? {_YEAR}\b", _read_date, "date"),
     _rule("月", rf"{_ZH_YEAR}的?{_ZH_MONTH}月份?{_ZH_THIRD}(?!前|后)", _read_date, "month"),
     _rule("half", rf"\b(?:the )?(?P<half>first|second) half of (?:(?:the|this) year|{_YEAR})\b", _read_part_of_year),
@@ -814,6 +881,11 @@ _RULES = (
           rf"\b(?<!every )(?<!each )(?:(?P<which>last|this coming|next|this) )?(?P<holiday>{_EN_HOLIDAYS})(?:,? {_YEAR})?\b",
           _read_holiday),
     _rule("元|节|五一|六一|国庆|十一|圣诞|清明|平安夜|跨年夜|双十一", rf"{_ZH_YEAR}?的?(?P<holiday>{_ZH_HOLIDAYS})", _read_holiday),
+    _rule("easter|friday|thursday|sunday|wednesday|tuesday|pancake|ascension|pentecost|whit",
+          rf"\b(?:(?P<which>last|next|this) )?(?P<easter>{'|'.join(sorted(_FROM_EASTER, key=len, reverse=True))})\b(?:,? {_YEAR}\b)?(?! eggs?\b)", _read_easter),
+    _rule("复活节", rf"{_ZH_YEAR}?的?(?P<easter>复活节)", _read_easter),
+    _rule("day", rf"\b(?:the )?(?P<nth>first|1st|second|2nd|third|3rd|fourth|4th|last) (?P<weekday>{_DAYS}) (?:of|in) {_MONTH}(?:,? {_YEAR}\b)?", _read_nth_weekday),
+    _rule("第|最后", rf"(?:{_ZH_YEAR}的?)?{_ZH_MONTH}月份?的?(?:第(?P<zh_nth>[一二三四])|(?P<nth>最后一))个?(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])", _read_nth_weekday),
     _rule("春|夏|秋|冬", rf"(?:{_ZH_YEAR}|(?P<which>这个?|上个?|下个?|今|去))的?(?P<zh_season>[春夏秋冬])(?![节分运晚卷至令])[天季]?", _read_season),
     _rule("春|夏|秋|冬", r"(?P<zh_season>[春夏秋冬])[天季]", _read_season),
     _rule("0|ties", r"\b(?:(?:the )?(?P<decade>(?:19|20)\d0)'?s|the '?(?P<short>[2-9]0)'?s|the (?P<word>\w+ties))\b", _read_decade),
@@ -853,7 +925,7 @@ _RULES = (
     _rule(_WEEKDAY_WORDS, rf"(?P<which>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天1-7])(?![一二三四五六七八九十\d])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("末|周|礼拜|星期", r"(?P<which>上+个?|下+个?|这个?|本)?(?P<unit>周末)", _read_unit),
     _rule(_WEEKDAY_WORDS, r"(?P<which>上+个?|下+个?|这个?|本)(?P<unit>周|星期|礼拜)(?!围|边|期)", _read_unit),
-    _rule(_WEEKDAY_WORDS, rf"(?<![一二两三四五六七八九十几每\d])(?P<which>)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
+    _rule(_WEEKDAY_WORDS, rf"(?:(?<![一二两三四五六七八九十几每\d])|(?<=[周期拜][一二三四五六日天]))(?P<which>)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("月", rf"(?P<which>上+个?|下+个?|这个?|本)月(?:{_ZH_DAY}[日号]|{_ZH_THIRD})", _read_month_away),
     _rule("月底|月初|月中|月末", rf"(?<![\d{_HAN}])(?P<which>)月(?P<zh_third>[初中底末])", _read_month_away),
     _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?年?(?P<zh_third>[初中底末])(?<=年.)", _read_third_of_year),
@@ -865,7 +937,7 @@ _RULES = (
           _read_nothing, "recurrence"),
     _rule("每|天天|年年", r"每(?:隔|逢)?(?:[一两二三四五六七八九十半几\d]{1,3})?个?(?:天|日|周末?|星期|礼拜|月|年|早|晚)(?:早上|晚上)?|天天|年年", _read_nothing, "recurrence"),
     # days
-    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow)\b{_PART}", _read_near_day),
+    _rule(_DAY_WORDS, rf"\b(?P<near>(?:the )?day before yesterday|(?:the )?night before last|last night|yesterday|today|tonight|(?:the )?day after tomorrow|tomorrow|tmrw|tmr|tomoz|2moro|2morrow|tonite)\b{_PART}", _read_near_day),
     _rule("this", r"\b(?P<near>this) (?P<part>morning|afternoon|evening)\b", _read_near_day),
     _rule("天|日|晚|早|夜", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜])(?:[天日](?![气空生赋性]))?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),

@@ -41,6 +41,7 @@ _ENDED = pattern_of(r"[.!?。！？…][”’\"'」』）)]*$")
 _QUESTION = pattern_of(r"[?？][”’\"'」』）)!！]*$")
 #: The mark of a day, before the words that were said on it.
 _DAY = pattern_of(r"\A\[[^\[\]\n]*\d{4}-\d{2}-\d{2}[^\[\]\n]*\]\n")
+_DATE = pattern_of(r"\d{4}-\d{2}-\d{2}")
 _ATTRIBUTED = pattern_of(r"(\d{4}-\d{2}-\d{2}) (.{1,80}?)(?: said: |说：)(.+)")
 _OF_THE_OTHER = pattern_of(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
 #: Marks of quotation inside of what is quoted.
@@ -161,7 +162,7 @@ def _reply_in_chat(messages: Sequence[tuple[str, str]], companion: str) -> str:
     memories = [memory for role, content in messages if role == "user" for memory in _read_material(content)]
     found = _find_nearest(said, [one for memory in memories for one in _read_statements(memory)], companion)
     words = _ZH if _CJK.search(said) else _EN
-    if detect_forget_request(said):
+    if (asked := detect_forget_request(said)) and asked.hides:
         return words.unconnected
     if found is None:
         text = " ".join(said.split())
@@ -181,9 +182,10 @@ class _Statement:
 
 def _read_statements(memory: dict[str, Any]) -> Iterator[_Statement]:
     """The sentences of one record; a summary of the demo model's own making tells who said each."""
-    date = str(memory.get("date", ""))[:10]
+    found = _DATE.search(str(memory.get("when", "")))
+    date = found[0] if found else ""
     said = [("", str(memory.get("summary", "")))]
-    said += [(str(turn["speaker"]), str(turn["text"])) for turn in memory.get("turns", ())]
+    said += [one for turn in memory.get("said", ()) if isinstance(turn, dict) for one in turn.items()]
     for speaker, line in ((speaker, line) for speaker, text in said if not _is_own(text) for line in text.splitlines()):
         if found := _ATTRIBUTED.fullmatch(line):
             yield _Statement(found[1], found[2], found[3])

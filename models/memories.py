@@ -2,7 +2,9 @@
 
 The lines of a prompt, each group oldest first: chapters of a period that was asked about; facts; then a line for each
 day of each conversation with its summary and its messages; texts of external memories with the name of their source;
-notes on a client's history. Annotations beside a message or a summary say what has changed since.
+notes on a client's history. What was said is a list: each message under the name of its speaker, and between them, as
+plain strings, what the program remarks: an annotation of what stands before it, a later time, "…" for what is left out.
+A verified fact is "known"; one that is only quoted is shown as its words, and an inference as what may be.
 
 Guarantee: every text stays inside its line, and nothing in it can act (``domain.text.make_harmless``).
 """
@@ -27,7 +29,7 @@ from domain.recollection import (
 )
 from domain.records import PREFIX, Role
 from domain.text import format_record, make_harmless
-from language.calendar import UNKNOWN_DATE, date_of, in_zone, vague_age_in, when_in
+from language.calendar import UNKNOWN_DATE, date_of, in_zone, moment_in, vague_age_in
 from language.scripts import Language, language_of
 from prompts import TEMPLATES, Templates
 
@@ -44,11 +46,14 @@ class RecordContext:
     speakers: Mapping[Role, str]
     boundary: str
 
-    def date_fields(self, timestamp: str, *, known: bool = True) -> dict[str, str]:
-        """The date of a record, its weekday and its age, where it is ``known``."""
-        if not known:
-            return {"date": UNKNOWN_DATE}
-        return {"date": date_of(timestamp), **when_in(self.language, timestamp, self.now)}
+    def moment(self, timestamp: str) -> str:
+        """When something was said, with its weekday and its age."""
+        return moment_in(self.language, timestamp, self.now)
+
+    @property
+    def templates(self) -> Templates:
+        """The templates of this language."""
+        return TEMPLATES[self.language]
 
     def harmless_text(self, text: str) -> str:
         """What was said, with nothing in it that could act."""
@@ -75,18 +80,10 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
     lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
     for session, day in days:
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
-        summary = {}
-        if day.summaries:
-            summary["summary"] = context.harmless_text("\n".join(one.text for one in day.summaries))
-            summary |= _annotation_fields((mark for one in day.summaries for mark in one.annotations), context)
-        turns = {"turns": list(_message_fields(day.turns, context))} if day.turns else {}
-        clients = [
-            *(one.client for one in day.turns if one.client),
-            *(one.client for one in day.summaries if one.client),
-        ]
-        client = {"through": TEMPLATES[context.language].clients[clients[0]]} if clients else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
-        yield format_record(**number, **context.date_fields(day.timestamp, known=dated), **client, **summary, **turns)
+        yield format_record(
+            **number, when=context.moment(day.timestamp) if dated else UNKNOWN_DATE, **_day_fields(day, context)
+        )
     for other in sorted(found.external, key=lambda one: one.timestamp):
         yield format_record(**_external_fields(other, context))
     for note in sorted(found.notes, key=lambda one: one.number):
@@ -107,17 +104,21 @@ def explain_records(found: Recollection, templates: Templates) -> str:
 def annotated_persona(persona: str, marks: Mapping[str, Iterable[Annotation]]) -> str:
     """The persona with the annotations of each line appended, in the language of the line; ``marks`` are by line.
 
-    >>> annotated_persona("Home: Lyon.", {"Home: Lyon.": [Annotation("changed", "2026-05", "Ann lives in Oslo.")]})
-    'Home: Lyon. [changed since 2026-05: Ann lives in Oslo.]'
+    >>> annotated_persona("Home: Lyon.", {"Home: Lyon.": [Annotation("until", "2026-05", "Ann lives in Lyon.")]})
+    'Home: Lyon. [Ann lives in Lyon: until 2026-05]'
     """
-    lines = []
-    for line in persona.split("\n"):
-        annotated = line
-        for mark in marks.get(line.strip(), ()):
-            template = TEMPLATES[language_of(line)].became[mark.became]
-            annotated += template.format(when=mark.when[:10], text=" ".join(mark.text.split()))
-        lines.append(annotated)
-    return "\n".join(lines)
+    return "\n".join(
+        line + "".join(_remark(mark, TEMPLATES[language_of(line)]) for mark in marks.get(line.strip(), ()))
+        for line in persona.split("\n")
+    )
+
+
+def _remark(mark: Annotation, templates: Templates, *, about: bool = True) -> str:
+    """An annotation in words, to be appended to a line; it says what it is ``about`` where that is not plain."""
+    became = templates.became[mark.became].format(when=mark.when[:10], text=mark.text)
+    subject = f"“{mark.value}”" if mark.value else mark.text.rstrip(".。 ")
+    said = templates.about.format(about=subject, became=became) if about else became
+    return templates.remark.format(became=" ".join(said.split()))
 
 
 def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
@@ -136,60 +137,82 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
     return sorted(named, key=lambda one: _parse_time(one[1].timestamp))
 
 
-def _message_fields(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, object]]:
-    before: datetime | None = None
-    faint = TEMPLATES[context.language].faint
+def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
+    """What was said on a day; each annotation stands in its record once."""
+    clients = [*(one.client for one in day.turns if one.client), *(one.client for one in day.summaries if one.client)]
+    archived = any(turn.archived for turn in day.turns)
+    remarks: dict[str, None] = {}
+    fields: dict[str, object] = {}
+    if clients:
+        fields["through"] = context.templates.clients[clients[0]]
+    if archived:  # in which tone it is to be mentioned
+        age = vague_age_in(context.language, _parse_time(day.timestamp).date(), context.now.date())
+        fields["faint"] = context.templates.faint.format(age=age)
+    if day.summaries:
+        text = context.harmless_text("\n".join(one.text for one in day.summaries))
+        marks = [mark for one in day.summaries for mark in one.annotations]
+        fields["summary"] = text + "".join(_new_remarks(marks, context, remarks))
+    if day.turns:
+        fields["said"] = list(_said(day.turns, context, remarks))
+    return fields
+
+
+def _said(
+    turns: Iterable[RecalledMessage], context: RecordContext, remarks: dict[str, None]
+) -> Iterator[dict[str, str] | str]:
+    before: RecalledMessage | None = None
     for turn in turns:
-        spoken, said = _parse_time(turn.timestamp), context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))
-        # In which tone something that is archived is to be mentioned.
-        age = vague_age_in(context.language, spoken.date(), context.now.date()) if turn.archived else ""
-        late = before is not None and abs(spoken - before) >= _WORTH_A_TIME
-        before = spoken
+        if before:
+            apart = _parse_time(turn.timestamp) - _parse_time(before.timestamp)
+            left_out = turn.place != before.place + 1 and min(turn.place, before.place) >= 0
+            between = ["…"] if left_out else []
+            between += [date_of(turn.timestamp)[11:]] if abs(apart) >= _WORTH_A_TIME else []
+            if between:
+                yield " ".join(between)
+        before = turn
         speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
         if turn.client == "stored" and turn.role == "user":  # what a program stored is its own words
-            speaker = TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
-        yield {
-            **({"at": date_of(turn.timestamp)[11:]} if late else {}),
-            "speaker": speaker,
-            "text": said,
-            **_annotation_fields(turn.annotations, context),
-            **({"faint": faint.format(age=age)} if turn.archived else {}),
-        }
+            speaker = context.templates.stored_by.format(person=context.speakers["user"])
+        yield {speaker: context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))}
+        yield from map(str.strip, _new_remarks(turn.annotations, context, remarks))
 
 
-def _annotation_fields(marks: Iterable[Annotation], context: RecordContext) -> dict[str, str]:
-    """What became of what was said; several of one kind stand behind each other."""
-    grouped: dict[str, list[str]] = {}
-    for mark in marks:
-        about = f": {context.harmless_text(mark.text)}" if mark.text else ""
-        grouped.setdefault(mark.became, []).append((mark.when[:10] + about).removeprefix(": "))
-    return {became: "; ".join(each) for became, each in grouped.items()}
+def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> list[str]:
+    """Annotations in words, without those that stand ``before`` in the record, where these are added."""
+    said = [context.harmless_text(_remark(mark, context.templates)) for mark in marks]
+    new = [one for one in dict.fromkeys(said) if one not in before]
+    before |= dict.fromkeys(new)
+    return new
 
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
-    how_said = {} if fact.stance == "stated" else {"only": fact.stance}
-    planned = {"was_planned_for": fact.planned_for[:10]} if fact.planned_for else {}
+    when = context.moment(fact.said[:10])
+    if fact.basis == "quoted":
+        said = []
+        for quote in fact.quotes:
+            speaker = context.harmless_text(quote.speaker)
+            own = context.speakers["assistant" if quote.role == "assistant" else "user"]
+            said.append({speaker or own: context.harmless_text(memory_text(quote.words))})
+        return {"when": when, "said": said}
+    text = fact.text
+    doubt = Annotation("doubtful_since", fact.doubtful_since, text) if fact.doubtful_since else None
+    planned = Annotation("was_planned_for", fact.planned_for, text) if fact.planned_for else None
+    remarks = [_remark(mark, context.templates, about=False) for mark in (doubt, planned) if mark]
+    how_said = {} if fact.stance == "stated" else {"only": context.templates.stances[fact.stance]}
     since = {"since": fact.since[:10]} if fact.since and not planned else {}
-    doubt = {"doubtful_since": fact.doubtful_since[:10]} if fact.doubtful_since else {}
-    return {
-        "known": context.harmless_text(fact.text),
-        **how_said,
-        **context.date_fields(fact.said[:10]),
-        **since,
-        **planned,
-        **doubt,
-    }
+    known = "maybe" if fact.basis == "inferred" else "known"
+    return {known: context.harmless_text("".join([text, *remarks])), **how_said, "when": when, **since}
 
 
 def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[str, object]:
     """A text of a memory that is not ours: always with the name of its source."""
     place = {"place": context.harmless_text(other.place)} if other.place else {}
-    speaker = {"speaker": TEMPLATES[context.language].others_speakers[other.role]} if other.role else {}
-    date_fields = context.date_fields(other.timestamp) if other.timestamp else {}
+    speaker = {"speaker": context.templates.others_speakers[other.role]} if other.role else {}
+    when = {"when": context.moment(other.timestamp)} if other.timestamp else {}
     return {
         "source": context.harmless_text(other.source),
         **place,
-        **date_fields,
+        **when,
         **speaker,
         "text": context.harmless_text(other.text),
     }
@@ -198,7 +221,7 @@ def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[st
 def _note_fields(note: ClientNote, context: RecordContext) -> dict[str, object]:
     points = [context.harmless_text(memory_text(point)) for point in json.loads(note.key_points)]
     fields = {"memory": context.harmless_text(memory_text(note.summary)), "importance": note.importance}
-    return {**context.date_fields(note.created_at), **fields, **({"key_points": points} if points else {})}
+    return {"when": context.moment(note.created_at), **fields, **({"key_points": points} if points else {})}
 
 
 def ids_shown(recalled: Recollection) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from domain import errors
 from domain.text import MASK, clean_text
 from domain.workers import CancelToken
 from models import provider_errors
+from models.chat import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking
 from models.client import Client, Line, split_lines
-from models.replies import MAX_REPLY, ThinkingSplitter, finish_of, without_stray_thinking
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,9 +49,8 @@ class RelayedReply:
     @property
     def text(self) -> str:
         """The words of the reply, without the thinking that some servers put among them."""
-        splitter = ThinkingSplitter()
-        parts = (splitter.feed("".join(self._said)), splitter.finish())
-        return clean_text(without_stray_thinking("".join(words for _, words in parts))).strip()[:MAX_REPLY]
+        _, words = ThinkingSplitter().feed("".join(self._said), last=True)
+        return clean_text(without_stray_thinking(words)).strip()[:MAX_REPLY]
 
     @property
     def is_whole(self) -> bool:

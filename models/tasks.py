@@ -18,7 +18,8 @@ from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
 from facts.known_people import NamedPerson
 from facts.persona_lines import QuotedFact, Refusal
-from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, when_in
+from facts.spans import Testimony
+from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate_all
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
@@ -54,6 +55,16 @@ class PersonaTask:
 
 
 @dataclass(frozen=True)
+class ExtractionTask:
+    """What is shown to extract a window: its messages, those around it, and the ``people`` known, a line each."""
+
+    window: Sequence[Message]
+    before: Sequence[Message] = ()
+    following: Sequence[Message] = ()
+    people: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Task:
     """The prompts of tasks, in a language, with the names, a boundary and the current time."""
 
@@ -78,18 +89,46 @@ class Task:
         }
         return self._task_prompt(self._templates.fold_task, [material])
 
-    def extraction_prompt(
-        self, window: Sequence[Message], before: Sequence[Message], longest: int
-    ) -> tuple[PromptMessage, ...]:
-        """The prompt to extract a window, whose messages are numbered from 1; those ``before`` have no number."""
-        shown = [self._message_record(turn, longest) for turn in before]
+    def extraction_prompt(self, shown: ExtractionTask, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to extract a window, whose messages are numbered from 1; those around it have no number."""
+        numbers = {turn.text_id: number for number, turn in enumerate(shown.window, 1)}
+        records: list[Mapping[str, object]] = [{"people": [*map(self._harmless_text, shown.people)]}]
+        records = records if shown.people else []
+        day = ""
+        for turn in (*shown.before, *shown.window, *shown.following):
+            spoken = self._message_record(turn, longest)
+            if not spoken["text"]:
+                continue
+            number = {"turn": numbers[turn.text_id]} if turn.text_id in numbers else {}
+            date = f"{spoken['date'][:10]} {spoken.get('weekday', '')}".strip()
+            dated = {"date": date} if date != day else {}
+            records.append({**number, **dated, "speaker": spoken["speaker"], "text": spoken["text"]})
+            day = date
+        return self._task_prompt(self._templates.notes, records)
+
+    def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
+        """The prompt to check statements, numbered from 1 in this order; each message is shown once."""
+        lines = dict.fromkeys(line for one in asked for line in one.passage)
+        numbers = {line: number for number, line in enumerate(lines, 1)}
+        records: list[Mapping[str, object]] = [
+            {"message": number, "text": self._harmless_text(line)} for line, number in numbers.items()
+        ]
+        for number, one in enumerate(asked, 1):
+            stance = {"stance": one.stance} if one.stance != "stated" else {}
+            rests = _ranges_of([numbers[line] for line in one.passage])
+            records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
+        return self._task_prompt(self._templates.verify, records)
+
+    def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
         numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
-        return self._task_prompt(self._templates.notes, [one for one in [*shown, *numbered] if one["text"]])
+        return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
-        """The prompt to compare new facts with known ones; both are numbered from 1."""
+        """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
+        verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
         records = [
-            *({"new": number, **self._fact_record(fact)} for number, fact in enumerate(new, 1)),
+            *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
         return self._task_prompt(self._templates.compare, records)
@@ -156,7 +195,12 @@ class Task:
 
     def _fact_record(self, fact: NewFact | Fact) -> Mapping[str, object]:
         stance = {"stance": fact.stance} if fact.stance != "stated" else {}
-        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement)}
+        days = {name: day for name, day in (("start", fact.start), ("end", fact.end)) if day}
+        # A statement may leave out the value that is compared.
+        value = (
+            {} if fact.value.casefold() in fact.restatement.casefold() else {"value": self._harmless_text(fact.value)}
+        )
+        return {"said": fact.said[:10], **stance, "fact": self._harmless_text(fact.restatement), **value, **days}
 
     def _persona_fact(self, number: int, shown: QuotedFact, changes: Sequence[Changed]) -> Mapping[str, object]:
         """A fact of a persona task; one that is not verified only by its words."""
@@ -207,10 +251,10 @@ class Task:
     def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
         speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
         words = _shorten_text(own_words(turn), longest)
-        when = {} if turn.undated else when_in(self.language, turn.timestamp)
-        text = texts.make_harmless(words, self.boundary)
-        record = {"date": date_of(turn.timestamp), **when, "speaker": speaker, "text": text}
-        return {**record, "date": UNKNOWN_DATE} if turn.undated else record
+        day = None if turn.undated else day_of(turn.timestamp)
+        when = {"date": UNKNOWN_DATE if turn.undated else date_of(turn.timestamp)}
+        when |= {"weekday": weekday_in(self.language, day)} if day else {}
+        return {**when, "speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 
     def search_prompt(
         self, name: SearchTask, question: str, known: Mapping[str, Sequence[str]], records: Sequence[str]
@@ -223,6 +267,31 @@ class Task:
         head = {"today": self._today, **filled, "question": self._harmless_text(question)}
         template = self._templates.search_task(name)
         return self._task_prompt(template, [head, *records], unknown=self._templates.unknown)
+
+
+def _of_slot(new: NewFact, known: Sequence[Fact]) -> Mapping[str, object]:
+    """The numbers of the known facts that say something of the same matter."""
+    beside = [number for number, fact in enumerate(known, 1) if fact.slot == new.slot]
+    return {"beside": beside} if beside else {}
+
+
+def _ranges_of(numbers: Iterable[int]) -> str:
+    """Numbers in as few characters as possible.
+
+    >>> _ranges_of([3, 4, 5, 9])
+    '3-5, 9'
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ", ".join("-".join(map(str, one)) for one in ranges)
+
+
+def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
+    return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
 def _marks(number: int, about: PersonaTask) -> Mapping[str, bool]:

@@ -1,9 +1,11 @@
-"""Current facts that answer a question, and annotations that say what became of the facts in a recalled text.
+"""Facts that answer a question, and annotations that say what became of the facts in a recalled text.
 
-Facts are found by the words of the question and by the slots that it asks for, in either language. A message is
-annotated for each fact based on it; a reply also for what it repeats of the message it answers, and a summary for what
-it repeats of its session. A persona line is annotated only for facts that one of its sentences repeats, and not if it
-is also based on a message that changed the fact. Nothing here ranks messages; without facts nothing is read.
+Facts are found by the words of the question and by the slots that it asks for, in either language. Every outdated value
+in a text that is shown is annotated with what is so now, and nothing else is: a message for the facts that it states, a
+reply for what it repeats of the message it answers, a summary for what it repeats of its session, and each of them for
+what any other text beside it states. A persona line is annotated only for facts that one of its sentences repeats, and
+not if it is also based on a message that changed the fact. Only verified facts annotate. Nothing here ranks messages;
+without facts nothing is read.
 """
 
 from __future__ import annotations
@@ -11,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from domain.facts import Fact, LineEvidence, Slot
+from domain.facts import EVENTS, Fact, LineEvidence, Slot
 from domain.patterns import pattern_of
 from domain.quotations import memory_text
-from domain.recollection import Annotation, RecalledFact, RecalledMessage, Why
+from domain.recollection import Annotation, RecalledFact, RecalledMessage, RecalledSummary, Why
 from domain.records import Message
 from domain.text import encode_json
 from language.scripts import estimate, language_of
 from language.words import terms
-from storage.persona_versions import split_sentences
+from storage.personas import split_sentences
 
 if TYPE_CHECKING:
     from storage.facts import Facts
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
 _ANSWERS, _OF_BEST = 0.45, 0.7
 #: How many facts are read, and how many are returned.
 _LOOKED_AT, _MOST = 24, 8
-#: Tokens around a fact in a prompt, around an annotation, and of the explanation of both.
-_FACT, _MARK, LEGEND = 40, 12, 112
+#: Tokens around a fact in a prompt, around words that it is shown as, around an annotation, and of the explanation.
+_FACT, _WORDS, _MARK, LEGEND = 36, 10, 16, 90
 #: How many replacements of a value are followed.
 _REPLACED = 20
 #: A text repeats a fact if it contains this share of the words of its value.
 _REPEATS = 0.5
+#: A value of so many terms, in English and in Chinese, is seldom said of anything else.
+_ENOUGH, _ENOUGH_HAN = 2, 7
 
 _BORN = pattern_of(r"\bborn (?:about |in |on (?:\d\d? )?\w+ )?(\d{4}(?:/\d{4})?)|(\d{4}(?:/\d{4})?)年生")
 
@@ -63,6 +67,8 @@ class KnownFacts:
         self._today = today
         self.has_any = archive.index.words.rows("fact") > 0
         self._in_context: frozenset[str] = frozenset()
+        #: Facts of this recall that no longer hold, or may not, in the order in which they were found.
+        self._outdated: dict[Fact, None] = {}
         self.newer: frozenset[str] = frozenset()
 
     def find_answers(
@@ -82,7 +88,15 @@ class KnownFacts:
         others = [number for number in enough if number not in asked_for]
         facts = [*asked_for.values(), *self._archive.facts.with_numbers(others[:_LOOKED_AT])]
         self._in_context = self._messages_in_context(facts)
-        current = [fact for fact in facts if fact.current and not self.is_covered(fact, ())]
+        in_asked = [fact for fact in asked_for.values() if fact.current and fact.verified]
+        current = [
+            fact
+            for fact in facts
+            if fact.current
+            and (fact.quotes or fact.basis != "quoted")
+            and not self.is_covered(fact, ())
+            and not any(_says_more(one, fact) for one in in_asked)
+        ]
         score = {number: why.score for number, why in shares.items()}
         current.sort(
             key=lambda fact: (fact.number in asked_for, score.get(fact.number, 0.0), fact.seen, fact.number),
@@ -91,6 +105,7 @@ class KnownFacts:
         best_facts = current[:_MOST]
         in_slots = self._archive.facts.in_slots({fact.slot for fact in best_facts})
         self.newer = frozenset(fact.replaced_by for fact in in_slots if fact.replaced_by)
+        self._outdated |= dict.fromkeys(self._outdated_among(in_slots))
         return [_as_recalled(fact, shares.get(fact.number, _ASKED_FOR), self._today) for fact in best_facts]
 
     def is_covered(self, fact: Fact | RecalledFact, messages: Iterable[RecalledMessage]) -> bool:
@@ -101,25 +116,34 @@ class KnownFacts:
     def annotations_of_messages(
         self, turns: Collection[Message], answered: Mapping[str, str]
     ) -> dict[str, tuple[Annotation, ...]]:
-        """The annotations of messages, by id; messages whose facts are all current are left out.
+        """The annotations of messages as they are shown, by id; messages without any are left out.
 
         ``answered``: the id of the message that each reply answers.
         """
         if not self.has_any or not turns:
             return {}
         resting = self._archive.facts.of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
-        repeated = {
-            one.text_id: repeated_facts(one.words, resting.get(answered[one.text_id], ()))
+        stated = self._facts_in_messages(turns, resting)
+        for one in turns:
+            asked = resting.get(answered.get(one.text_id, ""), ())
+            stated[one.text_id] += [
+                fact for fact in repeated_facts(one.words, asked) if fact not in stated[one.text_id]
+            ]
+        self._outdated |= dict.fromkeys(self._outdated_among(fact for facts in stated.values() for fact in facts))
+        later = find_successors(self._archive.facts, self._outdated)
+        return _without_empty({
+            one.text_id: annotations_from(
+                self._outdated_in(one.words, stated[one.text_id], later, one.timestamp, one.text_id), later, self._today
+            )
             for one in turns
-            if one.text_id in answered
-        }
-        own = self._facts_in_messages(turns, resting)
-        return self._annotate({one: (facts, repeated.get(one, ())) for one, facts in own.items()})
+        })  # fmt: skip
 
     def _facts_in_messages(
         self, turns: Collection[Message], resting: Mapping[str, Sequence[Fact]]
     ) -> dict[str, list[Fact]]:
-        """The facts of each message, without those that it only names while another message states the value."""
+        """The facts of each message, without those whose words were cut from it, and those that it only names while
+        another message states the value.
+        """
         named = {
             (one.text_id, fact)
             for one in turns
@@ -131,31 +155,45 @@ class KnownFacts:
             (one, fact) for one, fact in named if any(mentions_value(said.get(turn, ""), fact) for turn in fact.turns)
         }
         return {
-            one.text_id: [fact for fact in resting.get(one.text_id, ()) if (one.text_id, fact) not in left]
+            one.text_id: [
+                fact
+                for fact in resting.get(one.text_id, ())
+                if (one.text_id, fact) not in left and _shows_quote(one, fact)
+            ]
             for one in turns
         }
 
-    def annotations_of_summaries(self, summaries: Mapping[str, str]) -> dict[str, tuple[Annotation, ...]]:
-        """The annotations of summaries, for what they repeat of their sessions, by session."""
+    def annotations_of_summaries(self, summaries: Collection[RecalledSummary]) -> dict[str, tuple[Annotation, ...]]:
+        """The annotations of summaries as they are shown, for what they repeat, by session."""
         if not self.has_any or not summaries:
             return {}
-        of_sessions = self._archive.facts.of_sessions(sorted(summaries))
-        return self._annotate({one: ([], repeated_facts(summaries[one], facts)) for one, facts in of_sessions.items()})
-
-    def _annotate(
-        self, facts_of: Mapping[str, tuple[Sequence[Fact], Sequence[Fact]]]
-    ) -> dict[str, tuple[Annotation, ...]]:
-        """The annotations of texts, from their own facts and those they repeat; with several, each names its fact."""
-        later = find_successors(
-            self._archive.facts, [fact for own, others in facts_of.values() for fact in (*own, *others)]
-        )
-        found = {
-            name: annotations_from(
-                dict.fromkeys((*own, *others)), later, self._today, named=len(own) > 1 or bool(others)
+        of_sessions = self._archive.facts.of_sessions(sorted(one.session_id for one in summaries))
+        repeated = {one.session_id: repeated_facts(one.text, of_sessions.get(one.session_id, ())) for one in summaries}
+        self._outdated |= dict.fromkeys(self._outdated_among(fact for facts in repeated.values() for fact in facts))
+        later = find_successors(self._archive.facts, self._outdated)
+        return _without_empty({
+            one.session_id: annotations_from(
+                self._outdated_in(one.text, repeated[one.session_id], later, one.timestamp), later, self._today
             )
-            for name, (own, others) in facts_of.items()
-        }
-        return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
+            for one in summaries
+        })  # fmt: skip
+
+    def _outdated_among(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        return (fact for fact in facts if fact.verified and (_is_past(fact) or planned_for(fact, self._today)))
+
+    def _outdated_in(
+        self, text: str, stated: Sequence[Fact], later: Mapping[str, Fact], said: str, text_id: str = ""
+    ) -> Iterator[Fact]:
+        """The outdated facts in a text: those ``stated`` by it, and those that it repeats of other texts.
+
+        A text that was ``said`` after the change, or says itself what is so now, is not outdated.
+        """
+        words = _term_set(text)
+        for fact in self._outdated:
+            by = later.get(fact.replaced_by)
+            knows = by is not None and (by.said < said or _contains(words, by.value))
+            if not (by and text_id in by.turns) and (fact in stated or (_tells(words, fact) and not knows)):
+                yield fact
 
     def _messages_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
         """The messages of these facts that are in the context."""
@@ -174,7 +212,9 @@ _ASKED_FOR = Why(query="", score=0.0)
 
 def cost_of(fact: RecalledFact) -> int:
     """Tokens of a fact's line."""
-    return _FACT + estimate(encode_json(fact.text)) + (_MARK if fact.planned_for else 0)
+    shown = [one.words for one in fact.quotes] if fact.basis == "quoted" else [fact.text]
+    marked = fact.planned_for or fact.doubtful_since
+    return _FACT + sum(_WORDS + estimate(encode_json(text)) for text in shown) + (_MARK if marked else 0)
 
 
 def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
@@ -184,7 +224,7 @@ def cost_of_facts(facts: Collection[RecalledFact], *, marked: bool) -> int:
 
 def cost_of_annotations(marks: Iterable[Annotation]) -> int:
     """Tokens of the annotations of a message or a summary."""
-    return sum(_MARK + estimate(encode_json(mark.text)) for mark in marks)
+    return sum(_MARK + estimate(encode_json(mark.text + mark.value)) for mark in marks)
 
 
 def _best_shares(searches: Iterable[tuple[str, Mapping[int, float]]]) -> dict[int, Why]:
@@ -210,7 +250,14 @@ def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
         doubtful_since=fact.doubtful_since,
         stance=fact.stance,
         planned_for=planned_for(fact, today),
+        basis=fact.basis,
+        quotes=fact.quotes,
     )
+
+
+def _says_more(one: Fact, fact: Fact) -> bool:
+    """Whether a verified fact of the same slot is to be shown in place of one that is only quoted or inferred."""
+    return not fact.verified and one.slot == fact.slot and (one.single or _term_set(one.value) >= _term_set(fact.value))
 
 
 # -- annotations
@@ -243,30 +290,27 @@ def find_successors(store: Facts, facts: Iterable[Fact]) -> dict[str, Fact]:
     return found
 
 
-def annotations_from(
-    facts: Iterable[Fact], later: Mapping[str, Fact], today: str, *, named: bool
-) -> Iterator[Annotation]:
-    """The annotations for the facts of one text; ``later``: those that replaced them; ``named``: each names its fact.
-
-    Without ``today`` past plans are not annotated.
-    """
+def annotations_from(facts: Iterable[Fact], later: Mapping[str, Fact], today: str) -> Iterator[Annotation]:
+    """The annotations for the facts of one text; ``later``: those that replaced them."""
     for fact in facts:
-        own = fact.restatement if named else ""
         after = _current_successor(fact, later)
+        value = fact.value or fact.restatement
         if fact.corrected and after and after.current and after.restatement == fact.restatement:
             continue  # a correction that was taken back
         if fact.corrected and after:
-            yield Annotation("corrected", after.said, after.restatement)
+            yield Annotation("corrected", after.said, after.restatement, value)
         elif fact.corrected:
             yield Annotation("untrue", "", fact.restatement)
         elif fact.until and after:
-            yield Annotation("changed", fact.until, after.restatement)
+            # The day belongs to what is so now: the first of several changes was on another one.
+            direct = fact.replaced_by == after.text_id
+            yield Annotation("changed", fact.until if direct else after.since, after.restatement, value)
         elif fact.until and not _was_over(fact):
-            yield Annotation("until", fact.until, own)
-        elif fact.doubtful_since:
-            yield Annotation("doubtful_since", fact.doubtful_since, own)
+            yield Annotation("until", fact.until, fact.restatement)
+        elif fact.doubtful_since and not fact.is_over(fact.doubtful_since):
+            yield Annotation("doubtful_since", fact.doubtful_since, fact.restatement)
         elif planned := planned_for(fact, today):
-            yield Annotation("was_planned_for", planned, own)
+            yield Annotation("was_planned_for", planned, fact.restatement)
 
 
 def _was_over(fact: Fact) -> bool:
@@ -276,26 +320,59 @@ def _was_over(fact: Fact) -> bool:
 
 
 def planned_for(fact: Fact, today: str) -> str:
-    """The day for which it was planned, if that was in the future when stated and is past today; else ""."""
+    """The day for which it was planned, if that was in the future when stated and is past today; else "".
+
+    An event that was announced as certain was planned no less.
+    """
     last = fact.end or fact.start
-    if fact.stance not in ("planned", "wished") or not last:
+    ahead = fact.stance in ("planned", "wished") or (fact.slot.attribute in EVENTS and fact.said[:10] < last)
+    if not ahead or not last or fact.until:
         return ""
     over = fact.said[: len(last)] <= last < today[: len(last)]
     return (fact.start or fact.end) if over else ""
 
 
-def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts) -> dict[str, tuple[Annotation, ...]]:
+def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str) -> dict[str, tuple[Annotation, ...]]:
     """The annotations of persona lines, by line; lines whose facts are all current are left out."""
     resting = store.of_turns(sorted({turn for line in lines for turn in line.turns}))
-    past = {fact: _term_set(fact.value) for each in resting.values() for fact in each if _is_past(fact)}
+    past = {
+        fact: _term_set(fact.value)
+        for each in resting.values()
+        for fact in each
+        if fact.verified and (_is_past(fact) or planned_for(fact, today))
+    }
     past_of = {line: _past_facts_in(line, resting, past) for line in lines}
     later = find_successors(store, {fact for facts in past_of.values() for fact in facts})
     found: dict[str, tuple[Annotation, ...]] = {}
     for line, facts in past_of.items():
         unknown = [fact for fact in facts if not _is_known_to(line, fact, later, store)]
-        if marks := tuple(dict.fromkeys(annotations_from(unknown, later, "", named=True))):
+        if marks := tuple(dict.fromkeys(annotations_from(unknown, later, today))):
             found[line.line] = marks
     return found
+
+
+def _without_empty(found: Mapping[str, Iterable[Annotation]]) -> dict[str, tuple[Annotation, ...]]:
+    return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
+
+
+def _shows_quote(turn: Message, fact: Fact) -> bool:
+    """Whether the words that a fact rests on are in its message as that is shown, which may be cut."""
+    quoted = [_term_set(one.words) for one in fact.quotes if one.message == turn.text_id]
+    shown = _term_set(turn.words) if quoted else frozenset[str]()
+    return all(len(words & shown) >= len(words) * _REPEATS for words in quoted)
+
+
+def _tells(words: frozenset[str], fact: Fact) -> bool:
+    """Whether a text says of a value what a fact says of it; one of several words says enough alone."""
+    value, subject = _term_set(fact.value), _term_set(fact.subject)
+    beside = _term_set(f"{fact.restatement} {fact.attribute}") - value - subject
+    enough = len(value) >= (_ENOUGH if fact.value.isascii() else _ENOUGH_HAN) or not beside
+    return _contains(words, fact.value) and (enough or not words.isdisjoint(beside))
+
+
+def _contains(words: frozenset[str], value: str) -> bool:
+    wanted = _term_set(value)
+    return bool(wanted) and wanted <= words
 
 
 def _is_past(fact: Fact) -> bool:

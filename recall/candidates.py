@@ -44,6 +44,8 @@ _BY_VECTORS, _BY_WORDS = 200, 400
 #: How many of the nearest messages are checked for being a short answer, and how much less near the message before
 #: such an answer then is.
 _NEAREST, _LESS_NEAR = 30, 0.05
+#: How many of the nearest messages say whether anything is near.
+_BEST = 3
 #: Messages of more tokens are never short.
 _LITTLE = 40
 #: How many facts are compared by their share of the question.
@@ -475,12 +477,12 @@ class CandidateSearch:
         gathered.counts[np.ix_(faint, ~says_all)] = 0
         numbers, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         sessions = numbers.astype(np.int64)
-        clarity, apart = _compare_with_background(found.dense, len(table), vector, background)
+        clarity, standing_out = _compare_with_background(found.dense, len(table), vector, background)
         evidence = replace(
             self._gather_evidence(asked, gathered, weights, sessions, of_session),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
             clarity=clarity,
-            apart=apart,
+            nearest=standing_out,
         )
         return Candidates(asked, gathered, sessions, found.terms, evidence, self._match_facts(asked))
 
@@ -510,7 +512,7 @@ class CandidateSearch:
             asks=table.has_mark(rows, "asks").astype(np.float32),
             later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
-            remark=asked.remark,
+            remark=asked.remark or asked.advice,
             goes_on=asked.goes_on,
             learned=self._learned,
             similarity=gathered.similarity,
@@ -641,7 +643,7 @@ class CandidateSearch:
 def _compare_with_background(
     similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]
 ) -> tuple[float, float]:
-    """How well the embedder separates texts, and how much nearer the nearest message is than unrelated sentences.
+    """How well the embedder separates texts, and how much nearer the three nearest messages are than unrelated sentences.
 
     In a large history, of which only the nearest are known, the first is measured against the sentences too.
     """
@@ -651,7 +653,8 @@ def _compare_with_background(
     alike = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
     unrelated = alike.astype(np.float32)
     compared = similar if turns <= _WHOLE else np.append(unrelated, similar.max()).astype(np.float32)
-    return ranking.clarity(compared), float(similar.max() - unrelated.max())
+    best = np.sort(similar)[-_BEST:]
+    return ranking.clarity(compared), float(best.mean() - unrelated.max())
 
 
 def _best_fitting(postings: Mapping[str, Postings], total: int) -> tuple[Numbers, Floats]:

@@ -2,13 +2,14 @@
 
 They are read once, in the background, into memory, and searched like our own messages (``recall.retriever``). Only
 texts that share a word with the question, or are near it, are recalled, in a limited share of the budget if our own
-memory returns anything. Nothing is written. A missing or broken source is reported once and stops nothing.
+memory returns anything. What was erased here, or is hidden, is left out, which is reported before anything is recalled.
+Nothing is written. A missing or broken source is reported once and stops nothing.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +30,7 @@ from storage.external.texts import is_within, locate_source
 if TYPE_CHECKING:
     from domain.indexes import Embedder
     from recall.retriever import Retriever
-    from storage.external.text_index import ExternalTexts
+    from storage.external.text_index import ExternalTexts, SourcedText
 
 #: The share of the budget if our own memory returns anything; the most texts.
 _SHARE, _MOST = 0.3, 8
@@ -93,12 +94,19 @@ class ExternalMemories:
     """
 
     def __init__(
-        self, sources: Sequence[ExternalMemory], own_folder: Path, embedder: Embedder, log: logging.Logger
+        self,
+        sources: Sequence[ExternalMemory],
+        own_folder: Path,
+        embedder: Embedder,
+        log: logging.Logger,
+        forgotten: Callable[[Sequence[str]], set[str]],
     ) -> None:
+        """``forgotten`` says which of some texts were erased or hidden in our own memory."""
         #: Problems with sources that were not yet reported.
         self.notices: list[Notice] = []
         self._embedder = embedder
         self._log = log
+        self._forgotten = forgotten
         self._stopped, self._readable, self._settled = Event(), Event(), Event()
         self._thread: Thread | None = None
         self._texts: ExternalTexts | None = None
@@ -182,6 +190,9 @@ class ExternalMemories:
             return
         if read.left_out:
             self._add_notice("external.left_out", source, taken=len(read.texts), left_out=read.left_out)
+        if not source.with_erased and (gone := self._forgotten([one.text for one in read.texts])):
+            self._add_notice("external.erased", source, count=sum(one.text in gone for one in read.texts))
+            read = replace(read, texts=[one for one in read.texts if one.text not in gone])
         texts.add(source.name, read, self._stopped.is_set)
 
     # -- finding -------------------------------------------------------------------------------------------------
@@ -212,16 +223,14 @@ class ExternalMemories:
         near = self._near_ids(queries[-1], self._texts) if gated else set()
         hits = [turn for turn in recalled.turns if turn.hit]
         hits = [turn for turn in hits if turn.why.words or turn.text_id in near or not gated]
-        hits.sort(key=lambda turn: -turn.why.score)
-        return ExternalMatches(limits, tuple(one for turn in hits if (one := self._as_external(turn))))
+        return ExternalMatches(limits, self._best_first(hits))
 
     def search(self, words: str, limits: RecallLimits) -> tuple[RecalledExternal, ...]:
         """The texts that contain these words in any form, best first."""
         finder = self._wait_for_retriever()
         if finder is None:
             return ()
-        hits = sorted(finder.search(words, limits).turns, key=lambda turn: -turn.why.score)
-        return tuple(one for turn in hits if (one := self._as_external(turn)))
+        return self._best_first(finder.search(words, limits).turns)
 
     def _near_ids(self, query: str, texts: ExternalTexts) -> set[str]:
         """The ids of texts near to a question in meaning."""
@@ -241,13 +250,18 @@ class ExternalMemories:
         self._readable.wait(_READING)
         return self._retriever
 
-    def _as_external(self, turn: RecalledMessage) -> RecalledExternal | None:
-        found = self._texts.texts.get(turn.text_id) if self._texts else None
-        if found is None:
-            return None
-        text = found.text
-        said = turn.text.removeprefix(PREFIX[turn.role])
-        return RecalledExternal(
-            turn.text_id, found.source, text.place, text.timestamp, text.role, said,
-            turn.why, cut=turn.cut, whole=turn.whole.removeprefix(PREFIX[turn.role]),
-        )  # fmt: skip
+    def _best_first(self, hits: Sequence[RecalledMessage]) -> tuple[RecalledExternal, ...]:
+        """The texts of hits, without what was forgotten since they were read."""
+        assert self._texts
+        best = [(turn, self._texts.texts[turn.text_id]) for turn in sorted(hits, key=lambda turn: -turn.why.score)]
+        kept = {one.name for one in self._sources if one.with_erased}
+        gone = self._forgotten([one.text.text for _, one in best if one.source not in kept])
+        return tuple(_as_external(turn, one) for turn, one in best if one.source in kept or one.text.text not in gone)
+
+
+def _as_external(turn: RecalledMessage, found: SourcedText) -> RecalledExternal:
+    text, said = found.text, turn.text.removeprefix(PREFIX[turn.role])
+    return RecalledExternal(
+        turn.text_id, found.source, text.place, text.timestamp, text.role, said,
+        turn.why, cut=turn.cut, whole=turn.whole.removeprefix(PREFIX[turn.role]),
+    )  # fmt: skip

@@ -24,10 +24,9 @@ from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.scripts import estimate, is_unspaced
 from language.times import TimeRange
 from recall import questions
-from recall.passages import excerpt
 from recall.ranking import rarity
 from recall.relevance import needs_memory
-from recall.selection import ENTRY, FRAME, RECORD
+from recall.selection import ENTRY, FRAME, RECORD, excerpt
 
 if TYPE_CHECKING:
     from domain.indexes import Postings, WordTable

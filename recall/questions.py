@@ -1,14 +1,7 @@
 """Features of a question, read from its words by rules: what it looks for, whom and when it means, whether it asks.
 
-Pronouns ("she", "it", "there", 她, 这个) are resolved from the last few messages: the latest name, quoted title or
-place that fits is added in brackets after the question. A pronoun without a match stays as it is, and a question
-that names a person is about that person.
-
 A question about a time as a whole ("What happened this spring?", 今年我们都聊了什么？) asks only what went on.
 Its range is named, or starts or ends with an event ("since I moved") whose day is looked up later.
-
->>> resolve_references("does he still work there?", ["My brother Tom started at Acme in Boston.", "How nice for Tom!"])
-'does he still work there? (Tom, Boston)'
 """
 
 from __future__ import annotations
@@ -96,6 +89,16 @@ OVERVIEW = pattern_of(
 )
 
 
+_CAPITALISED = pattern_of(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*[a-z](?:\s+[A-Z][\w'’-]*[a-z])*)")
+_CHINESE_CALLED = (
+    r"(?:(?:小|老|阿)[\u4e00-\u9fff]|"
+    r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
+    r"[\u4e00-\u9fff]{1,2}?)"
+)
+#: A name at the start of a question, as "周婷是哪里人".
+_CHINESE_SUBJECT = pattern_of(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question to search for.
@@ -120,6 +123,11 @@ class Question:
     alone: bool = False
     names: frozenset[str] = frozenset()
     goes_on: bool = False
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether memory is to answer it; a remark, or a question what to do, is only to be reminded of something."""
+        return self.seeks and not self.advice
 
     @property
     def of_a_whole(self) -> bool:
@@ -189,126 +197,6 @@ def wants_plan(planning: Planning, text: str, found: int) -> bool:
     if seeks_several(text):
         return bool(found) or of_us
     return not found and of_us and bool(_SEEKS.search(text)) and not _NO_FACT.search(text)
-
-
-# -- who and what is meant -----------------------------------------------------------------------------------
-
-#: How many earlier messages are read.
-_LOOK_BACK = 5
-_LONGEST = 2000
-
-MentionKind = Literal["person", "thing", "place"]
-
-_PRONOUNS: tuple[tuple[MentionKind, re.Pattern[str]], ...] = (
-    ("person", pattern_of(r"\b(?:he|she|him|her|his|hers|they|them|their)\b|[他她]", re.IGNORECASE)),
-    (
-        "place",
-        pattern_of(r"\bthere\b(?!\s+(?:is|are|was|were|be|has|have|any|a|an|will)\b)|那里|那儿|那边", re.IGNORECASE),
-    ),
-    (
-        "thing",
-        pattern_of(
-            r"\b(?:it|its|this one|that one|that|those|these)\b|[它]|这个|那个|这件|那件|这本|那本|这部|那部",
-            re.IGNORECASE,
-        ),
-    ),
-)
-_QUOTED = pattern_of(
-    r"[“\"]([^“”\"\n]{2,60})[”\"]|《([^》\n]{1,40})》|「([^」\n]{1,40})」|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’"
-)
-_CAPITALISED = pattern_of(r"(?<![.!?:]\s)(?<!^)(?<=[\s(,“\"'])([A-Z][\w'’-]*[a-z](?:\s+[A-Z][\w'’-]*[a-z])*)")
-_PLACE = pattern_of(
-    r"\b(?:in|at|to|from|near|around|visit(?:ed|ing)?)\s+(?:the\s+)?([A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*)"
-)
-_CHINESE_PLACE = pattern_of(r"[在去到从回]((?!了)[\u4e00-\u9fff]{2,4}?)(?=[，。！？、\s工作上住玩旅出读学的]|$)")
-_RELATION = (
-    "mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|girlfriend|boyfriend|partner|uncle|aunt|cousin|"
-    "grandmother|grandma|grandfather|grandpa|boss|teacher|friend|colleague|roommate|neighbou?r|dog|cat|puppy|kitten"
-)
-_ENGLISH_RELATION = pattern_of(rf"\b(?:my|your|our|his|her|their|the)\s+((?:\w+\s+)?(?:{_RELATION}))\b", re.IGNORECASE)
-_CHINESE_RELATION = pattern_of(
-    "妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|女朋友|男朋友|奶奶|爷爷|外婆|外公|姥姥|姥爷|舅舅|叔叔|阿姨|姑姑|姑妈|"
-    "老板|老师|同事|同学|室友|邻居|朋友|小狗|小猫"
-)
-_CHINESE_CALLED = (
-    r"(?:(?:小|老|阿)[\u4e00-\u9fff]|"
-    r"[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文]"
-    r"[\u4e00-\u9fff]{1,2}?)"
-)
-_CHINESE_NAME = pattern_of(rf"(?:叫|是|和|跟|找|见|给|问|帮|陪)({_CHINESE_CALLED}(?=[，。！？、\s的了说在去和跟是]|$))")
-#: A name at the start of a question, as "周婷是哪里人".
-_CHINESE_SUBJECT = pattern_of(rf"(?:^|[，。！？、\s])({_CHINESE_CALLED}(?=[的是在去有会喜爱怎为什多几哪]))")
-_THING = pattern_of(r"\b(?:my|a|an|the|this|that|new)\s+((?:[a-z]+\s+)?[a-z]{3,})(?=[\s.,!?]|$)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """Something mentioned: its name and its kind."""
-
-    text: str
-    kind: MentionKind
-    at: int
-
-
-def resolve_references(text: str, recent: Sequence[str], look_back: int = _LOOK_BACK) -> str:
-    """The question with the meaning of its pronouns added; unchanged if there is none.
-
-    ``recent`` are the messages before it, oldest first, of which the last ``look_back`` are read.
-    """
-    kinds = [kind for kind, pattern in _PRONOUNS if pattern.search(text)]
-    names_person = _CAPITALISED.search(text) or _CHINESE_RELATION.search(text)
-    if not kinds or (kinds == ["person"] and names_person):
-        return text
-    read = recent[-look_back:] if look_back > 0 else ()
-    meant: list[str] = []
-    for name in filter(None, (_latest_mention(kind, read) for kind in kinds)):
-        known = [text.casefold(), *(one.casefold() for one in meant)]
-        if not any(name.casefold() in one for one in known) and not any(one in name for one in meant):
-            meant.append(name)
-    return f"{text} ({', '.join(meant)})" if meant else text
-
-
-def find_pronouns(text: str) -> tuple[str, ...]:
-    """The pronouns of a message, in order.
-
-    >>> pronouns("Does she still like it?")
-    ('she', 'it')
-    """
-    found = [match for _, pattern in _PRONOUNS for match in pattern.finditer(text)]
-    return tuple(match[0] for match in sorted(found, key=lambda match: match.start()))
-
-
-def _latest_mention(kind: MentionKind, recent: Sequence[str]) -> str | None:
-    """The last mention of a kind in the latest message that has one."""
-    for message in reversed(recent):
-        fitting = [mention for mention in find_mentions(message[-_LONGEST:]) if mention.kind == kind]
-        if fitting:
-            return max(fitting, key=lambda mention: mention.at).text
-    return None
-
-
-def find_mentions(text: str) -> list[Mention]:
-    """The quoted titles, names, relations, places and things in a message, in no order."""
-    places = _find_mentions_of(_PLACE, text, "place") + _find_mentions_of(_CHINESE_PLACE, text, "place")
-    taken = {mention.text for mention in places}
-    people = [
-        *_find_mentions_of(_CAPITALISED, text, "person"),
-        *_find_mentions_of(_ENGLISH_RELATION, text, "person"),
-        *_find_mentions_of(_CHINESE_RELATION, text, "person"),
-        *_find_mentions_of(_CHINESE_NAME, text, "person"),
-    ]
-    things = _find_mentions_of(_QUOTED, text, "thing") or _find_mentions_of(_THING, text, "thing")
-    named = [one for one in people if one.text not in taken and one.text.casefold().split()[0] not in STOP_WORDS]
-    return places + named + things
-
-
-def _find_mentions_of(pattern: re.Pattern[str], text: str, kind: MentionKind) -> list[Mention]:
-    mentioned = []
-    for match in pattern.finditer(text):
-        said = next((group for group in match.groups() if group), match[0]).strip()
-        if said.casefold() not in STOP_WORDS:
-            mentioned.append(Mention(said, kind, match.start()))
-    return mentioned
 
 
 # -- questions about a time as a whole --------------------------------------------------------------------------

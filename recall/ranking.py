@@ -49,8 +49,8 @@ class Evidence:
     question) are between 0 and 1.
     ``later`` (S,) is how many sessions followed each. ``share`` (T,) is the rarity as a share of the sum over all terms
     of the question. ``mean_length`` is in tokens, ``word_length`` in words of any language. ``clarity``, 0 to 1, is how
-    far the embedder distinguishes texts, ``trust`` what its vectors count, and ``apart`` by how much the nearest
-    message is more like the question than unrelated sentences are, as a cosine. Parts that are missing are None.
+    far the embedder distinguishes texts, and ``nearest`` by how much the three nearest messages are more like the
+    question than unrelated sentences are, as a cosine. Parts that are missing are None.
     """
 
     seqs: Numbers
@@ -74,7 +74,7 @@ class Evidence:
     goes_on: bool = False
     clarity: float = 1.0
     learned: bool = True
-    apart: float = 0.0
+    nearest: float = 0.0
     similarity: Floats | None = None
     summary_words: Floats | None = None
     summary_similarity: Floats | None = None
@@ -203,7 +203,7 @@ BY_MEANING: WeightTable = {
     "meant":              ( 1.05,  0.00,  0.00,  0.00),
     "wanted":             ( 1.05,  0.00,  0.00,  0.00),
     "asks":               (-1.38,  0.00,  0.00, -0.20),
-    "by_user":            ( 0.00,  0.00,  0.00,  0.58),
+    "by_user":            ( 0.00,  1.20,  0.00,  0.58),
     "length":             ( 0.50,  0.00, -0.06, -0.43),
     "length_own":         ( 0.80, -0.45,  0.19,  0.00),
     "opening":            ( 0.00,  0.00,  3.15,  1.27),

@@ -1,36 +1,61 @@
-"""Whether memory is needed, and whether what was found is worth recalling.
+"""Whether memory is needed, whether what was found is about the message, and how much of it is enough.
 
-``needs_memory`` reads the input alone; ``is_relevant`` reads the features of what was found. Both fail towards
-recalling: silence costs a person more than a memory too many.
+``needs_memory`` reads the message alone, before anything is searched. ``judge`` reads what kind of message it is, off
+its vector (``MessageKinds``), together with what was found. Saying nothing is right for a task, a reaction or a question
+that any stranger could answer; a question about oneself is given little where nothing seems to answer it.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from domain.patterns import pattern_of
 from language import words
 from language.scripts import is_unspaced
-from recall.ranking import Evidence, bm25, from_neighbours, rarity
+from recall.ranking import Evidence, Floats, bm25, from_neighbours, rarity
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from domain.indexes import Vector
+
+#: How much is recalled: nothing, the few best with the remark that they may not answer, or whatever adds something.
+Amount = Literal["nothing", "little", "enough"]
+
+#: The weights that tell kinds of messages apart, and examples for other embedders. ``bench.message_kinds`` makes it.
+KINDS_FILE = Path(__file__).parent / "message_kinds.json"
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
-#: The least confidence at which something is handed over.
-LEAST = -1.85
-#: The same for what seeks nothing: it may remind of something in quite other words, but not of what has none of it.
-LEAST_FOR_REMARK = -6.0
-#: The same where a question calls by name whom, or what, the history has heard of.
-LEAST_OF_KNOWN = -3.5
-#: The same while the whole history would fit into the budget.
-LEAST_IN_LITTLE = -4.0
-#: How far the nearest turn must stand above sentences that have nothing to do with anything, to be near: as a cosine.
-NEAR = 0.15
-#: The same for who asks about themselves in a language that nothing was said in, where no word can tell.
-_NEAR_ACROSS = 0.1
+#: What a message needs memory by: its kind, this much of how near the nearest messages are, and this much of the
+#: confidence; together this and more.
+_OF_NEAR, _OF_CONFIDENCE, _LEAST_NEED = 0.9, 0.022, -0.02
+#: What is of this kind is about the person, whatever its words are.
+_PERSONAL_KIND = 0.25
+#: What is as near and as sure as this is recalled for any kind of message: a task about what was talked of.
+NEAR_AND_SURE, SURE = 0.2, -1.0
+#: Nearer than this is no better: a greeting is nearest to all greetings.
+_NEAR_ENOUGH = 0.3
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
+#: The nearness, and the part of the confidence, by which a question about oneself is answered rather than not.
+_ANSWERED, _ANSWERED_BY_CONFIDENCE = 0.22, 0.033
+#: The least confidence for a question about others; where it names whom the history has heard of; where all of the
+#: history would fit into the budget.
+LEAST, LEAST_OF_KNOWN, LEAST_IN_LITTLE = -1.85, -3.5, -4.0
+#: The least for what seeks nothing, where the kind of message is unknown.
+LEAST_FOR_REMARK = -6.0
+#: How far the nearest messages must stand above unrelated sentences where words cannot tell: as a cosine.
+NEAR = 0.15
+#: How far apart the kinds of the examples are put for an embedder that has no weights.
+_SPREAD = 0.7
 
 _SMALL_TALK = pattern_of(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
@@ -75,6 +100,49 @@ def needs_memory(text: str) -> bool:
     return not (_ORDER.search(rest) and not _PERSONAL.search(rest) and len(rest) < 200)
 
 
+class MessageKinds:
+    """Reads off the vector of a message whether it is of a kind that memory may matter to.
+
+    The weights belong to the sentence embedder that comes along. Any other learned one is shown ``examples`` once.
+    """
+
+    def __init__(self, model: str, examples: Sequence[Vector | None] = ()) -> None:
+        known = _read_kinds()
+        self._weights, self._bias = np.zeros(0, np.float32), 0.0
+        none = len(known["examples"]["none"])
+        if model == known["model"]:
+            self._weights, self._bias = np.array(known["weights"], np.float32), float(known["bias"])
+        elif examples and all(vector is not None for vector in examples):
+            vectors = np.stack([vector / np.linalg.norm(vector) for vector in examples if vector is not None])
+            self._weights, self._bias = direction_of(vectors[:none], vectors[none:])
+
+    def kind_of(self, vector: Vector | None) -> float | None:
+        """Above 0 the more memory may matter, below 0 the less; None where the vector does not say."""
+        if vector is None or len(vector) != len(self._weights):
+            return None
+        return float(self._weights @ vector / max(float(np.linalg.norm(vector)), 1e-9)) + self._bias
+
+
+def examples_for(model: str) -> tuple[str, ...]:
+    """The messages whose vectors ``MessageKinds`` needs for a model that has no weights."""
+    known = _read_kinds()
+    return () if model in ("", known["model"]) else (*known["examples"]["none"], *known["examples"]["need"])
+
+
+def direction_of(none: Floats, need: Floats) -> tuple[Floats, float]:
+    """The direction from the mean of one class of unit vectors to that of the other, and the bias that centres it."""
+    low, high = none.mean(axis=0), need.mean(axis=0)
+    direction = high - low
+    direction *= _SPREAD / max(float(direction @ direction), 1e-9)
+    return direction.astype(np.float32), -float(direction @ (low + high)) / 2
+
+
+@cache
+def _read_kinds() -> dict[str, Any]:
+    known: dict[str, Any] = json.loads(KINDS_FILE.read_text(encoding="utf-8"))
+    return known
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """What speaks for a memory being there at all. Shares are of the question's weight in rare words.
@@ -82,9 +150,10 @@ class Features:
     ``held``: the most that one turn holds. ``held_near``: the same, each turn read with the turns next to it.
     ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
-    between the question and the likeliest turns, which means the same whatever embedder is in use. ``apart``: how far
-    the nearest turn stands above unrelated sentences by the embedder in use; 0 without one. ``across``: question and
-    turns share no script, so that words cannot tell. ``known``: the question calls by name what was heard of.
+    between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
+    the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one; ``near_talk``: the
+    same of the input together with the last round, where that is more. ``kind``: of ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
+    calls by name what was heard of. ``fits``: the whole history would fit into the budget.
     """
 
     held: float
@@ -95,16 +164,19 @@ class Features:
     terms: int
     turns: int
     likeness: float
-    apart: float = 0.0
+    near: float = 0.0
+    near_talk: float = 0.0
+    kind: float | None = None
     across: bool = False
     known: bool = False
+    fits: bool = False
 
 
-def read_features(evidence: Evidence, turns: int, likeness: float, *, across: bool = False) -> Features:
+def read_features(evidence: Evidence, turns: int, likeness: float) -> Features:
     """Read the signs out of the evidence for one question in a history of ``turns``."""
     counts = evidence.counts
     if not counts.size:
-        return Features(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness, evidence.apart, across)
+        return Features(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness)
     rare, share = evidence.rarity, evidence.share
     if turns < _FEW:
         rare = rarity((counts > 0).sum(axis=1), _FEW)
@@ -120,8 +192,6 @@ def read_features(evidence: Evidence, turns: int, likeness: float, *, across: bo
         terms=len(counts),
         turns=turns,
         likeness=likeness,
-        apart=evidence.apart,
-        across=across,
     )
 
 
@@ -143,30 +213,41 @@ def confidence(found: Features) -> float:
     )
 
 
-def is_relevant(found: Features, question: str, *, seeks: bool = True, of_that_day: bool = False) -> bool:
-    """Whether the best that was found is worth handing over.
+def is_of_ourselves(text: str) -> bool:
+    """Whether a message speaks of those who talk."""
+    return bool(_OURSELVES.search(text))
 
-    ``seeks``: the question looks for something that can be named; what does not, or asks for advice, is held to less,
-    and so is what asks of somebody who was spoken of.
-    Those who ask about themselves, or whether something is remembered, are given what holds the rare words of it ("What
-    did I buy?"), what is near it, what is half of each, and with ``of_that_day`` what was said on the very day they
-    speak of: silence costs them more than a memory too many. Where words cannot tell, nearness does.
+
+def judge(found: Features, question: str, *, seeks: bool) -> Amount:
+    """How much of what was found is worth recalling.
+
+    ``seeks``: the question looks for something that can be named, and does not ask for advice.
     """
-    least = LEAST_OF_KNOWN if found.known else LEAST
+    if found.kind is None:
+        return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
+    sure = LEAST if found.across else confidence(found)
+    near = max(found.near, found.near_talk)
+    needed = found.kind + _OF_NEAR * min(near, _NEAR_ENOUGH) + _OF_CONFIDENCE * sure >= _LEAST_NEED
+    if not needed and (near < NEAR_AND_SURE or sure < SURE):
+        return "nothing"
+    if not seeks:
+        return "enough"
+    if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:
+        return "enough" if found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0 else "little"
+    return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
+
+
+def _is_relevant_by_words(found: Features, question: str, *, seeks: bool) -> bool:
+    """Whether the words say that something is there; where they cannot, what is near does.
+
+    Who asks about themselves is given what has some of the rare words and is somewhat near, and the little there is
+    where the history is short.
+    """
+    if found.across:
+        return found.near >= NEAR
+    least = LEAST_IN_LITTLE if found.fits else LEAST_OF_KNOWN if found.known else LEAST
     if confidence(found) >= (least if seeks else LEAST_FOR_REMARK):
         return True
-    if _OURSELVES.search(question):
-        near = max(found.apart, 0.0) / (_NEAR_ACROSS if found.across else NEAR)
-        return of_that_day or found.held / _RARE + near >= 1.0
-    return found.across and found.apart >= NEAR
-
-
-def is_relevant_in_little(found: Features, question: str) -> bool:
-    """The same for a history that would fit into the budget as it is.
-
-    There rare and common words cannot be told apart yet, so less is asked for; and a question about the people
-    who talk is given the little there is, though it may say everything in other words.
-    """
-    if confidence(found) >= LEAST_IN_LITTLE or bool(_PERSONAL.search(question)):
-        return True
-    return found.across and found.apart >= NEAR
+    if not is_of_ourselves(question):
+        return found.fits and bool(_PERSONAL.search(question))
+    return found.fits or found.held / _RARE + max(found.near, 0.0) / NEAR >= 1.0

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.recollection import MissingPart, RecallLimits, Recollection
+from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
-from recall.relevance import is_relevant, is_relevant_in_little, needs_memory, read_features
+from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
 from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.time_ranges import TimeRangeSearch
 
@@ -42,6 +43,8 @@ _AT_ONCE = 20_000
 _LOOKED_AT, _READ = 6, 400
 #: This many vectors are cached for that: the next question finds much the same messages.
 _VECTORS_CACHED = 256
+#: The most tokens where nothing seems to answer a question about oneself.
+_LITTLE_TOKENS = 300
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -72,6 +75,7 @@ class Retriever:
         self._table: MessageTable | None = None
         self._generation = 0
         self._background: dict[bool, list[Vector]] = {}
+        self._kinds: MessageKinds | None = None
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -105,19 +109,26 @@ class Retriever:
         learned = ranking.has_learnt(self._model())
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
         vectors = self._embed_queries([each.text for each in asked], embed, search.missing)
+        kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
             RankedSearch(searched, _weigh_remark(searched, ranking.rank(searched.evidence), len(asked)))
             for searched in search.find(asked, vectors, backgrounds)
         ]
-        relevant = [
-            replace(each, ranked=ranking.level(each.ranked)) if apart else each
-            for each, query in zip(ranked, said if apart else said[-1:] * len(ranked), strict=True)
-            if not gated or self._is_relevant(each, query, table, limits.tokens)
-        ]
+        # The searches of one input are judged together: alone by its words, with the last round by its meaning.
+        size = 1 if apart else len(ranked)
+        relevant: list[RankedSearch] = []
+        amounts: list[Amount] = []
+        for at, query in zip(range(0, len(ranked), size), said if apart else said[-1:], strict=True):
+            together = ranked[at : at + size]
+            amounts.append(self._judge(together, kinds[at : at + size], query, table, limits) if gated else "enough")
+            if amounts[-1] != "nothing":
+                relevant += [replace(each, ranked=ranking.level(each.ranked)) if apart else each for each in together]
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
+        elif "enough" not in amounts:
+            limits = replace(limits, tokens=min(limits.tokens, _LITTLE_TOKENS), sessions=0)
         present = self._archive.sessions.number_of(session_id)
         known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
         shares = [(each.searched.asked.text, each.searched.facts) for each in relevant]
@@ -126,7 +137,10 @@ class Retriever:
         selected = selector.select(relevant, facts)
         resolved = tuple(each.text for each in asked)
         recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
-        return Recollection(*recalled, facts=selected.facts, chapters=in_range.chapters if in_range else ())
+        known_of = in_range or selected.facts or "enough" in amounts
+        unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
+        chapters = in_range.chapters if in_range else ()
+        return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that contain the words of ``text``, and no others."""
@@ -150,33 +164,51 @@ class Retriever:
             return table.snapshot()
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
-        """The vectors of texts; the background of a script is embedded in the same call as its first text."""
+        """The vectors of texts; what is compared with all of them is embedded in the same call as the first.
+
+        That is the background of a script, and the examples of kinds of messages.
+        """
+        model = self._model()
         new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
         known = [(script, sentence) for script in sorted(new) for sentence in BACKGROUND[script]]
-        vectors = embed([*texts, *(sentence for _, sentence in known)])
+        examples = examples_for(model) if self._kinds is None and ranking.has_learnt(model) else ()
+        vectors = embed([*texts, *(sentence for _, sentence in known), *examples])
         for script in new:
-            of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=True) if of == script]
+            of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=False) if of == script]
             self._background[script] = [vector for vector in of_script if vector is not None]
+        if self._kinds is None:
+            self._kinds = MessageKinds(model, vectors[len(texts) + len(known) :])
         return vectors[: len(texts)]
 
-    def _is_relevant(self, found: RankedSearch, said: str, table: MessageTable, budget: int) -> bool:
-        """Whether the likeliest messages are similar to the question at all."""
-        asked, evidence = found.searched.asked, found.searched.evidence
-        best = found.ranked.turns.argsort()[::-1][:_LOOKED_AT]
+    def _judge(
+        self,
+        found: Sequence[RankedSearch],
+        kinds: Sequence[float | None],
+        said: str,
+        table: MessageTable,
+        limits: RecallLimits,
+    ) -> Amount:
+        """How much of what was found for one input is worth recalling; the last search is of the input alone."""
+        asked, evidence = found[-1].searched.asked, found[-1].searched.evidence
+        best = found[-1].ranked.turns.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.messages.by_number(evidence.seqs[best].tolist())
         mine = self._vector_of(asked.text[-_CONTEXT:])
         others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         script = unspaced_share(said) > 0.5
-        across = bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely)
-        features = replace(
-            read_features(evidence, len(table), max(alike, default=0.0), across=across), known=_is_known(found.searched)
-        )
         wrapping = FRAME + RECORD * table.sessions + ENTRY * len(table)
-        if wrapping + table.tokens * _TOKENS_A_WORD <= budget:
-            return is_relevant_in_little(features, said)
-        of_that_day = asked.of_the_past and bool(evidence.near.max(initial=0.0) >= 1.0)
-        return is_relevant(features, said, seeks=asked.seeks and not asked.advice, of_that_day=of_that_day)
+        features = replace(
+            read_features(evidence, len(table), max(alike, default=0.0)),
+            near=evidence.nearest,
+            near_talk=found[0].searched.evidence.nearest,
+            kind=max((kind for kind in kinds if kind is not None), default=None),
+            across=bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely),
+            known=_is_known(found[-1].searched),
+            fits=wrapping + table.tokens * _TOKENS_A_WORD <= limits.tokens,
+        )
+        if asked.of_the_past and evidence.near.max(initial=0.0) >= 1.0:
+            return "enough"  # something was said on the very day that is asked about
+        return judge(features, said, seeks=asked.looks_up)
 
     def _embed_queries(
         self, texts: Sequence[str], embed: Embed | None, missing: list[MissingPart]
@@ -212,12 +244,12 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
 
 def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for, each alone."""
-    return [questions.parse_question(questions.resolve_references(query, recent), today) for query in said]
+    return [questions.parse_question(resolve_references(query, recent), today) for query in said]
 
 
 def _combined_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
     """The questions to search for: the input alone, and together with the last round."""
-    alone = questions.parse_question(questions.resolve_references(said[-1], recent), today)
+    alone = questions.parse_question(resolve_references(said[-1], recent), today)
     alone = replace(alone, alone=True)
     if len(said) == 1:
         return [alone]

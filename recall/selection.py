@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from domain.patterns import pattern_of
 from domain.quotations import as_memory, memory_text
 from domain.recollection import Annotation, RecalledFact, RecalledMessage, RecalledSummary, RecallLimits, Why
 from domain.records import PREFIX, Message, Summary
 from domain.text import encode_json
 from language.calendar import seconds_of
-from language.scripts import estimate
-from language.words import matching_forms
+from language.scripts import estimate, unspaced_length
+from language.words import matching_forms, terms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, MessageTable
-from recall.passages import LONG, excerpt, size_of
 from recall.ranking import Floats, Ranked
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
 #: text of one turn in it, or of its summary, and of what stands around all records.
-RECORD, ENTRY, FRAME = 30, 12, 82
+RECORD, ENTRY, FRAME = 24, 10, 98
 #: Tokens of the numbers by which two records are known to be of one conversation.
 _NUMBERS = 12
 #: The hit that has half the room of the best one, counted from 0, and the least room of any, in characters.
@@ -44,6 +44,18 @@ _BOTH = 0.1
 _SHORT = 36
 #: The longest that a neighbour may be.
 _LONG_NEIGHBOUR = 300
+
+#: Marks an omission.
+MARK = "…"
+#: Longer messages are shortened; a character of a script without spaces counts as two.
+LONG = 600
+#: Characters of a message that are read.
+_READ_OF_TEXT = 40_000
+#: The most characters of a piece.
+_LONGEST_PIECE = 240
+_END = pattern_of(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+#: The weight of a repeated word, and what a piece gains by being first, or next to a chosen one.
+_AGAIN, _FIRST, _ADJACENT = 0.25, 0.35, 0.3
 
 #: One day of one session, which is one record.
 Day = tuple[str, str]
@@ -89,7 +101,7 @@ class _Best:
     at: int
 
 
-def cut(scores: Sequence[float], count: int, *, share: float = 0.2) -> int:
+def cut(scores: Sequence[float], count: int, *, share: float) -> int:
     """How many scores, best first, are kept: at most ``count``, none below ``share`` of the best.
 
     Scores are above zero for what stands out at all.
@@ -129,8 +141,8 @@ class Selector:
         if not searches and not facts:
             return Selected()
         offered = _fitting_facts(facts, int(self._limits.tokens * _FACTS))
-        summaries = self._summaries(searches)
         laid = self._laid(searches)
+        summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
         marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
@@ -166,7 +178,7 @@ class Selector:
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.turns
         if self._cutting:
-            count = cut([best[row].score for row in order], count)
+            count = cut([best[row].score for row in order], count, share=self._limits.share)
         return {row: best[row] for row in order[:count]}
 
     def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
@@ -177,8 +189,12 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        marks = self._known.annotations_of_messages(read.values(), self._answered(read)) if self._known.has_any else {}
-        plain = {row: _recalled(turn, said[row], marks.get(turn.text_id, ())) for row, turn in read.items()}
+        shown = [replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()]
+        marks = self._known.annotations_of_messages(shown, self._answered(read)) if self._known.has_any else {}
+        plain = {
+            row: _recalled(turn, said[row], marks.get(turn.text_id, ()), int(self._table.place[row]))
+            for row, turn in read.items()
+        }
         hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
         cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
         return _Laid(hits, plain, around, cost)
@@ -239,7 +255,7 @@ class Selector:
         texts = self._archive.summaries.of_sessions(order)
         sought, there = _sought(searches), [session for session in order if session in texts]
         read = [_summarised(texts[one], best[one], sought) for one in there[: self._limits.sessions]]
-        marks = self._known.annotations_of_summaries({one.session_id: one.text for one in read})
+        marks = self._known.annotations_of_summaries(read)
         kept: list[RecalledSummary] = []
         left, left_with_marks = (int(self._limits.tokens * share) for share in (_SUMMARIES, _MARKED_SUMMARIES))
         for plain in read:
@@ -305,12 +321,12 @@ def _why(best: _Best, said: str) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...]) -> RecalledMessage:
+def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
     """A message that is handed over only for its context."""
     cut = said != turn.words
     return RecalledMessage(
         turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, False,
-        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated,
+        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated, place=place,
     )  # fmt: skip
 
 
@@ -369,3 +385,90 @@ def cost_alone(text: str) -> int:
 def longest(place: int) -> int:
     """How long the hit at this place may be: the best have room to be read, what comes after to be known."""
     return max(_LEAST, LONG * _HALF // (_HALF + place))
+
+
+# -- excerpts of long messages: the sentences with the words of the question
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of the text and the words of the question in it."""
+
+    start: int
+    end: int
+    size: int
+    words: frozenset[str]
+
+
+def size_of(text: str) -> int:
+    """The length of a text, comparable between languages."""
+    return len(text) + unspaced_length(text)
+
+
+def excerpt(text: str, sought: Mapping[str, float], longest: int = LONG) -> str:
+    """The text, shortened if needed to the parts with the most weight of sought words.
+
+    >>> excerpt("I slept. " * 200 + "Then we sailed to Hvar. " + "I slept. " * 200, {"hvar": 1.0}, 60)
+    'I slept. I slept. I slept. I slept. … Then we sailed to Hvar. …'
+    """
+    if size_of(text) <= longest:
+        return text
+    pieces = list(_split_pieces(text[:_READ_OF_TEXT], sought))
+    return _join_pieces(text, [pieces[at] for at in sorted(_choose_pieces(pieces, sought, longest))])
+
+
+def _split_pieces(text: str, sought: Mapping[str, float]) -> Sequence[_Piece]:
+    ends = [found.end() for found in _END.finditer(text)]
+    found: list[_Piece] = []
+    start = 0
+    for end in [*ends, len(text)]:
+        while start < end:
+            upto = end if end - start <= _LONGEST_PIECE else _break_point(text, start)
+            said = text[start:upto]
+            found.append(_Piece(start, upto, size_of(said), frozenset(sought.keys() & set(terms(said)))))
+            start = upto
+    return found
+
+
+def _break_point(text: str, start: int) -> int:
+    """Where a long sentence is split: after its last space, if any."""
+    space = text.rfind(" ", start + _LONGEST_PIECE // 2, start + _LONGEST_PIECE)
+    return space + 1 if space > 0 else start + _LONGEST_PIECE
+
+
+def _choose_pieces(pieces: Sequence[_Piece], sought: Mapping[str, float], longest: int) -> set[int]:
+    """The indexes of the pieces to keep: repeatedly the one that adds most and still fits."""
+    chosen: set[int] = set()
+    covered: set[str] = set()
+    left = longest
+    mean = sum(sought.values()) / max(len(sought), 1) or 1.0
+
+    def gain(at: int) -> tuple[float, int]:
+        own = sum(sought[word] * (_AGAIN if word in covered else 1.0) for word in pieces[at].words)
+        adjacent = mean * _ADJACENT * ((at - 1 in chosen) + (at + 1 in chosen))
+        return own + adjacent + mean * _FIRST * (at == 0), -at
+
+    waiting = set(range(len(pieces)))
+    while waiting and left > 0:
+        best = max(waiting, key=gain)
+        waiting.discard(best)
+        if pieces[best].size <= left:
+            chosen.add(best)
+            covered |= pieces[best].words
+            left -= pieces[best].size
+        elif chosen:
+            waiting = {at for at in waiting if pieces[at].size <= left}
+    return chosen
+
+
+def _join_pieces(text: str, pieces: Sequence[_Piece]) -> str:
+    """The pieces in order, with a mark for each omission."""
+    parts: list[str] = []
+    upto = 0
+    for piece in pieces:
+        if piece.start > upto or not parts:
+            parts += [MARK] * (piece.start > upto) + [""]
+        parts[-1] += text[piece.start : piece.end]
+        upto = piece.end
+    parts += [MARK] * (upto < len(text))
+    return " ".join(stripped for part in parts if (stripped := part.strip()))

@@ -14,14 +14,14 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
 from domain import errors
-from domain.files import make_private, put_in_place, storage_error, write_file
+from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
 from storage.owner import Owner
 from storage.sqlite import schema
 from storage.sqlite.copies import PlainRow, check_copy, copy_database, exported_tables, plain_rows, write_rows
@@ -29,6 +29,10 @@ from storage.sqlite.database import as_ours
 
 #: The file of a memory in its folder.
 DATABASE = "memory.db"
+#: Where a copy is made whole, below its folder; a crash may leave it, and an erasure removes it like every other copy.
+_COPY = ".memory.before-restoring"
+#: Changes a copy before it takes the place of the present database, given both paths.
+Prepare = Callable[[Path, Path], None]
 
 
 def back_up(folder: Path, target: Path) -> int:
@@ -61,7 +65,9 @@ def copy_of(folder: Path, target: Path, copy: Path) -> None:
         check_copy(copy)
 
 
-def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path | None:
+def restore(
+    backup: Path, folder: Path, clock: Callable[[], datetime], prepare: Prepare = lambda copy, present: None
+) -> Path | None:
     """Put a backup in the place of a memory. Returns where the former database lies now, None where there was none.
 
     The index is rebuilt from it, and the personas are laid into their files. Raises DataInUse, Damaged, NewerSchema.
@@ -70,11 +76,23 @@ def restore(backup: Path, folder: Path, clock: Callable[[], datetime]) -> Path |
         raise errors.StorageError("backup.missing", path=str(backup))
     with as_ours(backup):
         check_copy(backup)
-    with Owner(folder, clock):
-        unfinished = folder / f".{DATABASE}.restored"
+    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
         shutil.copyfile(backup, unfinished)
         make_private(unfinished)
+        prepare(unfinished, folder / DATABASE)
         return lay_in_place(unfinished, folder)
+
+
+@contextmanager
+def _place_for_copy(folder: Path) -> Iterator[Path]:
+    """Where a memory is made before it takes the place of another, in a folder of its own that goes with the block."""
+    apart = folder / _COPY
+    shutil.rmtree(apart, ignore_errors=True)
+    make_private_folder(apart)
+    try:
+        yield apart / DATABASE
+    finally:
+        shutil.rmtree(apart, ignore_errors=True)
 
 
 def lay_in_place(unfinished: Path, folder: Path) -> Path | None:
@@ -150,7 +168,11 @@ def _write_rows(connection: sqlite3.Connection, file: TextIO, now: datetime) -> 
 
 
 def restore_portable(
-    version: int, rows: Iterable[tuple[str, PlainRow]], folder: Path, clock: Callable[[], datetime]
+    version: int,
+    rows: Iterable[tuple[str, PlainRow]],
+    folder: Path,
+    clock: Callable[[], datetime],
+    prepare: Prepare = lambda copy, present: None,
 ) -> Path | None:
     """Make a memory from rows, each with the name of its table, and put it in the place of what is there.
 
@@ -159,12 +181,10 @@ def restore_portable(
     """
     if version != schema.VERSION:
         raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
-    unfinished = folder / ".memory.db.restored"
-    with Owner(folder, clock), ExitStack() as afterwards:
-        afterwards.callback(unfinished.unlink, missing_ok=True)
-        unfinished.unlink(missing_ok=True)
+    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
         make_private(unfinished)
         write_file(unfinished, schema.empty_database())
         with as_ours(unfinished):
             write_rows(unfinished, rows)
+        prepare(unfinished, folder / DATABASE)
         return lay_in_place(unfinished, folder)

@@ -1,10 +1,9 @@
-"""The tree of one memory: chapters over sessions and over the messages of long ones, and what was used when.
+"""The tree of one memory: chapters over sessions and over the messages of long ones.
 
     message (rank 0) -> group of messages (1, if it is long) -> session with its summary (1) -> chapters (2) -> life (2)
 
 A session and a message name the chapter above them, a chapter the one above it. A chapter without text is to be written
-again: something under it is gone. A visit is a round in which a node, or anything under it, was recalled;
-``last_visit`` is the number of that round.
+again: something under it is gone.
 
 Guarantees: a chapter is stored only from what it was made from; what goes takes the text of every chapter above it
 along in the same commit, and a chapter with fewer than two children is removed.
@@ -17,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from domain.tree import LIFE, Chapter, Member, NewChapter, Node
+from domain.tree import Chapter, Member, NewChapter, Node
 from storage.engine import EACH, Stamp
 from storage.sqlite.database import Database, Row, Transaction
 
@@ -61,23 +60,6 @@ _LEAST = 2
 _WITH_THOSE_ABOVE = (
     f"WITH RECURSIVE up (seq) AS (SELECT seq FROM chapter WHERE seq IN {EACH} UNION"
     " SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL) SELECT seq FROM up"
-)
-#: Visits messages, sessions by a message or the summary, and chapters, and all above them.
-_VISIT = (
-    "INSERT INTO visit (text_id, visit_count, last_visit) WITH RECURSIVE"
-    f" hit AS (SELECT text_id, session_id, chapter FROM conversation WHERE text_id IN {EACH}),"
-    " hit_session AS (SELECT session_id FROM hit"
-    f" UNION SELECT session_id FROM summary WHERE text_id IN {EACH}),"
-    " up (seq) AS (SELECT chapter FROM hit WHERE chapter IS NOT NULL"
-    " UNION SELECT s.chapter FROM session s JOIN hit_session h ON h.session_id = s.session_id"
-    " WHERE s.chapter IS NOT NULL"
-    f" UNION SELECT seq FROM chapter WHERE text_id IN {EACH}"
-    " UNION SELECT c.parent FROM up JOIN chapter c ON c.seq = up.seq WHERE c.parent IS NOT NULL),"
-    " named (name) AS (SELECT text_id FROM hit UNION SELECT session_id FROM hit_session"
-    " UNION SELECT c.text_id FROM chapter c JOIN up ON up.seq = c.seq)"
-    f" SELECT name, 1, CAST(? AS INTEGER) FROM (SELECT name FROM named UNION SELECT '{LIFE}' FROM named) AS visited"
-    " WHERE name <> '' ON CONFLICT (text_id)"
-    " DO UPDATE SET visit_count = visit.visit_count + 1, last_visit = excluded.last_visit"
 )
 
 
@@ -273,28 +255,6 @@ class Chapters:
         within = [row[0] for row in self._database.run("SELECT text_id FROM chapter WHERE session_id = ?", session_id)]
         self.void_above(tx, sessions=[session_id])
         self.forget_nodes(tx, [session_id, *within])
-
-    # -- what was used -------------------------------------------------------------------------------------------
-
-    def rounds_counted(self) -> int:
-        """How many rounds this memory ever had, by which visits are dated; also those that are gone."""
-        rows = self._database.run("SELECT value FROM counter WHERE name = 'round'")
-        return int(rows[0][0]) if rows else 0
-
-    def count_round(self, tx: Transaction, served: Sequence[str]) -> None:
-        """One more round, in which these messages, summaries and chapters were recalled."""
-        number, ids = tx.next("round"), list(dict.fromkeys(served))
-        if ids:
-            tx.do(_VISIT, ids, ids, ids, number)
-
-    def set_never_delete(self, names: Sequence[str], never: bool) -> None:
-        """Note whether these nodes may never be archived out of the search or deleted."""
-        with self._database.write() as tx:
-            tx.many(
-                "INSERT INTO visit (text_id, never_delete) VALUES (?, ?) ON CONFLICT (text_id)"
-                " DO UPDATE SET never_delete = excluded.never_delete",
-                [(name, int(never)) for name in names],
-            )
 
     def forget_nodes(self, tx: Transaction, names: Sequence[str]) -> None:
         """Forget when these were used, and that they were archived."""

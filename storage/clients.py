@@ -89,9 +89,11 @@ class Clients:
 
     # -- memories ------------------------------------------------------------------------------------------------
 
-    def name_owner(self, person: str, instruction: int | None) -> None:
-        """Note whose memory this is, for those who read its tables."""
-        values = {"person": person} | ({} if instruction is None else {"instruction": str(instruction)})
+    def name_owner(self, person: str, instruction: int | None, batch: int) -> None:
+        """Note whose memory this is, and how many messages are a batch, for those who read its tables."""
+        values = {"person": person, "conversation_batch": str(batch)}
+        if instruction is not None:
+            values["instruction"] = str(instruction)
         for key, value in values.items():
             if self._database.meta(key) != value:
                 self._database.set_meta(key, value)
@@ -157,8 +159,15 @@ class Clients:
     def store_vectors(self, model: str, vectors: Iterable[tuple[int, Vector]]) -> None:
         """Store vectors of memories, by number; of one that is gone nothing is stored."""
         kept = (
-            "INSERT INTO note_vector (note, model, vector) SELECT seq, CAST(? AS TEXT), CAST(? AS BLOB) FROM note"
-            " WHERE seq = ? ON CONFLICT (note, model) DO UPDATE SET vector = excluded.vector"
+            "INSERT INTO note_vector (note, model, vector, embedding)"
+            " SELECT seq, CAST(? AS TEXT), CAST(? AS BLOB), CAST(? AS TEXT) FROM note WHERE seq = ?"
+            " ON CONFLICT (note, model) DO UPDATE SET vector = excluded.vector, embedding = excluded.embedding"
         )
+        rows = [(model, vector.astype("<f2").tobytes(), _as_json(vector), number) for number, vector in vectors]
         with self._database.write() as tx:
-            tx.many(kept, [(model, vector.astype("<f2").tobytes(), number) for number, vector in vectors])
+            tx.many(kept, rows)
+
+
+def _as_json(vector: Vector) -> str:
+    """A vector as other programs read it: a list in JSON, to the precision at which it is stored."""
+    return json.dumps([round(float(value), 4) for value in vector])

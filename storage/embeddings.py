@@ -284,7 +284,9 @@ class TextIndex:
             archived = self.archived_among([turn.text_id for turn in shown])
             shown = [turn for turn in shown if turn.text_id not in archived]
             self.words.remove(tx, "turn", [turn.seq for turn in shown])
-        self.words.add(tx, "turn", [(turn.seq, self.tokens(words_found_by(turn))) for turn in shown])
+        # A message is found by its own words, and by the name of whoever else said it.
+        words = [(turn.seq, f"{turn.speaker}\n{own_words(turn)}".strip()) for turn in shown]
+        self.words.add(tx, "turn", [(seq, self.tokens(text)) for seq, text in words])
         self.embeddings.enqueue(tx, [(turn.text_id, "conversation") for turn in shown], new=new)
 
     def remove_turns(self, tx: Transaction, turns: Sequence[Message]) -> None:
@@ -323,8 +325,3 @@ class TextIndex:
             return set()
         query = f"SELECT text_id FROM archived_memory WHERE text_id IN {EACH}"
         return {row[0] for row in self.database.run(query, list(names))}
-
-
-def words_found_by(turn: Message) -> str:
-    """By what a message is found: its own words, and the name of whoever else said it."""
-    return f"{turn.speaker}\n{own_words(turn)}" if turn.speaker else own_words(turn)

@@ -28,10 +28,12 @@ from threading import Lock
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
+from domain.receipts import ErasureReason
 from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
+from storage.erased import SaidMessage
 from storage.imports import Imports
-from storage.persona_versions import Filtered, LineFilter, normalise
+from storage.personas import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema
@@ -49,6 +51,7 @@ _TEXTS = {
     "note": ("text", "topic"),
     "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
     "relation": ("source", "target"),
+    "erasure": ("days",),
 }
 _AT_ONCE = 5_000
 _PART = 1 << 20
@@ -225,8 +228,20 @@ class Eraser:
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all()),
             file_names=tuple(one.name for one in self.imports.all()),
-            **self._derived_from(turns, self.of.notes.all(), self.of.facts.all()),
+            **self._derived_from(
+                turns, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
+            ),
         )
+
+    def find_erased(self) -> list[Message]:
+        """The messages that are here although they were erased, in another copy of this memory."""
+        found: list[Message] = []
+        last = 0
+        while turns := self.of.messages.stored_after(last, _AT_ONCE):
+            erased = self.of.erased.recognise([SaidMessage.of(turn) for turn in turns])
+            found += (turn for turn, is_erased in zip(turns, erased, strict=True) if is_erased)
+            last = turns[-1].seq
+        return found
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
         """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
@@ -283,6 +298,7 @@ class Eraser:
     ) -> _Derived:
         ids = [turn.text_id for turn in turns]
         resting = [fact for found in self.of.facts.of_turns(ids).values() for fact in found]
+        resting += [fact for fact in self.of.facts.inferred(current=None) if not {*fact.turns}.isdisjoint(ids)]
         by_id = {fact.text_id: fact for fact in (*resting, *facts)}
         return _Derived(
             notes=tuple({note.text_id: note for note in (*self.of.notes.of_turns(ids), *notes)}.values()),
@@ -293,7 +309,8 @@ class Eraser:
     def _known_with(self, wanted: str) -> tuple[list[Note], list[Fact]]:
         related = {one.fact.text_id for one in self.of.relations.all(current=False) if wanted in _said_by(one)}
         notes = [note for note in self.of.notes.all() if wanted in normalise(f"{note.text}\n{note.topic}")]
-        facts = [fact for fact in self.of.facts.all() if fact.text_id in related or wanted in normalise(fact.all_words)]
+        every = (*self.of.facts.all(), *self.of.facts.inferred(current=None))
+        facts = [fact for fact in every if fact.text_id in related or wanted in normalise(fact.all_words)]
         return notes, facts
 
     def _summary_of(self, session_id: str, turns: Sequence[Message], whole: Sequence[str]) -> Summary | None:
@@ -327,22 +344,22 @@ class Eraser:
 
     # -- removing, cleaning and proving ----------------------------------------------------------------------
 
-    def erase(self, chosen: ErasureScope) -> Proof:
+    def erase(self, chosen: ErasureScope, reason: ErasureReason = "person") -> Proof:
         """Erase what was chosen: in one commit, then out of every file, then proven.
 
         Whoever finishes what is unfinished waits: the proof is of this one, and of what was left before it.
         """
         with self._one_at_a_time:
-            self.commit(chosen)
+            self.commit(chosen, reason)
             return self._clean_files()
 
     def remove(self, chosen: ErasureScope) -> None:
-        """Remove all that was chosen, in one commit, with a note that the files have still to be cleaned.
+        """Remove what is above the limit, in one commit, with a note that the files have still to be cleaned.
 
         ``finish`` cleans them. What another erasure took along meanwhile is not put back.
         """
         with self._one_at_a_time:
-            self.commit(self.refresh_scope(chosen))
+            self.commit(self.refresh_scope(chosen), "limit")
 
     def is_unfinished(self) -> bool:
         """Whether an erasure was committed and its files have still to be cleaned."""
@@ -358,7 +375,7 @@ class Eraser:
 
         The note goes last, when all other files are clean: until then a start finds it and cleans again.
         """
-        note = self._read_note() or ErasureNote((), ())
+        note, receipts = self._read_note() or ErasureNote((), ()), self.of.erased.unproven()
         # What is very short, or in another memory too, would prove nothing where it is found.
         texts = tuple(text for text in note.texts if len(_utf8(text)) >= SHORTEST and not self._still_stores(text))
         vectors = {f"vector {number}": raw for number, raw in enumerate(note.vectors)}
@@ -371,13 +388,22 @@ class Eraser:
         self._clean_database()
         found = find_traces(self.folders, needles.forms | vectors, self.besides)
         files = sum(1 for _ in files_below(self.folders, self.besides))
-        return Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), tuple(found))
+        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), tuple(found))
+        with self.of.database.write() as tx:
+            self.of.erased.record_proof(tx, receipts, proof.files, proof.searched, len(proof.traces))
+        return proof
 
-    def commit(self, chosen: ErasureScope) -> None:
-        """Remove all that was chosen; note that files are to be cleaned, and what is to be rebuilt."""
+    def commit(self, chosen: ErasureScope, reason: ErasureReason = "person") -> None:
+        """Remove all that was chosen, with a receipt; note that files are to be cleaned, and what is to be rebuilt.
+
+        What a person erased is recognised later. What exceeded the limit may come again.
+        """
         texts: list[Message | Summary] = [*chosen.turns, *chosen.summaries]
         going = {session.session_id for session in chosen.sessions}
         with self.of.database.write() as tx:
+            self.of.erased.add_receipt(tx, chosen, reason)
+            if reason == "person":
+                self.of.erased.add_scope(tx, chosen)
             vectors = self.of.index.embeddings.bytes_of([text.text_id for text in texts])
             for session_id in chosen.affected:
                 self.of.rebuilds.ask_again(tx, session_id)
@@ -428,6 +454,8 @@ class Eraser:
         with self.of.database.write() as tx:
             self.of.index.words.optimize(tx)
             self.of.database.set_meta(_ERASING, None)
+            # A search that is cut short from here on is not repeated, and the next one is of something else.
+            self.of.erased.record_proof(tx, self.of.erased.unproven(), 0, 0, 0)
         self.of.database.vacuum()
 
     def _remove_copies(self, needles: Needles) -> None:

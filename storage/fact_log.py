@@ -12,7 +12,7 @@ counts only for the same messages and goes with them.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -23,10 +23,10 @@ from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, W
 from domain.records import Message
 from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
+from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under
 from storage.jobs import Steps
-from storage.messages import Messages
-from storage.sessions import UndoableSaves
+from storage.messages import Messages, UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
 
 
@@ -48,14 +48,16 @@ class Windows:
         whole = bool(window.turns) and len(there) == len(named)
         return there if whole and ours and not self.database.run(query, list(window.turns)) else None
 
-    def mark_read(self, tx: Transaction, window: Window, now: str) -> None:
+    def mark_read(self, tx: Transaction, window: Window, rejected: Mapping[str, int], now: str) -> None:
         """A window that is read while its session is being saved belongs to that save."""
         tx.many("UPDATE conversation SET window_id = ? WHERE text_id = ?", [(window.name, one) for one in window.turns])
         saving = int(bool(self.steps.of("save", window.session_id)))
         tx.do(
-            "INSERT INTO read_window (name, session_id, saving, stored_at) VALUES (?, ?, ?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET session_id = excluded.session_id, saving = excluded.saving, stored_at = excluded.stored_at",
+            "INSERT INTO read_window (name, session_id, saving, stored_at, rejected) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET session_id = excluded.session_id, saving = excluded.saving,"
+            " stored_at = excluded.stored_at, rejected = excluded.rejected",
             window.name, window.session_id, saving, now,
+            _join_list(f"{count} {why}" for why, count in rejected.items()),
         )  # fmt: skip
         read = "SELECT text_id FROM conversation WHERE window_id = ?"
         tx.do(f"DELETE FROM step WHERE kind = 'window' AND key IN ({read})", window.name)
@@ -77,14 +79,22 @@ class Windows:
         left = "SELECT 1 FROM conversation c WHERE c.window_id = read_window.name"
         tx.do(f"DELETE FROM read_window WHERE name IN {EACH} AND NOT EXISTS ({left})", list(windows))
 
+    def rejected(self) -> Counter[str]:
+        """How many drafts of a model were not believed, in all windows, by reason."""
+        rows = self.database.run("SELECT rejected FROM read_window WHERE rejected <> ''")
+        counted = (line.split(" ", 1) for row in rows for line in row[0].split(BETWEEN))
+        total: Counter[str] = Counter()
+        for count, why in counted:
+            total[why] += int(count)
+        return total
+
     def store_reply(self, window: str, stage: str, base: str, reply: str) -> None:
-        """Store a model's reply for a window, of the stage "notes" or "compare"; ``base``: a digest of its sources."""
+        """Store a reply for a stage of a window ("notes", "verify", "compare"); ``base``: what it was made from."""
         self.steps.store("window", window, stage, reply, self.stamp.now(), base)
 
-    def reply(self, window: str, stage: str, base: str) -> str | None:
-        """The reply that is stored for a stage of a window; None when there is none that was made from the same."""
-        reply, made_from = self.steps.of("window", window).get(stage, ("", None))
-        return reply if made_from == base else None
+    def replies(self, window: str) -> dict[str, tuple[str, str]]:
+        """The replies that are stored for a window, by stage, each with what it was made from."""
+        return self.steps.of("window", window)
 
     def drop_replies(self, tx: Transaction) -> None:
         """Remove all replies, because something that they may have been made from is removed."""
@@ -123,6 +133,7 @@ class FactLog:
     windows: Windows
     index: TextIndex
     saves: UndoableSaves
+    erased: ErasedTexts
     stamp: Stamp
 
     def learn(self, learned: Learned) -> bool:
@@ -141,21 +152,11 @@ class FactLog:
             notes = self._add_notes(tx, learned, turns, now)
             facts = self._add_facts(tx, learned, turns, notes, now)
             _add_relations(tx, learned.relations, facts)
-            changed = self._add_changes(tx, learned, facts, now)
-            self.windows.mark_read(tx, learned.window, now)
+            changed = self._add_changes(tx, learned.window.name, learned.changes, facts, now)
+            self.windows.mark_read(tx, learned.window, learned.rejected, now)
             self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))
             self._index_renamed(tx, names)
         return True
-
-    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """Store words that find messages, given by number; they are no fact that anybody is shown."""
-        now = self.stamp.now()
-        with self.facts.database.write() as tx:
-            number = tx.next("fact")
-            sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
-            tx.do(sql, number, self.stamp.new_id(), session_id, now, text)
-            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in dict.fromkeys(turns)])
-            self.index.set_facts(tx, [(number, text)], new=True)
 
     def new_id(self) -> str:
         """An id for a note or a fact that is to be stored."""
@@ -191,13 +192,35 @@ class FactLog:
         self._index_numbered(tx, list(numbers.values()), new=True)
         return numbers
 
-    def _add_changes(self, tx: Transaction, learned: Learned, facts: Mapping[str, int], now: str) -> list[int]:
+    def verify(self, window: str, facts: Sequence[str], changes: Sequence[Change] = ()) -> None:
+        """Let facts that were only quoted or inferred count from now on, with what they change, in one commit.
+
+        ``window`` is where they were read; "" where a person says that they are right. Repeated, it changes nothing.
+        """
+        now = self.stamp.now()
+        with self.facts.database.write() as tx:
+            query = f"SELECT seq, text_id FROM fact WHERE verified = 0 AND corrected = 0 AND text_id IN {EACH}"
+            found = {row["text_id"]: int(row["seq"]) for row in self.facts.database.run(query, list(facts))}
+            self.windows.steps.drop(tx, "window", window)
+            if not found:
+                return
+            for number in found.values():
+                # It is its own cause, so that it stays where another message of the window goes.
+                _add_event(tx, number, "verified", now, number if window else None, now, window)
+            changed = self._add_changes(tx, window, [one for one in changes if one.by in found], found, now)
+            if not window:
+                self.saves.drop(tx)
+            self._settle_states(tx, _Affected({*found.values(), *changed}, set()))
+
+    def _add_changes(
+        self, tx: Transaction, window: str, changes: Iterable[Change], facts: Mapping[str, int], now: str
+    ) -> list[int]:
         changed = []
-        for change in learned.changes:
+        for change in changes:
             known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
             if known and known[0]["decided"] != "hand":
                 by, what = self._number_of(change, facts), EVENT_OF_VERDICT[change.verdict]
-                _add_event(tx, known[0]["seq"], what, change.when or now, by, now, learned.window.name)
+                _add_event(tx, known[0]["seq"], what, change.when or now, by, now, window)
                 changed.append(known[0]["seq"])
         return changed
 
@@ -222,6 +245,8 @@ class FactLog:
             number, names = int(known[0]["seq"]), self.facts.corrected_names()
             by = self._add_by_hand(tx, number, new, known[0], now) if new else None
             _add_event(tx, number, "put_right", now, by, now)
+            wrong = self.facts.with_ids([fact])
+            self.erased.add_values(tx, [one for one in wrong if new is None or value_of(one) != value_of(new)])
             self.saves.drop(tx)
             self._settle_states(tx, _Affected({number, by or number}, set()))
             self._index_renamed(tx, names)
@@ -250,11 +275,14 @@ class FactLog:
     def undo_decision(self, fact: str) -> bool:
         """Take back what a person last decided about a fact, with what they put in its place; whether there was."""
         query = (
-            "SELECT e.seq, e.by_fact FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
-            " AND e.what IN ('put_right', 'kept', 'let_go') ORDER BY e.seq DESC LIMIT 1"
+            "SELECT e.seq, e.by_fact, e.what FROM fact_event e JOIN fact f ON f.seq = e.fact WHERE f.text_id = ?"
+            " AND (e.what IN ('put_right', 'kept', 'let_go') OR (e.what = 'verified' AND e.window_id = ''))"
+            " ORDER BY e.seq DESC LIMIT 1"
         )
         with self.facts.database.write() as tx:
             decided = self.facts.database.run(query, fact)
+            if any(row["what"] == "put_right" for row in decided):
+                self.erased.remove_values(tx, self.facts.with_ids([fact]))
             for row in decided:
                 self._remove_numbered(tx, (), [row["by_fact"]] if row["by_fact"] else [], [row["seq"]])
         return bool(decided)
@@ -343,7 +371,7 @@ class FactLog:
             self._index_numbered(tx, touched)
 
     def _settle_states(self, tx: Transaction, touched: _Affected) -> None:
-        """Compute the states of facts, and of all that share a slot with them; what is past is written first."""
+        """Compute the states of facts, and of all that share a slot with them; what leaves a slot is written first."""
         acted_on = self._read_numbers(f"SELECT fact FROM fact_event WHERE by_fact IN {EACH}", list(touched.facts))
         wanted = list({*touched.facts, *acted_on})
         found = self.facts.database.run(f"{_LEARNED} WHERE seq IN {EACH}", wanted) if wanted else []
@@ -375,12 +403,17 @@ class FactLog:
             )
         changed = [
             (*(int(value) if isinstance(value, bool) else value for value in _state_columns(state)), number)
-            for number, state in sorted(states.items(), key=lambda item: item[1].current)
+            for number, state in sorted(states.items(), key=lambda item: item[1].current and item[1].verified)
             if tuple(rows[number][name] for name in _STATE) != _state_columns(state)
         ]
         tx.many(f"UPDATE fact SET {', '.join(f'{name} = ?' for name in _STATE)} WHERE seq = ?", changed)
-        was_wrong = {one: bool(row["corrected"]) and row["decided"] == "hand" for one, row in rows.items()}
-        self._index_numbered(tx, [one for one, state in states.items() if state.wrong != was_wrong[one]])
+        found_by = {
+            one: (bool(row["corrected"]) and row["decided"] == "hand", bool(row["verified"]))
+            for one, row in rows.items()
+        }
+        self._index_numbered(
+            tx, [one for one, state in states.items() if (state.wrong, state.verified) != found_by[one]]
+        )
 
     def _events_of(self, facts: Sequence[int]) -> dict[int, list[Event]]:
         """What happened to these facts, in order; what was done by a fact that a person called wrong did not happen."""
@@ -418,7 +451,7 @@ def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _
         "text_id": fact.text_id, "text": fact.restatement,
         "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
         "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
-        "about": fact.about, "stance": fact.stance, "learned_as": fact.basis,
+        "about": fact.about, "stance": fact.stance, "learned_as": fact.basis, "verified": int(fact.basis == "verified"),
         "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
         "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
         "entities": _join_list(fact.entities),
@@ -460,9 +493,11 @@ def _add_event(
 
 
 def _search_words(fact: Fact | None) -> str:
-    """By what a fact is found; "" when it is gone, or a person called it wrong."""
+    """By what a fact is found: if it is only quoted, its words; "" if it is gone, inferred or called wrong."""
     if fact is None or (fact.corrected and fact.decided == "hand"):
         return ""
+    if not fact.verified:
+        return fact.believed
     return " ".join((fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location))
 
 

@@ -2,7 +2,8 @@
 
 A fact is read under the right name where a name in it was corrected later, for as long as that correction exists; a
 correction that says more than that a name was misspelt or misheard renames nothing. A fact without a window only finds
-its messages and is never shown. ``storage.fact_log`` writes all of it.
+its messages and is never shown. What a model only concluded is read by ``inferred`` alone, or by its number or id.
+``storage.fact_log`` writes all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from domain.facts import About, Fact, FactCounts, FactEvent, Note, Quote, Relation, SessionChanges, Slot
+from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
 from language.scripts import is_unspaced
 from language.words import is_name
@@ -141,6 +142,26 @@ def _word_pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
+@dataclass(frozen=True, slots=True)
+class FactCounts:
+    """The number of notes, current and past facts, and unread messages; how many of the current are ``quoted`` only.
+
+    ``inferred`` ones are counted alone.
+    """
+
+    notes: int
+    current: int
+    past: int
+    unread: int
+    quoted: int = 0
+    inferred: int = 0
+
+    @property
+    def facts(self) -> int:
+        """All facts."""
+        return self.current + self.past
+
+
 #: Between the words of a list in one column.
 BETWEEN = "\n"
 
@@ -155,11 +176,13 @@ _FACT_COLUMNS = (
     " coalesce(n.topic, ''), f.learned_as, f.verified"
 )
 _FACT = f"SELECT {_FACT_COLUMNS} FROM fact f LEFT JOIN note n ON n.seq = f.note WHERE f.window_id <> ''"
+_INFERRED = "f.verified = 0 AND f.learned_as = 'inferred'"
+_KNOWN = f"{_FACT} AND NOT ({_INFERRED})"
 #: The text of a message begins with whose it is and ": ".
 _QUOTES = (
     "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
     " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
-    " CAST(t.quote_end - t.quote_start AS INT)), c.role"
+    " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
     f" FROM fact_turn t JOIN conversation c ON c.seq = t.turn WHERE t.fact IN {EACH} ORDER BY c.position"
 )
 #: Values that never were, with what is so instead.
@@ -189,8 +212,12 @@ class Facts:
     def all(self, *, current: bool | None = None, about: About | None = None) -> list[Fact]:
         """Every fact in the order in which they were learned: only what holds now, only what does not; about whom."""
         if about is None:
-            return self._read_facts(f"{_FACT}{_WHICH[current]} ORDER BY f.seq")
-        return self._read_facts(f"{_FACT}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
+            return self._read_facts(f"{_KNOWN}{_WHICH[current]} ORDER BY f.seq")
+        return self._read_facts(f"{_KNOWN}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
+
+    def inferred(self, *, current: bool | None = True) -> list[Fact]:
+        """What a model concluded, in the order in which it was learned: only what nobody rejected, or all."""
+        return self._read_facts(f"{_FACT} AND {_INFERRED}{_WHICH[current]} ORDER BY f.seq")
 
     def find(self, number: int) -> Fact | None:
         """One fact by its number."""
@@ -203,6 +230,10 @@ class Facts:
     def with_numbers(self, numbers: Sequence[int]) -> list[Fact]:
         """The facts with these numbers, in the order in which they were learned."""
         return self._read_facts(f"{_FACT} AND f.seq IN {EACH} ORDER BY f.seq", list(numbers)) if len(numbers) else []
+
+    def quoted_in(self, window: str) -> list[Fact]:
+        """The facts of an extraction window that are only quoted and not corrected, in the order of learning."""
+        return self._read_facts(f"{_KNOWN} AND f.window_id = ? AND f.verified = 0{_WHICH[True]} ORDER BY f.seq", window)
 
     def of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
@@ -220,7 +251,7 @@ class Facts:
         for some in (wanted[at : at + _SLOTS_AT_ONCE] for at in range(0, len(wanted), _SLOTS_AT_ONCE)):
             # Each says again what the index is limited to, so that it is used.
             asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
-            query = f"{_FACT} AND ({asked})"
+            query = f"{_KNOWN} AND ({asked})"
             rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
             found += self._facts_of_rows(rows, names)
         return sorted(found, key=lambda fact: fact.number)
@@ -232,10 +263,11 @@ class Facts:
 
     def count_all(self) -> FactCounts:
         """How many notes and facts there are, and how many messages were not read yet."""
-        facts = "(SELECT count(*) FROM fact f WHERE f.window_id <> ''{})"
+        facts = f"(SELECT count(*) FROM fact f WHERE f.window_id <> ''{{}} AND {{}} ({_INFERRED}))"
         unread = f"(SELECT count(*) FROM conversation c WHERE {UNREAD})"
-        current, past = facts.format(_WHICH[True]), facts.format(_WHICH[False])
-        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}"
+        current, past = facts.format(_WHICH[True], "NOT"), facts.format(_WHICH[False], "NOT")
+        quoted, inferred = facts.format(f"{_WHICH[True]} AND f.verified = 0", "NOT"), facts.format(_WHICH[True], "")
+        query = f"SELECT (SELECT count(*) FROM note), {current}, {past}, {unread}, {quoted}, {inferred}"
         return FactCounts(*(int(count) for count in self.database.run(query)[0]))
 
     def events_of(self, fact: str) -> list[FactEvent]:
@@ -285,7 +317,8 @@ class Facts:
             f" WHERE c.{column} IN {EACH}"
         )
         rests = [(int(row[0]), str(row[1])) for row in self.database.run(query, list(values))] if values else []
-        facts = {fact.number: fact for fact in self.with_numbers(list({number for number, _ in rests}))}
+        numbers = list({number for number, _ in rests})
+        facts = {fact.number: fact for fact in self.with_numbers(numbers) if fact.basis != "inferred"}
         found: dict[str, list[Fact]] = defaultdict(list)
         for number, value in sorted(rests):
             if number in facts:
@@ -413,4 +446,4 @@ def _fact_of_row(row: Row, quotes: Sequence[Quote]) -> Fact:
     for at in (15, 16, 17):
         values[at] = tuple(values[at].split(BETWEEN)) if values[at] else ()
     quoted = tuple(one for one in quotes if one.end)
-    return Fact(*values, quotes=quoted, learned_as=learned_as, verified=bool(verified))
+    return replace(Fact(*values), quotes=quoted, learned_as=learned_as, verified=bool(verified))

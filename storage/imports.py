@@ -5,7 +5,8 @@
     all, take_back           what was imported, and letting a whole import never have been
 
 Guarantees: each verb is one commit or nothing; the same message is stored once, however often it comes, and one that
-was erased does not come back: it is known by the digests of its conversation and of itself, whatever became of it;
+was erased does not come back, also when its import is taken back: it is known by the digests of its conversation and of
+itself, and of its words (``storage.erased``), unless the person wants it back;
 whatever was cut short can be begun again and ends as if it had not been.
 """
 
@@ -16,13 +17,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby
 
-from domain.imports import IMPORT_CLIENT, Added, DueSession, ImportedMessage, ImportSource, PastPiece, ReadingLeft
+from domain.imports import (
+    IMPORT_CLIENT,
+    Added,
+    DueSession,
+    ImportedMessage,
+    ImportSource,
+    KnownMessages,
+    PastPiece,
+    ReadingLeft,
+)
 from domain.records import PREFIX, Message
 from storage.engine import EACH, instant
-from storage.messages import TURN_SPACE, NewSummary
+from storage.erased import SaidMessage
+from storage.messages import SESSION_SPACE, TURN_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
-from storage.sessions import SESSION_SPACE
 from storage.sqlite import digests
 from storage.sqlite.database import Row, Transaction
 
@@ -133,15 +143,15 @@ class Imports:
             gone += len(turns)
             yield gone
         with self._database.write() as tx:
-            self._database.digest_changes()
-            brought = "SELECT turn FROM imported_message WHERE source = ?"
-            tx.do(f"DELETE FROM stored_message WHERE turn IN ({brought})", number)
-            tx.do("DELETE FROM imported_message WHERE source = ?", number)
             tx.do("DELETE FROM import_source WHERE number = ?", number)
 
     def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
+        """Remove messages that are there, and that they were; of those that were erased before, that stays known."""
         turns = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, turns)
+        self._database.digest_changes()
+        for table in ("stored_message", "imported_message"):
+            tx.many(f"DELETE FROM {table} WHERE turn = ?", [(turn.seq,) for turn in turns])
         for session_id in dict.fromkeys(turn.session_id for turn in turns):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
@@ -155,33 +165,63 @@ class Imports:
             if not some_left and session and session.client == IMPORT_CLIENT:
                 self._rounds.remove_session(tx, session_id)
 
-    def add(self, number: int, pieces: Sequence[PastPiece]) -> Added:
+    def add(self, number: int, pieces: Sequence[PastPiece], *, with_erased: bool = False) -> Added:
         """Store what is new of these pieces, in one commit, each message where it belongs: in the session of the
         messages around it, or in one of its own that is closed and in its place in life.
+
+        ``with_erased``: also what was erased, which is erased no more.
         """
         with self._database.write() as tx:
-            added = [self._add_piece(tx, number, piece) for piece in pieces]
-        return Added(sum(one.turns for one in added), sum(one.sessions for one in added))
+            added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
+        return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
 
-    def count_known(self, piece: PastPiece) -> int:
-        """How many messages of a piece were stored before."""
+    def count_known(self, piece: PastPiece) -> KnownMessages:
+        """How many messages of a piece were stored before, and how many were erased."""
         known = self._known_past(piece)
         known_keys = known.keys() | self._recognise_keys(piece, known)
-        return sum(turn.key in known_keys for turn in piece.turns)
+        erased = self._erased_keys(piece, known, known_keys)
+        return KnownMessages(sum(turn.key in known_keys - erased for turn in piece.turns), len(erased))
 
-    def _add_piece(self, tx: Transaction, source: int, piece: PastPiece) -> Added:
+    def _add_piece(self, tx: Transaction, source: int, piece: PastPiece, *, with_erased: bool) -> Added:
         self._database.digest_changes()
         known = self._known_past(piece)
         standing = self._extendable_numbers(list(known.values()))
-        known = dict.fromkeys(self._recognise_keys(piece, known), 0) | known
+        recognised = self._recognise_keys(piece, known)
+        erased = self._erased_keys(piece, known, known.keys() | recognised)
+        known = dict.fromkeys(recognised | erased, 0) | known
+        if with_erased and erased:
+            known = {key: seq for key, seq in known.items() if key not in erased}
+            self._of.erased.remove(tx, [_as_said(turn, known=True) for turn in piece.turns if turn.key in erased])
         fresh = [turn for turn in piece.turns if turn.key not in known]
         if not fresh:
-            return Added()
+            return Added(erased=len(erased))
         how = _Import(source, _digest_of(piece.log or piece.conversation), piece, self._stamp.now(), self._ids)
         runs = _find_runs(piece, known, {key: seq for key, seq in known.items() if seq in standing})
         for run in runs:
             self._add_run(tx, run, how)
-        return Added(len(fresh), sum(not (run.after or run.before) for run in runs))
+        begun = sum(not (run.after or run.before) for run in runs)
+        return Added(len(fresh), begun, 0 if with_erased else len(erased))
+
+    def _erased_keys(self, piece: PastPiece, stored: Mapping[str, int], known: Collection[str]) -> set[str]:
+        """The keys of messages that were erased: known by where they were, or by their words. Not those still there."""
+        if piece.live:
+            return set()
+        said = [_as_said(turn, known=turn.key in known) for turn in piece.turns]
+        erased = [turn for turn, found in zip(piece.turns, self._of.erased.recognise(said), strict=True) if found]
+        there = self._still_there(erased, stored) if erased else set()
+        return {turn.key for turn in erased} - there
+
+    def _still_there(self, turns: Sequence[ImportedMessage], stored: Mapping[str, int]) -> set[str]:
+        """The keys of messages that are still in the memory, by where they are stored or by their digests."""
+        ((salt,),) = self._database.run(digests.SALT)
+        names = {turn.key: _message_digests(str(salt), turn) for turn in turns}
+        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.turn WHERE m.digest IN {EACH}"
+        wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
+        found = {str(row[0]) for row in self._database.run(query, wanted)}
+        numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"
+        seqs = {int(row[0]) for row in self._database.run(numbers, list(stored.values()))}
+        digested = {key for key, (by_id, said) in names.items() if not found.isdisjoint((*by_id, said))}
+        return digested | {key for key, seq in stored.items() if seq in seqs}
 
     def _recognise_keys(self, piece: PastPiece, known: Collection[str]) -> set[str]:
         """The keys of messages that were stored in another way than by this conversation, whatever became of them.
@@ -262,7 +302,8 @@ class Imports:
             (how.conversation, _digest_of(past.key), turn.seq, how.source)
             for past, turn in zip(run.turns, stored, strict=True)
         ]
-        tx.many(f"INSERT INTO imported_message {columns}", known)
+        again = "ON CONFLICT (conversation, message) DO UPDATE SET turn = excluded.turn, source = excluded.source"
+        tx.many(f"INSERT INTO imported_message {columns} {again}", known)
         self._settle_session(tx, session_id, len(run.turns))
         if beside and not (run.after and beside.last):
             behind = self._of.messages.dependents(turn.text_id for turn in stored[-2:])
@@ -332,8 +373,8 @@ class Imports:
     def due_sessions(self, most: int = 1) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.turns, i.due FROM imported_session i JOIN session s ON s.session_id = i.session_id"
-            f" WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
+            "SELECT i.session_id, i.turns, i.due FROM imported_session i"
+            f" JOIN session s ON s.session_id = i.session_id WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._database.run(query, most)]
 
@@ -393,6 +434,12 @@ class Imports:
     def _calls_on(self, today: str) -> int:
         day, _, calls = (self._database.meta(_CALLS) or "").partition(" ")
         return int(calls) if day == today else 0
+
+
+def _as_said(turn: ImportedMessage, *, known: bool) -> SaidMessage:
+    """A message as it is compared with what was erased; by where it was only if it is ``known`` to be that one."""
+    ids = tuple(dict.fromkeys(filter(None, (turn.key, turn.text_id)))) if known else ()
+    return SaidMessage(turn.role, turn.words, turn.timestamp, ids, turn.speaker, turn.undated)
 
 
 def _message_digests(salt: str, turn: ImportedMessage) -> tuple[tuple[str, ...], str]:

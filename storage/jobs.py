@@ -19,9 +19,9 @@ from domain.records import RebuildRequest, RebuildTarget
 from storage.engine import EACH
 from storage.sqlite.database import Database, Transaction
 
-#: What the scheduler can be asked to do; the first comes first. The key is a session, or nothing.
+#: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
-    "compact", "rebuild", "autosave", "extract", "consolidate", "client_history",
+    "forget_request", "compact", "rebuild", "autosave", "extract", "verify", "consolidate", "client_history",
     "imported_chapters", "import_backlog", "chapters", "archive",
 ]  # fmt: skip
 
@@ -36,7 +36,7 @@ class Job:
     generation: int
     attempts: int
     not_before: float
-    #: Why the last try failed: the key of a message, or nothing.
+    #: Why the last try failed: nothing, or the key of a message and, behind a space, its numbers as JSON.
     reason: str
 
 

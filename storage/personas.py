@@ -13,6 +13,11 @@ which version was last written to the file, so that three cases can be distingui
 
 A byte order mark, CRLF, a missing or doubled end of line are not edits. Bytes that are no UTF-8 are read with
 U+FFFD in their place, and the original is kept aside. The files follow each commit that changes a persona.
+
+A line that the program wrote is based on messages and has a day and an importance. A row of evidence belongs to the
+version that added it; for a line the row of the newest version counts, and one without messages says that the line is
+based on nothing. Rows stay as long as any version has their line, so that an erasure finds it. ``LineFilter`` decides
+which lines of a version are removed with messages or words.
 """
 
 from __future__ import annotations
@@ -20,21 +25,25 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from domain import errors
 from domain.facts import LineEvidence, PersonaDraft
 from domain.files import make_private_folder, replace_file, storage_error
-from domain.records import PERSONAS, Origin, Persona, PersonaVersion, RebuildRequest
+from domain.patterns import pattern_of
+from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
-from storage.engine import Commit, Stamp
+from language.scripts import is_unspaced
+from storage.engine import EACH, Commit, Stamp
 from storage.jobs import Rebuilds
-from storage.persona_versions import PersonaVersions
-from storage.sessions import UndoableSaves
-from storage.sqlite.database import Database
+from storage.messages import UndoableSaves
+from storage.sqlite.database import Database, Row, Transaction
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -125,9 +134,9 @@ class Personas:
         return self.newest(persona)
 
     def restore(self, version: int) -> PersonaVersion | None:
-        """Make an older version the newest one; None when there is no such version."""
+        """Make an older version the newest one, without what is hidden; None when there is no such version."""
         older = self.versions.find(version)
-        return self.write(older.persona, older.text, "restore") if older else None
+        return self.write(older.persona, self.versions.text_without_hidden(older), "restore") if older else None
 
     def rebuild(
         self, requests: Sequence[RebuildRequest], base: PersonaVersion | None, draft: PersonaDraft | str
@@ -346,3 +355,400 @@ def read_bytes(content: bytes) -> tuple[str, bool]:
         return as_persona(content.decode(encoding)), True
     except UnicodeDecodeError:
         return as_persona(content.decode(encoding, "replace")), False
+
+
+_VERSION = "SELECT version, persona, timestamp, text, origin, session_id FROM persona"
+_EVIDENCE = "SELECT l.seq, l.line, l.day, l.importance, l.version FROM line_evidence l WHERE l.persona = ?"
+#: In ``meta``, before the name of a persona: the number of the version that its file says.
+_LAID = "persona."
+
+
+class PersonaVersions:
+    """Reads and writes the tables ``persona``, ``line_evidence``, ``line_turn`` and ``pin``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self, persona: Persona) -> list[PersonaVersion]:
+        """Every version of a persona, oldest first."""
+        rows = self._database.run(f"{_VERSION} WHERE persona = ? ORDER BY version", persona)
+        return [PersonaVersion(*row) for row in rows]
+
+    def newest(self, persona: Persona) -> PersonaVersion | None:
+        """The version in force; None while there has never been one."""
+        return self.newest_and_laid(persona)[0]
+
+    def newest_and_laid(self, persona: Persona) -> tuple[PersonaVersion | None, int | None]:
+        """Both in one look: the version in force, and the number of the one that is in the file."""
+        laid = "(SELECT value FROM meta WHERE key = ?)"
+        query = f"{_VERSION.replace(' FROM', f', {laid} FROM', 1)} WHERE persona = ? ORDER BY version DESC LIMIT 1"
+        rows = self._database.run(query, _LAID + persona, persona)
+        if not rows:
+            return None, self.written_number(persona)
+        return PersonaVersion(*tuple(rows[0])[:-1]), None if rows[0][-1] is None else int(rows[0][-1])
+
+    def find(self, number: int) -> PersonaVersion | None:
+        """One version by its number."""
+        rows = self._database.run(f"{_VERSION} WHERE version = ?", number)
+        return PersonaVersion(*rows[0]) if rows else None
+
+    def add(
+        self, tx: Transaction, persona: Persona, text: str, origin: Origin, now: str, session_id: str | None = None
+    ) -> PersonaVersion:
+        """A new version, in force from this commit on; its file is written afterwards."""
+        version = PersonaVersion(tx.next("persona"), persona, now, text, origin, session_id)
+        columns = "version, persona, timestamp, text, origin, session_id"
+        values = (version.version, persona, now, text, origin, session_id)
+        tx.do(f"INSERT INTO persona ({columns}) VALUES (?, ?, ?, ?, ?, ?)", *values)
+        tx.follows("personas")
+        return version
+
+    def written_number(self, persona: Persona) -> int | None:
+        """The number of the version that was last written to the file; 0 when that was erased, None when none was."""
+        value = self._database.meta(_LAID + persona)
+        return None if value is None else int(value)
+
+    def set_laid(self, persona: Persona, number: int | None) -> None:
+        """Note which version the file says; None when there is no file."""
+        self._database.set_meta(_LAID + persona, None if number is None else str(number))
+
+    def cut(self, tx: Transaction, versions: Iterable[tuple[PersonaVersion, str]]) -> None:
+        """Leave less of versions; a file that says one of them as it was is not to be read again."""
+        for version, left in versions:
+            tx.do("UPDATE persona SET text = ? WHERE version = ?", left, version.version)
+            laid = (_LAID + version.persona, str(version.version))
+            tx.do("UPDATE meta SET value = '0' WHERE key = ? AND value = ?", *laid)
+            tx.follows("personas")
+
+    # -- drafts of a model ---------------------------------------------------------------------------------------
+
+    def add_draft(
+        self, tx: Transaction, persona: Persona, draft: PersonaDraft, now: str, session_id: str | None
+    ) -> int:
+        """A version that a model made, with what its lines rest on. Returns its number."""
+        version = self.add(tx, persona, draft.text, "model", now, session_id)
+        self._add_evidence(tx, version, draft.lines)
+        if draft.left_out:
+            left = f"UPDATE line_evidence SET left_out = ? WHERE persona = ? AND line IN {EACH}"
+            tx.do(left, version.version, persona, list(draft.left_out))
+        return version.version
+
+    def left_out(self, version: PersonaVersion) -> frozenset[str]:
+        """The lines that a version has no room for."""
+        query = "SELECT DISTINCT line FROM line_evidence WHERE persona = ? AND left_out = ?"
+        return frozenset(row["line"] for row in self._database.run(query, version.persona, version.version))
+
+    def replace(
+        self, tx: Transaction, persona: Persona, base: PersonaVersion | None, draft: PersonaDraft, now: str
+    ) -> None:
+        """The persona that was made from ``base``: no version where only what its lines rest on is new."""
+        if draft.text != (base.text if base else ""):
+            self.add_draft(tx, persona, draft, now, None)
+        elif base:
+            self._add_evidence(tx, base, draft.lines, known_version=True)
+
+    def bring_back(self, tx: Transaction, persona: Persona, save: int, now: str) -> None:
+        """Make a persona what it was before the version ``save``, what its lines rested on too."""
+        older = [version.text for version in self.all(persona) if version.version < save]
+        text = older[-1] if older else ""
+        restored = self.add(tx, persona, text, "restore", now)
+        lines = list(dict.fromkeys(lines_of(text)))
+        before, after = self._newest_evidence(persona, lines, save), self._newest_evidence(persona, lines)
+        was = {line: before.get(line, LineEvidence(line, ())) for line in lines if line in after}
+        changed = {line: one for line, one in was.items() if not _adds_nothing(after[line], one)}
+        self._write_evidence(tx, restored, changed)
+
+    # -- what lines rest on --------------------------------------------------------------------------------------
+
+    def line_evidence(self, persona: Persona) -> list[LineEvidence]:
+        """What the lines of a persona as it is now rest on, in their order; lines that rest on nothing are left out."""
+        newest = self.newest(persona)
+        lines = list(dict.fromkeys(lines_of(newest.text))) if newest else []
+        known = self._newest_evidence(persona, lines)
+        return [known[line] for line in lines if line in known and known[line].turns]
+
+    def every_line_evidence(self, persona: Persona) -> list[LineEvidence]:
+        """What the lines of every version rest on, of each line all that was ever recorded."""
+        return [one for _, one in self._read_evidence(self._database.run(f"{_EVIDENCE} ORDER BY l.seq", persona))]
+
+    def lines_resting_on(self, persona: Persona, turns: Sequence[str]) -> list[str]:
+        """The lines of a persona as it is now that rest on any of these messages."""
+        if not self._any_rests_on(turns):
+            return []
+        return [one.line for one in self.line_evidence(persona) if not set(turns).isdisjoint(one.turns)]
+
+    def lines_ever_resting_on(self, turns: Sequence[str]) -> dict[Persona, set[str]]:
+        """The lines of any version that rest on any of these messages; a pinned one rests on the person's own word."""
+        if not self._any_rests_on(turns):
+            return {persona: set() for persona in PERSONAS}
+        pinned = {line.strip() for persona in PERSONAS for pin in self.pins(persona) for line in pin.split("\n")}
+        found: dict[Persona, set[str]] = {}
+        for persona in PERSONAS:
+            lines = dict.fromkeys(line for version in self.all(persona) for line in lines_of(version.text))
+            known = self._newest_evidence(persona, list(lines))
+            resting = {line for line, one in known.items() if not set(turns).isdisjoint(one.turns)}
+            found[persona] = resting - pinned
+        return found
+
+    def text_without_hidden(self, version: PersonaVersion) -> str:
+        """The text of a version without the lines that rest on messages which the person asked to have forgotten."""
+        hidden = [row[0] for row in self._database.run("SELECT text_id FROM conversation WHERE hidden = 1")]
+        gone = self.lines_ever_resting_on(hidden)[version.persona] if hidden else set()
+        return "\n".join(line for line in version.text.split("\n") if line.strip() not in gone)
+
+    def remove_lines(self, tx: Transaction, persona: Persona, lines: Collection[str]) -> None:
+        """Leave these lines out of every version of a persona; the versions stay."""
+        left = [(version, remove_pieces(version.text, set(), lines)) for version in self.all(persona)]
+        self.cut(tx, [(version, text) for version, text in left if text != version.text])
+        self.follow_lines(tx, ())
+
+    def follow_lines(self, tx: Transaction, removed: Sequence[str]) -> None:
+        """Let evidence follow the lines: a line that is removed takes it along, one that loses a part keeps it."""
+        for persona in PERSONAS:
+            there = {line for version in self.all(persona) for line in lines_of(version.text)}
+            rows = self._database.run("SELECT seq, line, version FROM line_evidence WHERE persona = ?", persona)
+            lost = [row for row in rows if row["line"] not in there or row["line"] in removed]
+            left = [(row, remove_pieces(row["line"], set(removed))) for row in lost]
+            gone = [(row["seq"],) for row, line in left if line not in there]
+            tx.many("DELETE FROM line_evidence WHERE seq = ?", gone)
+            taken = "DELETE FROM line_evidence WHERE persona = ? AND line = ? AND version = ? AND seq <> ?"
+            for row, line in ((row, line) for row, line in left if line in there):
+                tx.do(taken, persona, line, row["version"], row["seq"])
+                tx.do("UPDATE line_evidence SET line = ? WHERE seq = ?", line, row["seq"])
+
+    def _any_rests_on(self, turns: Sequence[str]) -> bool:
+        query = f"SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN {EACH} LIMIT 1"
+        return bool(turns and self._database.run(query, list(turns)))
+
+    def _newest_evidence(
+        self, persona: Persona, lines: Sequence[str], before: int | None = None
+    ) -> dict[str, LineEvidence]:
+        """What counts for each of these lines, or counted before a version."""
+        rows = self._database.run(f"{_EVIDENCE} AND l.line IN {EACH}", persona, list(lines)) if lines else []
+        counted = [row for row in rows if before is None or row["version"] < before]
+        counted.sort(key=lambda row: int(row["version"]))
+        return {row["line"]: one for row, one in self._read_evidence(counted)}
+
+    def _read_evidence(self, rows: Sequence[Row]) -> list[tuple[Row, LineEvidence]]:
+        query = (
+            "SELECT t.line, c.text_id FROM line_turn t JOIN conversation c ON c.seq = t.turn"
+            f" WHERE t.line IN {EACH} ORDER BY c.seq"
+        )
+        turns: dict[int, list[str]] = defaultdict(list)
+        for line, text_id in self._database.run(query, [row["seq"] for row in rows]) if rows else ():
+            turns[line].append(text_id)
+        made = (LineEvidence(row["line"], tuple(turns[row["seq"]]), row["day"], row["importance"]) for row in rows)
+        return list(zip(rows, made, strict=True))
+
+    def _add_evidence(
+        self, tx: Transaction, version: PersonaVersion, lines: Iterable[LineEvidence], *, known_version: bool = False
+    ) -> None:
+        there = list(dict.fromkeys(lines_of(version.text)))
+        known = self._newest_evidence(version.persona, there)
+        named = [(one.line.strip(), one) for one in lines if one.turns]
+        new = {line: one for line, one in named if line in there and not _adds_nothing(known.get(line), one)}
+        if known_version and new:
+            again = f"DELETE FROM line_evidence WHERE persona = ? AND version = ? AND line IN {EACH}"
+            tx.do(again, version.persona, version.version, list(new))
+        self._write_evidence(tx, version, new)
+
+    def _write_evidence(self, tx: Transaction, version: PersonaVersion, new: Mapping[str, LineEvidence]) -> None:
+        if not new:
+            return
+        first, persona, number = tx.next("line_evidence", len(new)), version.persona, version.version
+        columns = "(seq, persona, version, line, day, importance) VALUES (?, ?, ?, ?, ?, ?)"
+        rows = [
+            (seq, persona, number, line, one.date, one.importance)
+            for seq, (line, one) in enumerate(new.items(), start=first)
+        ]
+        tx.many(f"INSERT INTO line_evidence {columns}", rows)
+        rested = "SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id = ?"
+        turns = [(seq, turn) for seq, one in enumerate(new.values(), start=first) for turn in dict.fromkeys(one.turns)]
+        tx.many(f"INSERT INTO line_turn (line, turn) {rested}", turns)
+
+    def pins(self, persona: Persona) -> tuple[str, ...]:
+        """The lines that rewrites of a persona must keep."""
+        rows = self._database.run("SELECT text FROM pin WHERE persona = ? ORDER BY number", persona)
+        return tuple(row["text"] for row in rows)
+
+    def add_pin(self, tx: Transaction, persona: Persona, now: str, text: str, *, added: bool) -> None:
+        """Add a line that rewrites must keep; ``added`` when it was put into the persona with that."""
+        columns = "(number, persona, timestamp, text, added) VALUES (?, ?, ?, ?, ?)"
+        tx.do(f"INSERT INTO pin {columns}", tx.next("pin"), persona, now, text, int(added))
+
+    def remove_pin(self, tx: Transaction, persona: Persona, text: str) -> bool:
+        """Remove such a line. Returns whether it was put into the persona with that."""
+        rows = tx.run("DELETE FROM pin WHERE persona = ? AND text = ? RETURNING added", persona, text)
+        return any(row["added"] for row in rows)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a persona that say something."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _adds_nothing(known: LineEvidence | None, other: LineEvidence) -> bool:
+    return known is not None and (set(known.turns), known.date, known.importance) == (
+        set(other.turns),
+        other.date,
+        other.importance,
+    )
+
+
+#: Cuts a text into words, without those that say nothing; marks begin with ``@``.
+Tokens = Callable[[str], Sequence[str]]
+Words = frozenset[str]
+
+_SENTENCE = pattern_of(
+    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)[ \t]+"
+    r"|(?<=[;|])[ \t]+|(?<=[。！？；])"
+)
+#: Marks that may stand between sentences by themselves.
+_BETWEEN = "|;；"
+#: Two words of a script without spaces overlap as soon as three characters are the same; one alone is chance.
+_UNSPACED_ENOUGH = 2
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """The versions that lose something, what remains of each, and the lines that go."""
+
+    versions: tuple[PersonaVersion, ...] = ()
+    left: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LineFilter:
+    """What is erased: ``words`` in any spelling, or "", and ``turns``, of ``sessions``.
+
+    ``said_in`` tells what stays of a session. ``pins`` are lines that go only when they hold the words. ``rests``
+    are the turns, by id, that lines are known to rest on.
+    """
+
+    tokens: Tokens
+    words: str
+    turns: Sequence[Message]
+    sessions: Sequence[str]
+    said_in: Callable[[str], Sequence[Message]]
+    pins: Sequence[str] = ()
+    rests: Mapping[str, Collection[str]] = field(default_factory=dict)
+    _said: dict[str, list[Words]] = field(default_factory=dict)
+
+    def filter_versions(self, versions: Sequence[PersonaVersion]) -> Filtered:
+        """What becomes of the versions of one persona, oldest first."""
+        whole = self._resting_on_what_goes
+        gone = set(self._erased_lines(versions))
+        changed = [(version, remove_pieces(version.text, gone, whole)) for version in versions]
+        changed = [(version, left) for version, left in changed if left != version.text]
+        return Filtered(
+            tuple(version for version, _ in changed),
+            tuple(left for _, left in changed),
+            tuple(sorted(gone | {line for version in versions for line in lines_of(version.text) if line in whole})),
+        )
+
+    def _erased_lines(self, versions: Sequence[PersonaVersion]) -> Iterator[str]:
+        first: dict[str, int] = {}  # which version wrote each piece
+        for at, version in enumerate(versions):
+            for piece in split_sentences(version.text):
+                first.setdefault(piece, at)
+        since = next((at for at, version in enumerate(versions) if version.session_id in self.sessions), len(versions))
+        frame = _common_words(self._significant_words(piece) for piece in first)
+        known: list[Words] = []
+        accounted = {piece for line, turns in self.rests.items() if turns for piece in split_sentences(line)}
+        for piece, at in first.items():
+            writer, words = versions[at], self._significant_words(piece)
+            spared = piece in self._pinned_lines or piece in accounted
+            suspect = at >= since and writer.origin == "model" and not spared
+            erased = bool(self.words) and normalise(self.words) in normalise(piece)
+            if erased or (suspect and self._rests_on_erased(words - frame, writer.session_id, known)):
+                yield piece
+            elif not suspect:
+                known.append(words)
+
+    def _rests_on_erased(self, words: Words, session_id: str | None, known: Iterable[Words]) -> bool:
+        """Whether a line was drawn from what is erased rather than from anything that stays."""
+        shared = words & self._erased_words
+        if not _is_significant(shared):
+            return False
+        staying = [*known, *(said for one in {*self.sessions, session_id or ""} for said in self._remaining_words(one))]
+        return not any(shared <= said and 2 * len(words & said) > len(words) for said in staying)
+
+    def _remaining_words(self, session_id: str) -> list[Words]:
+        if session_id not in self._said:
+            gone = {turn.text_id for turn in self.turns}
+            left = [turn for turn in self.said_in(session_id) if turn.text_id not in gone]
+            self._said[session_id] = [self._significant_words(turn.words) for turn in left]
+        return self._said[session_id]
+
+    @cached_property
+    def _erased_words(self) -> Words:
+        return frozenset[str]().union(*(self._significant_words(turn.words) for turn in self.turns))
+
+    @cached_property
+    def _resting_on_what_goes(self) -> frozenset[str]:
+        """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
+        gone, pinned = ({turn.text_id for turn in self.turns}, {line for pin in self.pins for line in lines_of(pin)})
+        return frozenset(
+            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)
+        )
+
+    @cached_property
+    def _pinned_lines(self) -> frozenset[str]:
+        return frozenset(piece for pin in self.pins for piece in split_sentences(pin))
+
+    def _significant_words(self, text: str) -> Words:
+        found = (token for token in self.tokens(text) if not token.startswith("@"))
+        return frozenset(token for token in found if len(token) > 1 or not is_unspaced(token))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, line by line."""
+    return [piece.strip() for line in text.split("\n") for piece in _SENTENCE.split(line) if piece and piece.strip()]
+
+
+def remove_pieces(text: str, gone: set[str], whole: Collection[str] = ()) -> str:
+    """A text without some of its pieces, and without some ``whole`` lines.
+
+    A line with nothing else goes, and the others stay as they are.
+    """
+    kept = []
+    for line in text.split("\n"):
+        if line.strip() in whole:
+            continue
+        parts = split_sentences(line)
+        left = [part for part in parts if part not in gone]
+        if len(left) == len(parts):
+            kept.append(line)
+        elif rest := _join_sentences(left):
+            kept.append(rest)
+    return "\n".join(kept).strip()
+
+
+def normalise(text: str) -> str:
+    """A text as it is compared: the same in every case, width and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _join_sentences(sentences: Sequence[str]) -> str:
+    """Sentences in one line; a mark that stood between two of them goes where either of them does."""
+    joined = ""
+    for sentence in sentences:
+        if sentence in _BETWEEN and (not joined or joined[-1] in _BETWEEN):
+            continue
+        joined += sentence if not joined or joined[-1] in "。！？；" else f" {sentence}"
+    return joined.rstrip(f" {_BETWEEN}")
+
+
+def _common_words(lines: Iterable[Words]) -> Words:
+    """Words in most lines, such as the name of whom the persona is of: they mean nothing."""
+    counted, count = Counter[str](), 0
+    for words in lines:
+        counted.update(words)
+        count += 1
+    return frozenset(word for word, times in counted.items() if count > 2 and 2 * times > count)
+
+
+def _is_significant(shared: Words) -> bool:
+    unspaced = sum(1 for word in shared if is_unspaced(word[0]))
+    return len(shared) > unspaced or unspaced >= _UNSPACED_ENOUGH

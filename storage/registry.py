@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from domain.errors import UsageError
+from domain.receipts import ErasureReceipt
 from storage.backup import DATABASE
 from storage.owner import Owner
 from storage.sqlite.database import TwoConnections
@@ -133,12 +134,18 @@ class Registry:
         rows = self._database.run("SELECT person, created_at FROM person ORDER BY number")
         return {row["person"]: row["created_at"] for row in rows}
 
-    def remove_person(self, person: str) -> None:
-        """Know nothing of this person any more, nor let anybody in for them; that somebody was erased is recorded."""
+    def remove_person(self, person: str, receipts: Sequence[ErasureReceipt] = ()) -> None:
+        """Know nothing of this person any more, nor let anybody in for them.
+
+        That somebody was erased is recorded, with the sums of the ``receipts`` of their memories.
+        """
+        counted = ("messages", "sessions", "files", "searched", "traces")
+        sums = [sum(getattr(one, name) for one in receipts) for name in counted]
         with self._database.write() as run:
             for table in ("owed", "listened", "instruction", "token", "person"):
                 run(f"DELETE FROM {table} WHERE person = ?", person)
-            run("INSERT INTO erased_person (erased_at) VALUES (?)", self._timestamp())
+            columns = f"(erased_at, {', '.join(counted)}) VALUES (?, ?, ?, ?, ?, ?)"
+            run(f"INSERT INTO erased_person {columns}", self._timestamp(), *sums)
 
     # -- sessions that end by themselves -------------------------------------------------------------------------
 

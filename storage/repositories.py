@@ -11,12 +11,12 @@ from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp
+from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Jobs, Rebuilds, Steps
-from storage.messages import Archive, Messages, Summaries
+from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
-from storage.sessions import Sessions, UndoableSaves
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
@@ -47,6 +47,7 @@ class Repositories:
     jobs: Jobs
     rebuilds: Rebuilds
     saves: UndoableSaves
+    erased: ErasedTexts
 
 
 def open_repositories(
@@ -62,6 +63,7 @@ def open_repositories(
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
+    erased = ErasedTexts(database, stamp)
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
     opened = Repositories(
         database=database,
@@ -74,7 +76,7 @@ def open_repositories(
         notes=Notes(database),
         relations=Relations(facts),
         windows=windows,
-        fact_log=FactLog(facts, windows, index, saves, stamp),
+        fact_log=FactLog(facts, windows, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
         personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),
@@ -82,6 +84,7 @@ def open_repositories(
         jobs=Jobs(database),
         rebuilds=rebuilds,
         saves=saves,
+        erased=erased,
     )
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)

@@ -32,10 +32,9 @@ from domain.records import (
     Session,
     pair_messages,
 )
-from storage.messages import NewMessage, NewSummary
+from storage.messages import SAVING_WINDOWS, NewMessage, NewSummary
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sessions import SAVING_WINDOWS
 from storage.sqlite.database import Transaction
 
 
@@ -96,9 +95,7 @@ class Rounds:
             added = self._of.messages.add_round(tx, session_id, turns, finish, self._stamp.now(), before)
             self._of.sessions.count(tx, session_id)
             self._of.index.add_turns(tx, added, new=True)
-            self._of.chapters.count_round(tx, served)
-            if back := sorted(self._of.index.archived_among(served)):
-                self._of.archive.bring_back(tx, back)
+            self._of.archive.count_round(tx, served)
             if before:
                 self._of.messages.note_moves(tx)
                 self._embed_dependents(tx, added)

@@ -57,7 +57,7 @@ def test_once_names_are_known_every_prompt_uses_them(home, server, said, person,
     home.say(asked)
     prompt = shown(server)
     assert f"# {'你所了解的' if language == 'zh' else 'What you know of '}{person}" in prompt
-    assert f'"speaker": "{person}"' in prompt
+    assert f'{{"{person}":"' in prompt
     for word in WORDS[language]:
         assert word not in prompt
     list(home.talk.asking.answer_question(asked, home.talk.session.session_id, CancelToken()))
@@ -118,9 +118,9 @@ def test_the_reply_of_an_imported_assistant_carries_its_name(home, server, sourc
     past = talk("t", "P: Which parrot sings opera?", "C: The parrot Kiwi sings opera.", source=source)
     bring(home.memory, past)
     home.say("Who told me which parrot sings opera?")
-    turns = [turn for record in records(server) for turn in record.get("turns", ())]
-    assert {"speaker": name, "text": "The parrot Kiwi sings opera."} in turns
-    assert {"speaker": "the user", "text": "Which parrot sings opera?"} in turns
+    said = [one for record in records(server) for one in record.get("said", ())]
+    assert {name: "The parrot Kiwi sings opera."} in said
+    assert {"the user": "Which parrot sings opera?"} in said
 
 
 def test_a_reply_of_our_own_export_stays_that_of_the_companion(home):
@@ -140,9 +140,9 @@ def test_what_a_program_stored_is_not_told_as_words_of_the_person(home, server, 
     session = home.memory.sessions.start_for(SERVICE_CLIENT, "")
     home.memory.rounds.store_alone(session.session_id, said, "event")
     home.say(asked)
-    (record,) = [one for one in records(server) if "turns" in one]
+    (record,) = [one for one in records(server) if "said" in one]
     assert record["through"] == through
-    assert record["turns"] == [{"speaker": speaker, "text": said}]
+    assert record["said"] == [{speaker: said}]
     assert 'with "through"' in shown(server) or '带 "through"' in shown(server)
 
 
@@ -152,9 +152,9 @@ def test_a_chat_in_another_program_says_so_and_its_words_stay_those_of_the_perso
         session.session_id, "My parrot Kiwi sings opera.", "Lovely.", home.llm.clock().isoformat(), "stop"
     )
     home.say("Which opera does my parrot Kiwi sing?")
-    (record,) = [one for one in records(server) if "turns" in one]
+    (record,) = [one for one in records(server) if "said" in one]
     assert record["through"] == "a chat in another program"
-    assert record["turns"][0] == {"speaker": "the user", "text": "My parrot Kiwi sings opera."}
+    assert record["said"][0] == {"the user": "My parrot Kiwi sings opera."}
 
 
 def test_our_own_talk_says_nothing_of_programs(home, server):

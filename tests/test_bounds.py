@@ -19,10 +19,18 @@ from interfaces.terminal.reply import QuotationSplitter, QuotedStream
 from interfaces.terminal.screen import Screen
 from language.scripts import estimate, language_of
 from language.words import tokens as words_of
-from models.chat import MAX_PROMPT
+from models.chat import (
+    MAX_PROMPT,
+    MAX_REPLY,
+    CollectedReply,
+    Part,
+    Repair,
+    ThinkingSplitter,
+    summary_of,
+    without_stray_thinking,
+)
 from models.demo_model import reply_to
 from models.provider_errors import read_failure
-from models.replies import MAX_REPLY, CollectedReply, Part, Repair, ThinkingSplitter, summary_of, without_stray_thinking
 from tests.support.growing import growth
 from tests.support.house import house
 from tests.support.program import connected, run, stored
@@ -50,7 +58,7 @@ def _collect(given: str) -> None:
     collected = CollectedReply()
     for at in range(0, len(given), 50):
         collected.add_part(Part(text=given[at : at + 50]))
-    collected.flush_text()
+    collected.add_part(Part(), last=True)
     assert collected.text is not None
 
 

@@ -159,14 +159,6 @@ def test_lines_of_a_round_that_gets_another_reply_leave_the_persona(memory: Memo
     assert memory.personas.read("self") == "Is old."
 
 
-def test_a_kept_reply_counts_only_for_what_it_was_made_from(memory: Memory) -> None:
-    memory.windows.store_reply("window", "notes", "base", "reply")
-    assert memory.windows.reply("window", "notes", "base") == "reply"
-    assert memory.windows.reply("window", "notes", "base") == "reply"
-    assert memory.windows.reply("window", "notes", "other") is None
-    assert memory.windows.reply("window", "compare", "base") is None
-
-
 def test_a_save_is_taken_back_in_the_files_too_but_never_over_an_edit_by_hand(memory: Memory) -> None:
     memory.personas.write("self", "Old.", "setup")
     memory.personas.write("user", "Ann.", "setup")

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
 from fastapi.security import HTTPBearer
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.routing import Route
 
@@ -18,7 +19,7 @@ from domain import errors
 from domain.workers import CancelToken
 from interfaces.http import chat_api, docs_page, openai_api
 from interfaces.http.error_responses import Detail, ErrorBody, Problems, detail_body, documented_errors
-from interfaces.http.guards import AccountOf, Caller, Guards, HostNames, account_of
+from interfaces.http.guards import TEXT_HEADERS, AccountOf, Caller, Guards, HostNames, account_of
 from interfaces.http.limits import Limits, OverLimit, Quota
 from interfaces.http.memory_routes import ErrorResponse, admin_router, chat_memory_router, error_body, memory_router
 from interfaces.http.page import assets, routes
@@ -31,8 +32,6 @@ from people import People
 
 #: Path operations that may block at the same time, most of them waiting for a model.
 _THREADS = 256
-#: Seconds between two checks of which sessions have ended.
-_SWEEP = 60
 #: How a caller says who it is, for the description of the API; the guards look at it.
 _TOKEN = HTTPBearer(auto_error=False, scheme_name="token", description="A token of --token add.")
 
@@ -76,6 +75,7 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
         responses=documented_errors(),
     )
     app.state.stop = CancelToken()
+    app.state.check_interval = settings.session_check_interval_seconds
     app.state.problems = problems
     app.state.service = MemoryService(people)
     app.include_router(_health_router(people, version))
@@ -91,10 +91,18 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
     _add_mcp(app, people, app.state.service, version)
     quota = Quota(settings.requests_per_minute, settings.requests_at_once, settings.tokens_per_day)
     app.add_middleware(Limits, problems=problems, quota=quota, now=people.clock)
-    names = HostNames(settings.server_names.split(","))
+    names = HostNames(settings.server_names.split(","), settings.allowed_origins)
     app.add_middleware(
         Guards, problems=problems, registry=people.registry, names=names, only_here=only_here, account_of=account_of
     )
+    if settings.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.allowed_origins,
+            allow_methods=["*"],
+            allow_headers=["Authorization", "Content-Type", *TEXT_HEADERS],
+            expose_headers=["Retry-After"],
+        )
     problems.add_handlers(app)
     return app
 
@@ -144,19 +152,19 @@ async def _run_app(app: FastAPI) -> AsyncIterator[None]:
         for manager in app.state.mcp:
             await running.enter_async_context(manager.run())
         tasks = await running.enter_async_context(create_task_group())
-        tasks.start_soon(_sweep_sessions, service, app.state.problems)
+        tasks.start_soon(_sweep_sessions, service, app.state.problems, app.state.check_interval)
         yield
         tasks.cancel_scope.cancel()
 
 
-async def _sweep_sessions(service: MemoryService, problems: Problems) -> None:
+async def _sweep_sessions(service: MemoryService, problems: Problems, interval: float) -> None:
     """Sessions end on time also without requests."""
     while True:
         try:
             await to_thread.run_sync(service.sweep)
-        except Exception as fault:  # the next minute tries again
+        except Exception as fault:  # the next check tries again
             problems.report_unexpected(fault)
-        await sleep(_SWEEP)
+        await sleep(interval)
 
 
 def _health_router(people: People, version: str) -> APIRouter:

@@ -111,6 +111,3 @@ def _gateway_errors() -> Iterator[None]:
         late = isinstance(fault, errors.TimedOut)
         wait = {"Retry-After": str(max(1, round(fault.retry_after)))} if fault.retry_after else None
         raise HTTPException(504 if late else 502, f"the model did not answer ({fault.key})", wait) from fault
-    except errors.UsageError as fault:
-        status = {"instruction.unknown": 404, "input.too_long": 413}.get(fault.key, 422)
-        raise HTTPException(status, fault.key) from fault

@@ -88,7 +88,9 @@ _TABLE = (
 #: The status of a UsageError by its key; 422 otherwise.
 _USAGE = {
     "instruction.unknown": 404,
+    "instruction.own": 409,
     "input.too_long": 413,
+    "memory.erased": 409,
     "memory.unknown": 404,
     "person.unknown": 404,
     "person.owner": 409,

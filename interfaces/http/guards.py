@@ -15,7 +15,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.message import Message as Mail
@@ -181,13 +181,15 @@ ClientToken = Annotated[CancelToken, Depends(_watch_client)]
 class HostNames:
     """The names of this server: any address, this machine's, and those that were given.
 
-    An address always leads here, a name can be made to lead elsewhere.
+    An address always leads here, a name can be made to lead elsewhere. ``origins`` are those of pages of other sites
+    that may call, each request with a token.
 
     >>> HostNames(["memory.example.org"]).include("memory.example.org:8123")
     True
     """
 
-    def __init__(self, given: Iterable[str]) -> None:
+    def __init__(self, given: Iterable[str], origins: Collection[str] = ()) -> None:
+        self.origins = origins
         own = ("localhost", socket.gethostname())
         self._names = {name.strip().lower() for name in (*own, *given)} - {""}
 
@@ -246,7 +248,7 @@ class Guards:
         host = headers.getlist("host")
         if len(host) != 1 or not self._names.include(host[0]):
             return make(421 if len(host) == 1 else 400, "served.foreign_host")
-        if any(not _is_same_origin(origin, host[0]) for origin in headers.getlist("origin")):
+        if any(one not in self._names.origins for one in _foreign_origins(headers)):
             return make(403, "served.foreign_origin")
         # Of a body of two lengths a proxy may see the end elsewhere than this server.
         if "content-length" in headers and "transfer-encoding" in headers:
@@ -267,7 +269,7 @@ class Guards:
         named = tuple(filter(None, map(decode_header, headers.getlist(PERSON_HEADER))))
         if scheme.lower() == "bearer" and secret.strip() and (token := self._registry.token_of(secret.strip())):
             return Caller(token, named)
-        if self._only_here and not self._registry.tokens() and self._is_ours(scope):
+        if self._only_here and not _foreign_origins(headers) and not self._registry.tokens() and self._is_ours(scope):
             return Caller(None, named)
         return None
 
@@ -294,6 +296,12 @@ def _is_json(content_type: str) -> bool:
     mail["content-type"] = content_type
     kind = mail.get_content_type()
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+def _foreign_origins(headers: Headers) -> list[str]:
+    """The origins that a request names and that are not the one it calls."""
+    host = headers.get("host", "")
+    return [origin for origin in headers.getlist("origin") if not _is_same_origin(origin, host)]
 
 
 def _is_same_origin(origin: str, host: str) -> bool:

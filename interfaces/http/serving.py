@@ -110,8 +110,8 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
             running = ServerThread(app, bound, grace, setup.log)
             memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
             say = setup.words.say
-            nobody = "serve.to_no_one" if registry.tokens() else "serve.alone"
-            who = say("serve.to_tokens", names=", ".join(names)) if names else say(nobody, person=ME)
+            unnamed = "serve.to_no_one" if registry.tokens() else "serve.alone"
+            who = say("serve.to_tokens", names=", ".join(names)) if names else say(unnamed, person=ME)
             setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
             return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
 

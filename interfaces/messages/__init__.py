@@ -69,7 +69,13 @@ class Words:
 
     def describe_notice(self, notice: Notice) -> str:
         """Something worth saying, in words."""
-        return self.say(notice.key, **dict(notice.details))
+        details = dict(notice.details)
+        if notice.key.startswith("forget_request."):
+            counted = {"round": details.get("rounds"), "turn": details.get("turns")}
+            details |= {
+                f"{thing}s": self.count(thing, many) for thing, many in counted.items() if isinstance(many, int)
+            }
+        return self.say(f"{notice.key}_of" if details.get("matter") else notice.key, **details)
 
     def _format_detail(self, value: object) -> str:
         """A detail on one line. A space in front of it is kept, since hints begin with one."""

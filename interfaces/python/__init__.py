@@ -141,8 +141,8 @@ class Friend:
 
     # -- dialogues -----------------------------------------------------------------------------------------
 
-    def add_dialogue(self, speaker: str, content: str, timestamp: datetime | str | None = None) -> None:
-        """Store what a speaker said, and when; ``finalize`` extracts facts from it.
+    def add_dialogue(self, speaker: str, content: str, timestamp: datetime | str | None = None) -> bool:
+        """Store what a speaker said, and when; ``finalize`` extracts facts from it. False where it was erased before.
 
         A time without a zone is local. Raises ValueError where a text is no time.
         """
@@ -151,10 +151,13 @@ class Friend:
         is_person = speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
         stored = words if is_person else f"{speaker.strip()}: {words}"
         memory = self._companion.memory
+        if said and memory.says_erased(words, said):
+            return False
         with self._companion.turns:
             going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
             session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
             memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
+        return True
 
     def finalize(self) -> None:
         """Extract facts from all added dialogues, and archive them. Raises ModelError; may be called again."""

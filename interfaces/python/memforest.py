@@ -250,6 +250,8 @@ class MemorySystem:
         """Store what somebody said, a text or a message with ``content`` and ``role``. ``metadata`` is not kept."""
         words = check_input(str(getattr(message, "content", message)))
         said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or "ai")
+        if creation_time and self._memory.says_erased(words, creation_time.astimezone().isoformat()):
+            raise errors.UsageError("memory.erased")
         text_id = self._id_for(memory_unit_id or "")
         turn = _past_turn(text_id, words, clean_text(said_by).strip(), creation_time or self._clock())
         self._store_message(turn)
@@ -264,7 +266,7 @@ class MemorySystem:
         if any(one.session_id == self._session for one in self._memory.messages.with_ids([wanted])):
             return wanted
         turn = ImportedMessage(wanted, "user", "", "", 0)
-        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,)))
+        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,))).messages
         free = _UNIT.fullmatch(wanted) and not gone and self._memory.chapters.node(wanted) is None
         return wanted if free else self._new_id()
 

@@ -16,17 +16,18 @@ from pydantic import BaseModel
 
 from client_history import ClientMessage
 from conversation import ClientChat, PreparedTurn, result_of
-from domain.errors import Interrupted
+from domain.errors import Interrupted, UsageError
 from domain.events import Reply
 from domain.text import check_input
 from domain.workers import CancelToken
-from jobs.client_memories import ROUND, find_due_extractions, months_before
+from jobs.client_memories import find_due_extractions, months_before
 from jobs.rebuild import Erased, erase
 from language.calendar import in_zone
 from people import Companion, Instruction, People
+from prompts import TEMPLATES
 
-#: Of a longer history only so many last messages are sent on.
-_LONGEST_SENT, _SENT = ROUND, 10
+#: The system instruction of the person's own companion, which always exists.
+OWN_INSTRUCTION = 1
 
 
 class MemoryItem(BaseModel):
@@ -120,11 +121,12 @@ class ChatMemory:
         options: Mapping[str, float],
     ) -> ChatAnswer:
         """Answer the last message, and store it. ``name`` is the client's; ``options`` go to the model."""
-        text = None
+        instruction = None if instruction == OWN_INSTRUCTION else instruction
+        text, batch = None, self._people.settings.conversation_batch_size
         if instruction is not None:
             known = self._people.registry.instruction(person, instruction)
             text = known.text if known else ""
-        chat = ClientChat("chat", messages, name, text, _LONGEST_SENT, _SENT)
+        chat = ClientChat("chat", messages, name, text, batch, self._people.settings.conversation_keep_size)
         with self._people.companion(person, instruction, wait=self._stop) as companion:
             memory, steps = companion.memory, companion.turn_steps()
             request = steps.client_request(chat, ranking="client_notes")
@@ -134,15 +136,18 @@ class ChatMemory:
                 raise Interrupted
             with companion.turns, memory.in_one_commit():
                 turn = PreparedTurn(request, answered.layers)
-                place = steps.store(turn, answered.reply.text, answered.reply.finish).place
-                memory.clients.name_owner(person, instruction)
-                due = find_due_extractions(place.rounds, place.messages, place.key) if place else []
+                stored = steps.store(turn, answered.reply.text, answered.reply.finish)
+                place = stored.place
+                memory.clients.name_owner(person, instruction, batch)
+                due = find_due_extractions(place.rounds, place.messages, place.key, batch) if place else []
                 # The registry lists the memory before the extraction is stored.
                 if sum(memory.clients.owe_extraction(one) for one in due):
                     self._people.registry.mark_due(person, instruction)
             companion.maintenance.queue.request("client_history", at_once=True)
+            if stored.forget.reading:
+                companion.maintenance.queue.compaction.wake()
         return ChatAnswer(
-            answered.reply, len(answered.layers.recalled.notes), (place.messages if place else 0) // ROUND
+            answered.reply, len(answered.layers.recalled.notes), (place.messages if place else 0) // batch
         )
 
     # -- memories ------------------------------------------------------------------------------------------------
@@ -175,7 +180,7 @@ class ChatMemory:
         With ``purge`` it is erased, with its messages and everything derived from them.
         """
         instruction, number = private_number(memory_id)
-        if instruction not in self._instructions_with_memory(user_id, instruction):
+        if instruction not in self._instructions_with_memory(user_id, None):
             return None
         with self._people.companion(user_id, instruction) as companion, companion.turns:
             if not purge:
@@ -204,7 +209,9 @@ class ChatMemory:
     def _instructions_with_memory(self, person: str, instruction: int | None) -> list[int | None]:
         """The companions of a person that have a memory: the one that is named, or all."""
         there = [number for number, _ in self._people.memory_folders(person)]
-        return there if instruction is None else [one for one in there if one == instruction]
+        if instruction is None:
+            return there
+        return [one for one in there if (OWN_INSTRUCTION if one is None else one) == instruction]
 
     # -- system instructions -------------------------------------------------------------------------------------
 
@@ -213,28 +220,47 @@ class ChatMemory:
         return _instruction_item(self._people.registry.add_instruction(user_id, title, text))
 
     def instructions(self, user_id: str) -> list[InstructionItem]:
-        """All that there are, the oldest first."""
-        return [_instruction_item(one) for one in self._people.registry.instructions(user_id)]
+        """All that there are, the companion's own first."""
+        made = self._people.registry.instructions(user_id)
+        return [self._own_instruction(user_id), *map(_instruction_item, made)]
+
+    def _own_instruction(self, person: str) -> InstructionItem:
+        """The system prompt of the person's own companion; it cannot be changed here."""
+        settings = self._people.settings
+        templates = TEMPLATES["zh" if settings.language == "zh" else "en"]
+        name = settings.companion_name or templates.companion
+        since = self._people.registry.first_served().get(person, "")
+        text = templates.system.format(companion=name, person=settings.user_name or templates.person)
+        return InstructionItem(id=OWN_INSTRUCTION, title=name, text=text, created_at=since, updated_at=since)
 
     def instruction(self, user_id: str, number: int) -> InstructionItem | None:
         """One of them."""
+        if number == OWN_INSTRUCTION:
+            return self._own_instruction(user_id)
         found = self._people.registry.instruction(user_id, number)
         return _instruction_item(found) if found else None
 
     def replace_instruction(self, user_id: str, number: int, text: str, title: str = "") -> InstructionItem | None:
-        """Replace the title and the text; the memory stays."""
+        """Replace the title and the text; the memory stays. Raises UsageError for the companion's own."""
+        _check_changeable(number)
         found = self._people.registry.change_instruction(user_id, number, title, text)
         return _instruction_item(found) if found else None
 
     def change_instruction(
         self, user_id: str, number: int, title: str | None = None, text: str | None = None
     ) -> InstructionItem | None:
-        """Change the title or the text; the memory stays."""
+        """Change the title or the text; the memory stays. Raises UsageError for the companion's own."""
+        _check_changeable(number)
         found = self._people.registry.instruction(user_id, number)
         if found is None:
             return None
         new_title, new_text = found.title if title is None else title, found.text if text is None else text
         return self.replace_instruction(user_id, number, new_text, new_title)
+
+
+def _check_changeable(number: int) -> None:
+    if number == OWN_INSTRUCTION:
+        raise UsageError("instruction.own")
 
 
 def _instruction_item(one: Instruction) -> InstructionItem:

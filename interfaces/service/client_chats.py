@@ -189,6 +189,8 @@ class RelayedChats:
             companion.memory.in_one_commit(),
         ):
             stored = companion.turn_steps().store(chat.turn, relayed.text, relayed.ended or "stop")
+            if stored.forget.reading:
+                companion.maintenance.queue.compaction.wake()
             if chat.response:
                 self._history_of(companion).name_response(chat.response, stored.round, chat.previous)
 

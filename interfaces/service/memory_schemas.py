@@ -59,6 +59,30 @@ class ForgetResponse(Schema):
     proof: ErasureProof
 
 
+class Erasure(Schema):
+    """An erasure: how many messages of which days ("" unknown), and how much was made from them. Not what they said.
+
+    ``reason`` is "person", "limit" (of memories) or "restore" (left out of a restored memory); ``proof`` is missing
+    where the search was cut short.
+    """
+
+    erased_at: str
+    reason: str
+    messages: Count
+    days: dict[str, int]
+    sessions: Count
+    derived: Count
+    proof: ErasureProof | None
+
+
+class ErasedResponse(Schema):
+    """What was erased, without its content, the earliest first."""
+
+    status: Success = "success"
+    user_id: str
+    erasures: tuple[Erasure, ...]
+
+
 class ProfileFact(Schema):
     """A current fact."""
 

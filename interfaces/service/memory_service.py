@@ -21,12 +21,15 @@ from typing import IO, Literal, TypeVar
 from domain.errors import UsageError
 from domain.facts import Fact, Relation
 from domain.quotations import as_memory
+from domain.receipts import ErasureReceipt
 from domain.recollection import Recollection
 from domain.text import check_input
 from interfaces.recollections import certainty_note, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
     DayResponse,
     ErasedPerson,
+    ErasedResponse,
+    Erasure,
     ErasureProof,
     ForgetResponse,
     KnownPerson,
@@ -56,7 +59,8 @@ from interfaces.service.schemas import (
 )
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from language.calendar import in_zone
-from memory import Memory, find_pronouns, resolve_references, write_portable
+from language.references import find_pronouns, resolve_references
+from memory import Memory, write_portable
 from people import ME, Companion, People
 
 #: Most memories, characters of them, and relations that are returned.
@@ -90,7 +94,7 @@ class MemoryService:
 
     >>> service = MemoryService(people)
     >>> service.process("She moved to Lyon.", "me").resolved_query
-    'She moved to Lyon. (Ann)'
+    'Ann moved to Lyon.'
     """
 
     def __init__(self, people: People) -> None:
@@ -182,13 +186,18 @@ class MemoryService:
         kept = within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
         return RecallResponse(memories=tuple(kept), relations=tuple(relations), truncated=len(kept) < len(memories))
 
-    def remember(self, text: str, user_id: str, request_id: str | None = None) -> RememberResponse:
-        """Store something in the open session, word for word."""
+    def remember(
+        self, text: str, user_id: str, request_id: str | None = None, bring_back: bool = False
+    ) -> RememberResponse:
+        """Store something in the open session, word for word.
+
+        Raises UsageError for what the person erased, unless they want it back.
+        """
         words = check_input(text)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions_of(companion)
             self._watch.expect_end(user_id)
-            stored = sessions.store(words, request_id)
+            stored = sessions.store(words, request_id, written="again" if bring_back else "by program")
             self._watch.check_soon(companion, sessions)
         turn = stored.turn
         return RememberResponse(id=turn.text_id, text=turn.words, date=_utc_time(turn.timestamp), new=stored.new)
@@ -217,6 +226,14 @@ class MemoryService:
             facts=len(chosen.facts),
             proof=ErasureProof(files_searched=proof.files, traces_left=len(proof.traces)),
         )
+
+    def erased(self, user_id: str) -> ErasedResponse:
+        """What was erased, without its content, the earliest first."""
+        found: list[ErasureReceipt] = []
+        if self._people.has_person(user_id):
+            with self._people.companion(user_id) as companion:
+                found = companion.memory.erased.receipts()
+        return ErasedResponse(user_id=user_id, erasures=tuple(map(_erasure_of, found)))
 
     def profile(self, user_id: str) -> ProfileResponse:
         """Who the person is, inside a hard budget."""
@@ -296,13 +313,13 @@ class MemoryService:
         self._check_known(user_id)
         if user_id == ME:
             raise UsageError("person.owner")
-        proofs = self._people.erase_person(user_id)
+        receipts = self._people.erase_person(user_id)
         self._watch.remove_person(user_id)
         return ErasedPerson(
             user_id=user_id,
-            memories=len(proofs),
+            memories=len(receipts),
             proof=ErasureProof(
-                files_searched=sum(one.files for one in proofs), traces_left=sum(len(one.traces) for one in proofs)
+                files_searched=sum(one.files for one in receipts), traces_left=sum(one.traces for one in receipts)
             ),
         )
 
@@ -398,8 +415,10 @@ def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFou
 
 
 def fact_text(fact: Fact) -> str:
-    """A fact, and whether it is certain."""
-    return safe_text(fact.restatement) + certainty_note(fact)
+    """A fact, and whether it is certain; one that nobody verified as its words."""
+    if fact.verified:
+        return safe_text(fact.restatement) + certainty_note(fact)
+    return f'said {fact.said[:10]}: "{safe_text(fact.quotation)}"'
 
 
 def _found_relation(one: Relation) -> RelationFound:
@@ -432,6 +451,14 @@ def _memories_of_day(memory: Memory, date: str) -> list[Remembered]:
     ]
 
 
+def _erasure_of(one: ErasureReceipt) -> Erasure:
+    proof = ErasureProof(files_searched=one.files, traces_left=one.traces)
+    return Erasure(
+        erased_at=_utc_time(one.erased_at), reason=one.reason, messages=one.messages, days=dict(one.days),
+        sessions=one.sessions, derived=one.derived, proof=proof if one.files else None,
+    )  # fmt: skip
+
+
 def _utc_time(timestamp: str | datetime) -> str:
     """A time of UTC, to the second."""
     when = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
@@ -455,7 +482,7 @@ def _find_relations(memory: Memory, found: Recollection, text: str) -> list[Rela
 
 def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
     for fact in reversed(memory.facts.all()):
-        yield StoredMemory(id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact.restatement)
+        yield StoredMemory(id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact_text(fact))
     offset = 0
     while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)

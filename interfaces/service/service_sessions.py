@@ -15,21 +15,28 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from domain import errors
 from domain.records import SERVICE_CLIENT, Message, Session
 from domain.settings import Settings
 from jobs.client_memories import ended_sessions
-from language.forget_requests import detect_forget_request
+from jobs.forgetting import hide_forgotten_alone
 from memory import Memory
 from people import Companion, People
 
 #: The prefix of ids that an interface gives to requests without one, so that retries are stored once.
 OF_INTERFACE = "interface\0"
+#: No session is open longer, whatever the setting says, in seconds.
+_A_CENTURY = 100 * 366 * 86_400.0
 #: An identical message within this time was sent twice.
 _SENT_AGAIN = timedelta(seconds=5)
 #: A failed consolidation is tried again after one minute, then two, four, and so on, up to an hour.
 _FIRST_RETRY, _LAST_RETRY = timedelta(minutes=1), timedelta(hours=1)
+
+
+#: Who writes a message: the person, a program of theirs, or a program since the person wants back what they erased.
+Written = Literal["by person", "by program", "again"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class ServiceSessions:
         self._clock = clock
         self._new_id = new_id
         self._timeout = timedelta(seconds=settings.session_timeout)
-        self._longest = timedelta(seconds=settings.session_max_duration)
+        self._longest = timedelta(seconds=min(settings.session_max_duration, _A_CENTURY))
         self._most = settings.session_max_events
 
     def find_open(self) -> OpenSession | None:
@@ -107,8 +114,11 @@ class ServiceSessions:
         since = self._clock() - datetime.fromisoformat(last.timestamp)
         return last if abs(since) <= _SENT_AGAIN else None
 
-    def store(self, text: str, request_id: str | None = None) -> StoredEvent:
-        """Store a message in the open session, or in a new one where none is open or it is full."""
+    def store(self, text: str, request_id: str | None = None, written: Written = "by person") -> StoredEvent:
+        """Store a message in the open session, or in a new one where none is open or it is full.
+
+        Raises UsageError for what was erased: a request that is sent again, or words that a program writes.
+        """
         with self._memory.in_one_commit():
             found, now = self._find_active(), self._clock()
             if found and self._end_by_clock(found, now):
@@ -118,12 +128,15 @@ class ServiceSessions:
             if found and len(found.events) >= self._most:
                 self._end_session(found, now)
                 found = None
-            session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             text_id = self._new_id() if request_id is None else _id_of(request_id)
+            said = now.isoformat() if written == "by person" else ""
+            if written == "again":
+                self._memory.bring_back(text, text_id)
+            elif self._memory.says_erased(text, said, text_id):
+                raise errors.UsageError("memory.erased")
+            session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
-            if forget_request := detect_forget_request(turn.words):
-                meant = found.events[-1:] if found and forget_request.alone else ()
-                self._memory.rounds.hide([one.text_id for one in (*meant, turn)])
+            hide_forgotten_alone(self._memory, turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
     def _find_active(self) -> OpenSession | None:

@@ -31,13 +31,15 @@ class TokenOrder:
 class ImportOrder:
     """What to import: files and folders, who the person is in them, and whether only to look.
 
-    ``dates`` is what dates name first, "day" or "month", where a file leaves that open.
+    ``dates`` is what dates name first, "day" or "month", where a file leaves that open. ``with_erased``: also what was
+    erased here.
     """
 
     paths: tuple[Path, ...]
     me: tuple[str, ...] = ()
     only_look: bool = False
     dates: str | None = None
+    with_erased: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Options:
     check: bool = False
     backup: Path | None = None
     restore: Path | None = None
+    with_erased: bool = False
     export: str | None = None
     bring: ImportOrder | None = None
     stream: bool = True
@@ -104,7 +107,9 @@ def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     paths, me, dry, dates = (found.pop(name) for name in ("import", "me", "dry_run", "dates"))
     if paths is None and (me or dry or dates):
         raise errors.UsageError("usage.needs_import")
-    bring = None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates)
+    if found["with_erased"] and paths is None and found["restore"] is None:
+        raise errors.UsageError("usage.with_erased")
+    bring = None if paths is None else ImportOrder(tuple(paths), tuple(me or ()), dry, dates, found["with_erased"])
     where = {name: found.pop(name) for name in ("host", "port")}
     where = {name: given for name, given in where.items() if given is not None}
     person = person or ME
@@ -232,6 +237,7 @@ def _make_parser(words: Words) -> argparse.ArgumentParser:
     add("--me", action="append", metavar="NAME")
     add("--dates", choices=("day", "month"))
     add("--dry-run", action="store_true")
+    add("--with-erased", action="store_true")
     add("--serve", action="store_true")
     add("--host", metavar="HOST")
     add("--port", metavar="PORT", type=_parse_port)

@@ -20,12 +20,13 @@ from domain.imports import IMPORT_CLIENT
 from domain.records import PERSONAS, Message, Session
 from domain.text import clean_text, one_line
 from interfaces.messages import Words
+from interfaces.recollections import describe_fact
 from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.screen import Screen
 from interfaces.terminal.session_view import day_here, format_local
 from jobs import exporting
 from language.calendar import UNKNOWN_DATE
-from memory import Memory, restore_portable, write_portable
+from memory import Memory, Prepare, restore_portable, write_portable
 
 FORMATS = ("md", "json")
 #: Longer than any note or fact is.
@@ -35,15 +36,21 @@ _FALLBACKS = ("editor", "nano", "vim", "vi", "ed")
 
 
 def format_sessions(
-    chosen: Sequence[Session], memory: Memory, conversation: Conversation, form: str, words: Words
+    chosen: Sequence[Session],
+    memory: Memory,
+    conversation: Conversation,
+    form: str,
+    words: Words,
+    *,
+    hidden: bool = False,
 ) -> str:
-    """Sessions, oldest first, in one of ``FORMATS``."""
+    """Sessions, oldest first, in one of ``FORMATS``; the words of hidden messages only with ``hidden``."""
     if form == "json":
         return json.dumps(
-            {"sessions": [_session_values(session, memory) for session in chosen]}, ensure_ascii=False, indent=2
+            {"sessions": [_session_values(session, memory, hidden) for session in chosen]}, ensure_ascii=False, indent=2
         )
     names = {"user": conversation.person(words.language), "assistant": conversation.companion(words.language)}
-    return "\n".join(_session_markdown(session, memory, names, words) for session in chosen)
+    return "\n".join(_session_markdown(session, memory, names, words, hidden) for session in chosen)
 
 
 def write_new(name: str, content: str) -> Path:
@@ -60,13 +67,14 @@ def write_new(name: str, content: str) -> Path:
     return path
 
 
-def _session_values(session: Session, memory: Memory) -> dict[str, object]:
+def _session_values(session: Session, memory: Memory, hidden: bool) -> dict[str, object]:
     summary = memory.summaries.of(session.session_id)
     turns = memory.messages.of_session(session.session_id)
     alone = _one_sided(session, turns)
     messages = [
         {
-            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role, "text": turn.words,
+            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role,
+            "text": turn.words if hidden or not turn.hidden else "",
             "finish": turn.finish, "alone": turn.text_id in alone, "hidden": turn.hidden,
             "speaker": turn.speaker, "undated": turn.undated,
         }
@@ -74,7 +82,9 @@ def _session_values(session: Session, memory: Memory) -> dict[str, object]:
     ]  # fmt: skip
     known = {
         "notes": [asdict(note) for note in memory.notes.of_session(session.session_id)],
-        "facts": [{**asdict(fact), "current": fact.current} for fact in _session_facts(memory, turns)],
+        "facts": [
+            {**asdict(fact), "current": fact.current, "basis": fact.basis} for fact in _session_facts(memory, turns)
+        ],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": messages, **known}
 
@@ -94,7 +104,7 @@ def _one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
     return {turn.text_id for turn in turns if counts[turn.round] == 1}
 
 
-def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words) -> str:
+def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words, hidden: bool) -> str:
     summary = memory.summaries.of(session.session_id)
     parts = [f"# {format_local(session.start_timestamp)} · {session.session_id}", ""]
     if summary:
@@ -105,15 +115,17 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
         erased = f"*{words.say(f'export.alone.{turn.role}')}*"
         marked = [f"*{words.say('export.hidden')}*", ""] if turn.hidden else []
         who, when = turn.speaker or names[turn.role], UNKNOWN_DATE if turn.undated else format_local(turn.timestamp)
-        said = [f"**{who}** · {when}", "", *marked, turn.words, ""]
+        said = [f"**{who}** · {when}", "", *marked, *([turn.words, ""] if hidden or not turn.hidden else [])]
         if turn.text_id not in alone:
             parts += said
         else:
             parts += [*said, erased, ""] if turn.role == "user" else [erased, "", *said]
-    return "\n".join([*parts, *_known_markdown(memory, session, turns, words)])
+    return "\n".join([*parts, *_known_markdown(memory, session, turns, words, names)])
 
 
-def _known_markdown(memory: Memory, session: Session, turns: Sequence[Message], words: Words) -> list[str]:
+def _known_markdown(
+    memory: Memory, session: Session, turns: Sequence[Message], words: Words, names: Mapping[str, str]
+) -> list[str]:
     """The notes of a session, each with its facts and when the words were said on which they rest."""
     notes, facts = memory.notes.of_session(session.session_id), _session_facts(memory, turns)
     if not notes and not facts:
@@ -123,19 +135,20 @@ def _known_markdown(memory: Memory, session: Session, turns: Sequence[Message], 
     lines = [f"## {words.say('export.facts')}", ""]
     for note in notes:
         lines.append(f"- {one_line(note.text, _WHOLE)} ({_date_range(note.turns, when)})")
-        lines += [f"  {_format_bullet(fact, when, words)}" for fact in facts if fact.note == note.text_id]
-    return [*lines, *(_format_bullet(fact, when, words) for fact in alone), ""]
+        lines += [f"  {_format_bullet(fact, when, words, names)}" for fact in facts if fact.note == note.text_id]
+    return [*lines, *(_format_bullet(fact, when, words, names) for fact in alone), ""]
 
 
-def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words) -> str:
+def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words, names: Mapping[str, str]) -> str:
     """A fact, whether it holds, and what it rests on."""
-    details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    details = [words.say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" and fact.verified else []
     details += [words.say("facts.since", day=day_here(fact.holds_since))] if fact.holds_since else []
     details += [words.say("facts.until", day=day_here(fact.until))] if fact.until else []
     details += [words.say("why.became.untrue")] if fact.corrected else []
     doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
     details += [words.say("why.became.doubtful_since", day=doubtful)] if doubtful else []
-    return f"- {one_line(fact.restatement, _WHOLE)} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
+    text = one_line(describe_fact(words, fact, names), _WHOLE)
+    return f"- {text} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
 
 
 def _date_range(turns: Sequence[str], when: Mapping[str, str]) -> str:
@@ -240,7 +253,8 @@ def _persona_markdown(conversation: Conversation, words: Words) -> list[str]:
         lines += [f"## {words.say(f'persona.{persona}')}", "", conversation.persona(persona), ""]
         for version in versions[:-1]:
             when = words.say("export.persona_version", when=format_local(version.timestamp))
-            lines += [f"### {when}", "", version.text, ""]
+            text = conversation.memory.personas.versions.text_without_hidden(version)
+            lines += [f"### {when}", "", text, ""]
     return lines
 
 
@@ -260,6 +274,7 @@ def restore_whole(
     words: Words,
     screen: Screen,
     clock: Callable[[], datetime],
+    prepare: Prepare,
 ) -> bool:
     """Restore a whole memory from the rows of a file into an empty one. False where the file is another format.
 
@@ -280,7 +295,7 @@ def restore_whole(
             screen.line(words.say("import.whole_elsewhere", path=path), "warning")
             return False
         try:
-            restore_portable(whole.schema, whole.rows, settings_folder, clock)
+            restore_portable(whole.schema, whole.rows, settings_folder, clock, prepare)
         except (JsonError, errors.Damaged) as fault:
             details = fault.details if isinstance(fault, errors.Damaged) else {"reason": fault}
             reason = details.get("what") or details.get("reason")

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from domain import errors
 from domain.errors import Exit
-from domain.imports import HistoryFile, Look, Unread
+from domain.imports import HistoryFile, KnownMessages, Look, Unread
 from domain.settings import Settings
 from domain.workers import CancelToken
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder
 from interfaces.terminal.command_context import CommandContext, Next
+from interfaces.terminal.erased_question import ErasedQuestion
 from interfaces.terminal.line_source import Reader
 from interfaces.terminal.screen import Meaning, Screen
 from interfaces.terminal.session_view import format_local
@@ -93,7 +94,7 @@ class HistoryImport:
             if order.only_look:
                 self._show_look(seen)
             elif seen.conversations:
-                self._import_file(file, path, sha256, who)
+                self._import_file(file, path, sha256, who, with_erased=self._wants_erased(seen, path, order))
             elif seen.left_out or seen.unread:
                 self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
             else:
@@ -120,7 +121,7 @@ class HistoryImport:
         return self._look_through(file, who), who
 
     def _look_through(self, file: HistoryFile, who: ImportContext) -> Look:
-        known = self.memory.imports.count_known if self.memory else lambda piece: 0
+        known = self.memory.imports.count_known if self.memory else lambda piece: KnownMessages()
         window, group = self.settings.window_size, self.settings.group_size
         seen = self._last_event(preview_file(file, who, window, group, self.stop, known), "import.looking")
         assert isinstance(seen, Look)
@@ -142,6 +143,8 @@ class HistoryImport:
         self._tell_message("import.whose", words=speakers)
         if seen.known:
             self._tell_message("import.duplicates", messages=count("message", seen.known))
+        if seen.erased:
+            self._tell_message("import.erased", messages=count("message", seen.erased))
         self._show_left_out(seen.left_out, seen.unread, seen.unread_count)
         most, window, calls = self.settings.import_calls, self.settings.window_size, count("call", seen.calls)
         if most:
@@ -150,14 +153,21 @@ class HistoryImport:
         else:
             self._tell_message("import.cost_never", "quiet", calls=calls, window=window)
 
-    def _import_file(self, file: HistoryFile, path: Path, sha256: str, who: ImportContext) -> None:
+    def _wants_erased(self, seen: Look, path: Path, order: ImportOrder) -> bool:
+        """Whether to import what was erased; asked where there is any."""
+        ask = ErasedQuestion(self.words, self.screen, self.reader, with_erased=order.with_erased)
+        return bool(seen.erased) and not ask.leaves_out(seen.erased, path)
+
+    def _import_file(
+        self, file: HistoryFile, path: Path, sha256: str, who: ImportContext, *, with_erased: bool
+    ) -> None:
         assert self.memory is not None
-        work = Importing(self.memory).run(file, path.name, sha256, who, self.stop)
+        work = Importing(self.memory).run(file, path.name, sha256, who, self.stop, with_erased=with_erased)
         brought = self._last_event(work, "import.reading")
         assert isinstance(brought, ImportDone)
         self.messages += brought.messages
         count = self.words.count
-        done = "import.done" if brought.messages or not brought.known else "import.nothing_new"
+        done = "import.done" if brought.messages or not (brought.known or brought.erased) else "import.nothing_new"
         self._tell_message(
             done, "good", source=self._source_name(brought.source), number=brought.number,
             messages=count("message", brought.messages), sessions=count("session", brought.sessions),
@@ -165,6 +175,8 @@ class HistoryImport:
         )  # fmt: skip
         if brought.known:
             self._tell_message("import.duplicates", messages=count("message", brought.known))
+        if brought.erased:
+            self._tell_message("import.erased", messages=count("message", brought.erased))
         self._show_left_out(brought.left_out, brought.unread, brought.unread_count)
 
     def _show_left_out(self, left_out: Mapping[str, int], unread: Sequence[Unread], count: int = 0) -> None:
@@ -203,7 +215,7 @@ class HistoryImport:
 
 
 def import_command(context: CommandContext, argument: str) -> Next:
-    """``/import FILE… [--me NAME] [--dry-run] | undo N | rest | on``."""
+    """``/import FILE… [--me NAME] [--dry-run] [--with-erased] | undo N | rest | on``."""
     try:
         words = shlex.split(argument)
     except ValueError as fault:
@@ -226,7 +238,7 @@ def import_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[
     """What may follow ``/import`` besides the names of files."""
     if words == ("undo",):
         return [str(one.number) for one in context.memory.imports.all()]
-    return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run"]
+    return ["undo", "rest", "on"] if not words else ["--me", "--dates", "--dry-run", "--with-erased"]
 
 
 def _parse_order(words: Sequence[str]) -> ImportOrder:
@@ -240,11 +252,11 @@ def _parse_order(words: Sequence[str]) -> ImportOrder:
             me.append(next(rest, ""))
         elif word == "--dates":
             dates = next(rest, "")
-        elif word != "--dry-run":
+        elif word not in ("--dry-run", "--with-erased"):
             paths.append(Path(word).expanduser())
     if not paths or "" in {*me, *words} or dates not in (None, "day", "month"):
         raise errors.UsageError("import.which")
-    return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words, dates)
+    return ImportOrder(tuple(paths), tuple(me), "--dry-run" in words, dates, "--with-erased" in words)
 
 
 def _run_import(context: CommandContext, order: ImportOrder) -> None:

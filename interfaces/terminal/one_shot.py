@@ -19,12 +19,13 @@ from domain.records import PERSONAS
 from interfaces.messages import Words
 from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
+from interfaces.terminal.erased_question import ErasedQuestion
 from interfaces.terminal.line_source import PlainReader
 from interfaces.terminal.screen import Meaning, cells_of
 from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
-from memory import Memory, back_up, restore
+from memory import Memory, Prepare, back_up, leaving_out_erased, restore
 from people import EVERYBODY, ME, People, Registry, registry_in
 
 if TYPE_CHECKING:
@@ -95,7 +96,10 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
         llm = open_things.enter_context(closing(program.make_llm()))
         empty = partial(_holds_nothing, program, llm)
         whole = order.paths[0] if len(order.paths) == 1 and not order.only_look else None
-        if whole and restore_whole(whole, program.settings.data_dir, empty, words, screen, program.clock):
+        data_dir, clock = program.settings.data_dir, program.clock
+        if whole and restore_whole(
+            whole, data_dir, empty, words, screen, clock, _leaving_out_erased(program, whole)
+        ):  # fmt: skip
             return Exit.OK
         memory = None if order.only_look else open_things.enter_context(closing(program.open_memory(llm)))
         work = HistoryImport(program.settings, memory, screen, words, stop, program.clock, run_work, reader)
@@ -177,6 +181,7 @@ class _Check:
             self._run_check("database", lambda: self._check_database(memory))
             self._run_check("index", lambda: self._check_index(memory))
             self._run_check("persona", lambda: self._check_personas(memory))
+            self._run_check("facts", lambda: self._check_facts(memory))
         return self._worst
 
     def _check_settings(self) -> None:
@@ -194,6 +199,13 @@ class _Check:
             self._write_line("ok", part, examination())
         except errors.OldFriendError as error:
             self._report_bad(part, error)
+
+    def _check_facts(self, memory: Memory) -> str:
+        """How many facts there are, and how many drafts of a model were not believed, by reason."""
+        counts, rejected = memory.facts.count_all(), memory.windows.rejected()
+        reasons = ", ".join(f"{why} {count}" for why, count in rejected.most_common())
+        key = "check.facts_rejected" if rejected else "check.facts_ok"
+        return self._words.say(key, current=counts.current, quoted=counts.quoted, reasons=reasons)
 
     def _check_chat(self) -> str:
         described = self._llm.describe()
@@ -248,7 +260,7 @@ def _restore_from(backup: Path, program: Program) -> Exit:
     folder, words = program.settings.data_dir, program.words
     request_release(folder, RELEASE_SECONDS)
     try:
-        former = restore(backup, folder, program.clock)
+        former = restore(backup, folder, program.clock, _leaving_out_erased(program, backup))
     except errors.StorageError as error:
         if error.details.get("path") != str(backup) or error.key not in _NO_BACKUP:
             raise
@@ -259,6 +271,15 @@ def _restore_from(backup: Path, program: Program) -> Exit:
     key = "backup.restored_over" if former else "backup.restored"
     program.streams.stdout.write(words.say(key, path=backup, former=former) + "\n")
     return Exit.OK
+
+
+def _leaving_out_erased(program: Program, path: Path) -> Prepare:
+    """What a copy of the memory goes through before it takes its place: the person is asked about what was erased."""
+    streams, screen = program.streams, program.make_screen(program.streams.stdout)
+    reader = None if streams.is_unattended else PlainReader(streams.stdin, screen, program.wishes, lambda: None)
+    ask = ErasedQuestion(program.words, screen, reader, with_erased=program.options.with_erased)
+    log = program.debug.log
+    return leaving_out_erased(program.clock, program.new_id, log, lambda count: ask.leaves_out(count, path))
 
 
 def _is_database(path: Path) -> bool:

@@ -24,6 +24,7 @@ from interfaces.terminal.command_context import (
     Say,
     explain_error,
     is_no,
+    is_yes,
     note_limit,
     warn_if_full,
 )
@@ -90,6 +91,8 @@ class Repl:
                 answer = self.context.reader.ask_question(self.context.words.say("prompt.leave_ask") + " ")
                 return Offer(text) if answer is not None and is_no(answer) else Leave()
             case TypedMessage(text, attaching) if not is_blank(text):
+                if self.context.interactive and self.context.conversation.in_doubt and self._answer_doubt(text):
+                    return None
                 self._run_turn(text, again=again, attaching=attaching)
         return None
 
@@ -124,13 +127,31 @@ class Repl:
             )  # fmt: skip
             said = self._with_files(text) if attaching else text
             turn = context.conversation.turn(said, context.stop, stream=self._stream, again=again, watched=not whole)
-            view.show_events(map(self._note_limits, context.run_work(turn)))
+            view.show_events(map(self._note_limits, filter(self._is_shown, context.run_work(turn))))
             warn_if_full(context)
+            if context.interactive and context.conversation.in_doubt:
+                context.tell("forget_request.ask", "quiet")
             self._compact_ahead()
         except Exception as fault:  # a fault of ours must not lose what was typed
             self._report_fault(fault)
             self._put_back(text, again)
         self._write_gap()
+
+    def _is_shown(self, event: TurnEvent | Tick) -> bool:
+        """Whether an event is shown; what is asked at the prompt is not said as well."""
+        return not (self.context.interactive and isinstance(event, Notice) and event.key == "forget_request.asked")
+
+    def _answer_doubt(self, text: str) -> bool:
+        """Whether this answers the question whether something is to be kept out of future conversations."""
+        conversation = self.context.conversation
+        if not (is_yes(text) or is_no(text)):
+            conversation.in_doubt = ()
+            return False
+        if shown := conversation.answer_doubt(keep=is_yes(text)):
+            self.context.tell("remember.done", turns=self.context.words.count("turn", shown))
+        else:
+            self.context.tell("forget_request.kept")
+        return True
 
     def _note_limits(self, event: TurnEvent | Tick) -> TurnEvent | Tick:
         """The event; a server that took only part of a prompt may have said in it how much it reads."""

@@ -322,13 +322,8 @@ class ReplyView:
             self._notices = []
 
     def _show_notice(self, notice: Notice) -> None:
-        if notice.key != "forget_request.detected":
-            self._aside.line(self._words.describe_notice(notice), "warning")
-            return
-        rounds, matter = notice.details.get("rounds"), notice.details.get("matter")
-        many = self._words.count("round", rounds if isinstance(rounds, int) else 1)
-        key = "forget_request.detected_of" if matter else "forget_request.detected"
-        self._aside.line(self._words.say(key, rounds=many, matter=matter), "quiet")
+        asked_for = notice.key.startswith("forget_request.")
+        self._aside.line(self._words.describe_notice(notice), "quiet" if asked_for else "warning")
 
 
 def counted_line(words: Words, counts: Mapping[str, int]) -> str:

@@ -319,6 +319,7 @@ CREATE TABLE read_window (
     session_id text NOT NULL,
     saving bigint NOT NULL CHECK (saving IN (0, 1)),
     stored_at text NOT NULL,
+    rejected text NOT NULL DEFAULT '',
     PRIMARY KEY (person, name),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
 );
@@ -414,6 +415,7 @@ CREATE TABLE note_vector (
     note bigint NOT NULL,
     model text NOT NULL,
     vector bytea NOT NULL,
+    embedding text NOT NULL,
     PRIMARY KEY (person, note, model),
     FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
 );
@@ -422,15 +424,18 @@ CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
     n.seq AS id,
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
-    coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+    coalesce((SELECT max(h.message) / CAST(coalesce((SELECT value FROM meta
+        WHERE key = 'conversation_batch'), '50') AS bigint) + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
         JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+    (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        WHERE t.note = n.seq) AS original_content,
     n.text AS summary,
     coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
         AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
     1 AS should_remember,
-    (SELECT v.vector FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
+    (SELECT v.embedding FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
     n.stored_at AS created_at,
     coalesce(d.deleted_at, n.stored_at) AS updated_at,
     (d.note IS NOT NULL)::int AS is_deleted,
@@ -507,6 +512,39 @@ CREATE TABLE stored_message (
     PRIMARY KEY (person, digest, turn)
 );
 CREATE INDEX stored_message_of_turn ON stored_message (person, turn);
+
+-- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
+
+CREATE TABLE erasure (
+    person bigint NOT NULL DEFAULT own_person(),
+    erased_at text NOT NULL,
+    number bigint NOT NULL,
+    reason text NOT NULL CHECK (reason IN ('person', 'limit', 'restore')),
+    messages bigint NOT NULL,
+    sessions bigint NOT NULL,
+    days text NOT NULL,
+    derived bigint NOT NULL,
+    files bigint NOT NULL,
+    searched bigint NOT NULL,
+    traces bigint NOT NULL,
+    PRIMARY KEY (person, erased_at, number)
+);
+
+CREATE TABLE erased_salt (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    salt text NOT NULL,
+    PRIMARY KEY (person, number)
+);
+
+CREATE TABLE erased_text (
+    person bigint NOT NULL DEFAULT own_person(),
+    digest text NOT NULL,
+    salt bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
+    instant double precision NOT NULL,
+    PRIMARY KEY (person, digest, salt, kind)
+);
 
 
 -- How long the texts in the index of words are. The postings themselves are the matter of that index.

@@ -32,7 +32,7 @@ _MOST_READ, _MOST_ROWS = 256, 256
 _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
 _NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
-#: Tables with whose rows those of others go.
+#: Tables whose rows take rows of other tables along.
 CASCADING = {"session", "chapter", "note", "fact", "line_evidence"}
 
 _KINDS: dict[int, type[errors.StorageError]] = {

@@ -23,6 +23,10 @@ CREATE TABLE IF NOT EXISTS instruction (
     updated_at TEXT NOT NULL
 ) STRICT;
 
+-- 1 is everybody's own companion, which needs no row.
+INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'instruction', 1 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'instruction');
+
 CREATE TABLE IF NOT EXISTS owed (
     number INTEGER PRIMARY KEY,
     person TEXT NOT NULL,
@@ -37,5 +41,10 @@ CREATE TABLE IF NOT EXISTS listened (
 
 CREATE TABLE IF NOT EXISTS erased_person (
     id INTEGER PRIMARY KEY,
-    erased_at TEXT NOT NULL
+    erased_at TEXT NOT NULL,
+    messages INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    searched INTEGER NOT NULL,
+    traces INTEGER NOT NULL
 ) STRICT;

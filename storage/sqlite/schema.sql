@@ -251,7 +251,8 @@ CREATE TABLE read_window (
     name TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES session (session_id) ON DELETE CASCADE,
     saving INTEGER NOT NULL CHECK (saving IN (0, 1)),
-    stored_at TEXT NOT NULL
+    stored_at TEXT NOT NULL,
+    rejected TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX read_window_of_session ON read_window (session_id);
 
@@ -329,6 +330,7 @@ CREATE TABLE note_vector (
     note INTEGER NOT NULL REFERENCES note (seq) ON DELETE CASCADE,
     model TEXT NOT NULL,
     vector BLOB NOT NULL,
+    embedding TEXT NOT NULL,
     PRIMARY KEY (note, model)
 ) STRICT, WITHOUT ROWID;
 
@@ -336,15 +338,18 @@ CREATE VIEW conversation_memories AS SELECT
     n.seq AS id,
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
-    coalesce((SELECT max(h.message) / 50 + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+    coalesce((SELECT max(h.message) / CAST(coalesce((SELECT value FROM meta
+        WHERE key = 'conversation_batch'), '50') AS INTEGER) + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
         JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
+    (SELECT group_concat(m.text, char(10)) FROM (SELECT c.text FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        WHERE t.note = n.seq ORDER BY c.position) m) AS original_content,
     n.text AS summary,
     (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0
         ORDER BY seq) f) AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
     1 AS should_remember,
-    (SELECT v.vector FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
+    (SELECT v.embedding FROM note_vector v WHERE v.note = n.seq ORDER BY v.model DESC LIMIT 1) AS embedding,
     n.stored_at AS created_at,
     coalesce(d.deleted_at, n.stored_at) AS updated_at,
     d.note IS NOT NULL AS is_deleted,
@@ -419,6 +424,32 @@ CREATE TABLE stored_message (
     PRIMARY KEY (digest, turn)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX stored_message_of_turn ON stored_message (turn);
+
+-- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
+
+CREATE TABLE erasure (
+    erased_at TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    reason TEXT NOT NULL CHECK (reason IN ('person', 'limit', 'restore')),
+    messages INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    days TEXT NOT NULL,
+    derived INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    searched INTEGER NOT NULL,
+    traces INTEGER NOT NULL,
+    PRIMARY KEY (erased_at, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE erased_salt (number INTEGER PRIMARY KEY, salt TEXT NOT NULL) STRICT;
+
+CREATE TABLE erased_text (
+    digest TEXT NOT NULL,
+    salt INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('message', 'person', 'whole', 'sentence', 'rejected', 'fact')),
+    instant REAL NOT NULL,
+    PRIMARY KEY (digest, salt, kind)
+) STRICT, WITHOUT ROWID;
 
 -- The index of words, over our own tokens: every category but separators and controls belongs to one.
 

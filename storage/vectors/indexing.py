@@ -638,7 +638,8 @@ class Indexing:
 
     def _note_fault(self, what: str, fault: errors.OldFriendError) -> None:
         self._fault = str(fault)
-        self._log.warning("%s: %s; trying again later", what, fault)
+        if self._worker.proceed():  # else the memory was closed under it
+            self._log.warning("%s: %s; trying again later", what, fault)
 
     def _catching_up(self) -> bool:
         return self._most_waiting > _MANY_WAITING and len(self._store.waiting(1)) > 0

@@ -18,8 +18,9 @@ def _talk(handed, said="Where?"):
     return Seen("talk", messages, Path("a.json"), said)
 
 
-def _record(text, **more):
-    return json.dumps({"conversation": 1, "date": "2025-03-01 20:00", "age": "400 days ago", "text": text, **more})
+def _record(text, *remarks, **more):
+    said = [{"Ann": text}, *remarks]
+    return json.dumps({"conversation": 1, "when": "Sat 2025-03-01 20:00, 400 days ago", "said": said, **more})
 
 
 @pytest.mark.parametrize(
@@ -29,16 +30,16 @@ def _record(text, **more):
         ("The Foundry", "She used to climb at The Foundry."),
         ("Annette", "Sister: Annika (corrected 2025-05-17; misheard as Annette)."),
         ("Annette", "Her sister is Annika, not Annette."),
-        ("boyfriend Tom", _record("boyfriend Tom", changed="2025-07-06 ended")),
-        ("boyfriend Tom", _record("boyfriend Tom", doubtful_since="2025-07-06")),
+        ("boyfriend Tom", _record("boyfriend Tom", "[“Tom”: changed since 2025-07-06: Mara and Tom broke up.]")),
+        ("boyfriend Tom", _record("boyfriend Tom", "[Tom is Mara's boyfriend: doubtful since 2025-07-06]")),
         ("£780", "Rent: £780 (2025-03-01 – 2025-10-18)."),
         ("six dogs", "If I won the lottery: Mara the winemaker, six dogs."),
         ("住中和", "住处：2026-03 起桐梓林；此前和李昊合租，住中和。"),
         ("一天一包", "抽烟：一天一包，到 2025-08-13。"),
-        ("在净尘", _record("我在净尘上班", until="2025-07")),
+        ("在净尘", _record("我在净尘上班", "【陈默在净尘上班：到 2025-07 为止】")),
         ("在净尘", "工作：在净尘，可能已不在。"),
-        ("interview", _record("I've got an interview.", was_planned_for="2025-06-03")),
-        ("面试", _record("我六月三号有个面试。", was_planned_for="2025-06-03: 陈默有个面试。")),
+        ("interview", _record("I've got an interview.", "[was set for 2025-06-03; how it went was never said]")),
+        ("面试", _record("我六月三号有个面试。", "【陈默有个面试：原定 2025-06-03，后来怎样没有说过】")),
     ],
 )
 def test_what_says_that_it_is_over_or_in_doubt_is_not_stale(expression, line):
@@ -50,7 +51,7 @@ def test_what_says_that_it_is_over_or_in_doubt_is_not_stale(expression, line):
     [
         ("The Foundry", "Gym: The Foundry, Tuesdays and Thursdays."),
         ("The Foundry", _record("I climb at The Foundry.")),
-        ("The Foundry", _record("I climb at The Foundry.", kind="summary", weekday="Saturday")),
+        ("The Foundry", _record("I climb at The Foundry.", "…", "21:00")),
         ("The Foundry", "Gym: The Foundry. " + "She likes it there. " * 8 + "The job was until August."),
         ("The Foundry", "Job: Brightwater until August.\nGym: The Foundry."),
         ("一天一包", _record("我一天一包烟，说了八百遍要戒。")),
@@ -65,22 +66,23 @@ def test_what_only_carries_its_date_or_a_mark_of_something_else_is_stale(express
 
 
 def test_a_mark_in_one_line_of_a_summary_says_nothing_of_the_next():
-    summary = _record("She left Brightwater, it is over.\nShe climbs at The Foundry.", kind="summary")
+    summary = json.dumps({"when": "2025", "summary": "She left Brightwater, it is over.\nShe climbs at The Foundry."})
     assert list(stale_lines("The Foundry", summary))
     assert not list(stale_lines("Brightwater", summary))
 
 
-def test_a_turn_in_a_record_of_a_day_is_judged_by_its_own_marks():
-    turns = [{"text": "I climb at The Foundry.", "until": "2025-11-16"}, {"text": "The Foundry again."}]
-    day = json.dumps({"conversation": 1, "date": "2025-03-01", "summary": "The Foundry.", "turns": turns})
-    assert list(stale_lines("The Foundry", day)) == ["The Foundry.", "The Foundry again."]
-    known = json.dumps({"known": "She climbs at The Foundry.", "doubtful_since": "2025-10-25"})
+def test_a_message_in_a_record_of_a_day_is_judged_by_the_remarks_behind_it():
+    day = _record("I climb at The Foundry.", {"Ann": "Tom again."}, "[Tom is Ann's partner: until 2025-11-16]")
+    assert list(stale_lines("The Foundry", day)) == ["I climb at The Foundry."]
+    assert not list(stale_lines("Tom", day))
+    known = json.dumps({"known": "She climbs at The Foundry. [doubtful since 2025-10-25]"})
     assert not list(stale_lines("The Foundry", known))
 
 
-def test_the_marks_of_a_day_are_of_its_summary_and_not_of_its_turns():
-    day = json.dumps({"date": "2025", "summary": "The Foundry.", "until": "2025", "turns": [{"text": "The Foundry!"}]})
-    assert list(stale_lines("The Foundry", day)) == ["The Foundry!"]
+def test_a_remark_that_names_what_is_over_is_made_once_for_the_whole_record():
+    remark = "[“The Foundry”: changed since 2025-11-16: Ann climbs at Red Goat.]"
+    assert not list(stale_lines("The Foundry", _record("At The Foundry.", remark, {"Ann": "The Foundry!"})))
+    assert list(stale_lines("Brightwater", _record("At Brightwater.", {"Ann": "The Foundry!"}, remark)))
 
 
 def test_neither_the_standing_prompt_nor_the_question_counts_as_handed_over():

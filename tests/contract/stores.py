@@ -152,6 +152,15 @@ class Store:
             new = NewSummary(self.stamp.new_id(), self.stamp.now(), text)
             self.summaries.replace(tx, session_id, new, upto)
 
+    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
+        """A fact of which only the words that it is found by are there; ``turns`` are the numbers of its messages."""
+        with self.database.write() as tx:
+            number = tx.next("fact")
+            sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
+            tx.do(sql, number, self.stamp.new_id(), session_id, self.stamp.now(), text)
+            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in turns])
+            self.of.index.set_facts(tx, [(number, text)], new=True)
+
     def close(self) -> None:
         self.of.database.close()
 

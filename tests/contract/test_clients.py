@@ -99,6 +99,6 @@ def test_a_memory_has_a_vector_of_each_model_as_long_as_it_is_there(store: Store
 
 def test_those_who_read_the_tables_find_whose_memory_it_is(store: Store, teller: Teller) -> None:
     remember(store, teller, "tea")
-    store.clients.name_owner("ann", 3)
-    store.clients.name_owner("ann", 3)
+    store.clients.name_owner("ann", 3, 50)
+    store.clients.name_owner("ann", 3, 50)
     assert store.database.run("SELECT user_id, system_instruction_id FROM conversation_memories")[0][:] == ("ann", "3")

@@ -36,7 +36,7 @@ def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, te
 def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller: Teller) -> None:
     assert (store.words.rows("turn"), store.words.rows("fact")) == (0, 0)
     spoken = [teller.say("s1", words) for words in ("one", "two", "three")]
-    store.at(at(5)).naming("f1").fact_log.learn_key("s1", "counts", [spoken[0].user.seq])
+    store.at(at(5)).naming("f1").learn_key("s1", "counts", [spoken[0].user.seq])
     store.rounds.compact("s1", 1, teller.summary("one"))
     assert store.words.rows("turn") >= 6
     assert (store.words.rows("fact"), store.words.rows("summary")) == (1, 1)
@@ -70,7 +70,7 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
 
 def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: Teller) -> None:
     first, second = teller.say("s1", "one"), teller.say("s1", "two")
-    store.at(at(5)).naming("f1").fact_log.learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
+    store.at(at(5)).naming("f1").learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
     assert set(store.facts.turns_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
     store.rounds.undo("s1", 1)

@@ -44,14 +44,14 @@ def imported_sessions(store: Store) -> list[str]:
 def test_an_import_is_a_closed_session_in_its_place_in_life_and_is_known_again(store: Store, teller: Teller) -> None:
     teller.say("s1", "today")
     talk = piece("long ago", "so long")
-    assert store.imports.count_known(talk) == 0
+    assert store.imports.count_known(talk).messages == 0
     number = brought(store, talk)
     (source,) = store.imports.all()
     assert (source.number, source.name, source.state, source.messages) == (number, "chats.json", "done", 2)
     first, last = store.sessions.recent(None)[::-1]
     assert (first.client, first.status, last.session_id) == (IMPORT_CLIENT, "archived", "s1")
     assert words_of(store, first.session_id) == ["long ago", "so long"]
-    assert store.imports.count_known(talk) == 2
+    assert store.imports.count_known(talk).messages == 2
     assert store.sessions.was_imported(first.session_id)
     assert not store.sessions.was_imported("s1")
     assert brought(store, talk) == number
@@ -100,7 +100,7 @@ def test_an_import_that_is_taken_back_never_was(store: Store, teller: Teller) ->
     assert list(store.imports.take_back(number)) == [2]
     assert store.imports.all() == []
     assert [one.session_id for one in store.sessions.recent(None)] == ["s1"]
-    assert store.imports.count_known(talk) == 0
+    assert store.imports.count_known(talk).messages == 0
     brought(store, talk)
     assert len(imported_sessions(store)) == 1
 

@@ -177,8 +177,7 @@ def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(store:
     store.at(at(3)).windows.store_reply("a2", "notes", "digest", "another")
     store.at(at(3)).windows.store_reply("u1", "notes", "digest", "of a shorter window")
     assert store.steps.of("window", "a1") == {"notes": ("the later reply", "digest")}
-    assert store.windows.reply("a1", "notes", "digest") == "the later reply"
-    assert store.windows.reply("a1", "notes", "another digest") is None
+    assert store.windows.replies("a1") == {"notes": ("the later reply", "digest")}
     learn(store, one)
     assert (store.steps.of("window", "a1"), store.steps.of("window", "u1")) == ({}, {})
     assert store.steps.of("window", "a2") != {}
@@ -461,7 +460,7 @@ def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> 
 
 def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "there")
-    store.at(at(5)).naming("old").fact_log.learn_key("s1", "plays the violin", [spoken.user.seq])
+    store.at(at(5)).naming("old").learn_key("s1", "plays the violin", [spoken.user.seq])
     assert finds(store, "violin") == [(1, spoken.user.seq)]
     assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
     assert store.facts.of_turns([spoken.user.text_id]) == {}
@@ -490,7 +489,7 @@ def test_what_is_known_is_counted_and_a_session_says_what_is_new_by_it(store: St
     assert [note.text for note in store.notes.all()] == ["Of Oslo."]
     assert store.notes.of_turns([spoken.user.text_id]) == store.notes.of_session("s1") == store.notes.all()
     assert store.facts.session_changes("s1") == SessionChanges(new=1)
-    assert store.windows.reply(window, "notes", "base") is None
+    assert store.windows.replies(window) == {}
 
 
 def test_relations_are_found_by_their_fact_and_by_a_name_in_a_text(store: Store, teller: Teller) -> None:
@@ -546,3 +545,84 @@ def test_only_a_verified_fact_is_the_value_of_a_slot(store: Store, teller: Telle
 
 def learn_one(store: Store, spoken: Round, fact: NewFact) -> None:
     assert store.at(at(91)).fact_log.learn(learned([spoken], fact))
+
+
+def test_a_quoted_fact_is_found_by_its_words_alone_until_it_is_verified(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "We moved to the amber house.")
+    quote = Quote(spoken.user.text_id, 0, 28)
+    quoted = new_fact("Birch Street", spoken, keywords=("copper",), quotes=(quote,), basis="quoted")
+    learn_one(store, spoken, quoted)
+    number = known(store, "Birch Street").number
+    assert finds(store, "amber") == [(number, spoken.user.seq)]
+    assert (finds(store, "birch"), finds(store, "copper")) == ([], [])
+    store.fact_log.verify(spoken.user.text_id, ["Birch Street"])
+    assert (finds(store, "birch"), finds(store, "copper")) == ([(number, spoken.user.seq)],) * 2
+    assert known(store, "Birch Street").basis == "verified"
+
+
+def test_a_fact_that_is_verified_later_takes_its_place_in_the_slot_once(store: Store, teller: Teller) -> None:
+    learn(store, teller.say("s1", "I live in Lyon"), "Lyon")
+    spoken = teller.say("s1", "Oslo now")
+    learn_one(store, spoken, new_fact("Oslo", spoken, basis="quoted"))
+    ends = Change("Lyon", "changes", at(91), "Oslo")
+    for _ in range(2):
+        store.fact_log.verify(spoken.user.text_id, ["Oslo", "nobody"], [ends])
+        assert [one.kind for one in store.facts.events_of("Oslo")] == ["learned", "verified"]
+        assert [one.kind for one in store.facts.events_of("Lyon")] == ["learned", "changed"]
+        assert current(store) == ["Oslo"]
+    store.fact_log.unlearn_windows([spoken.user.text_id])
+    assert [(one.value, one.verified) for one in store.facts.all(current=True)] == [("Lyon", True), ("Oslo", False)]
+
+
+def test_a_verified_fact_stays_so_where_another_message_of_its_window_goes(store: Store, teller: Teller) -> None:
+    first, second = teller.say("s1", "I live in Oslo"), teller.say("s1", "and ski")
+    window = window_of(first, second).name
+    assert store.at(at(90)).fact_log.learn(learned([first, second], new_fact("Oslo", first, basis="quoted")))
+    store.fact_log.verify(window, ["Oslo"])
+    with store.database.write() as tx:
+        store.fact_log.forget_messages(tx, [second.user.seq])
+    assert known(store, "Oslo").verified
+
+
+def test_a_person_may_verify_a_fact_and_take_that_back(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "Oslo now")
+    learn_one(store, spoken, new_fact("Oslo", spoken, basis="quoted"))
+    assert [one.value for one in store.facts.quoted_in(window_of(spoken).name)] == ["Oslo"]
+    store.fact_log.verify("", ["Oslo"])
+    assert known(store, "Oslo").verified
+    assert store.facts.quoted_in(window_of(spoken).name) == []
+    assert store.fact_log.undo_decision("Oslo")
+    assert not known(store, "Oslo").verified
+
+
+def test_what_is_only_quoted_is_verified_when_it_is_said_again(store: Store, teller: Teller) -> None:
+    first, again = teller.say("s1", "Oslo"), teller.say("s1", "I live in Oslo")
+    learn_one(store, first, new_fact("Oslo", first, basis="quoted"))
+    assert store.at(at(95)).fact_log.learn(learned([again], changes=[Change("Oslo", "verifies", at(95))]))
+    assert known(store, "Oslo").verified
+    store.fact_log.unlearn_windows([window_of(again).name])
+    assert not known(store, "Oslo").verified
+
+
+def test_what_is_inferred_stands_apart_and_finds_nothing(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "Early again, and glad of it.")
+    quote = Quote(spoken.user.text_id, 0, 28)
+    learn_one(store, spoken, new_fact("mornings", spoken, quotes=(quote,), basis="inferred"))
+    assert store.facts.all() == store.facts.in_slots([Slot("ann", "home")]) == []
+    assert store.facts.of_turns([spoken.user.text_id]) == {}
+    (fact,) = store.facts.inferred()
+    assert store.facts.find(fact.number) == fact
+    assert (fact.believed, finds(store, "mornings"), finds(store, "early")) == ("", [], [])
+    assert (store.facts.count_all().current, store.facts.count_all().inferred) == (0, 1)
+    store.fact_log.correct_by_hand("mornings", None)
+    assert store.facts.inferred() == []
+
+
+def test_what_was_not_believed_is_counted_by_reason(store: Store, teller: Teller) -> None:
+    first, second = teller.say("s1", "I live in Lyon"), teller.say("s1", "with Momo")
+    assert store.windows.rejected() == {}
+    for spoken, rejected in ((first, {"name": 2, "companion's words": 1}), (second, {"name": 1})):
+        assert store.fact_log.learn(replace(learned([spoken]), rejected=rejected))
+    assert store.windows.rejected() == {"name": 3, "companion's words": 1}
+    store.fact_log.unlearn_windows([window_of(first).name])
+    assert store.windows.rejected() == {"name": 1}

@@ -366,7 +366,7 @@ def test_what_was_said_after_a_reset_follows_what_is_put_back(store: Store, tell
 
 def test_what_is_hidden_stays_stored_and_is_found_by_nothing(store: Store, teller: Teller) -> None:
     told, after = teller.say("s1", "a secret quokka"), teller.say("s1", "plain words")
-    store.at(at(3)).naming("f").fact_log.learn_key("s1", "has a quokka", [told.user.seq])
+    store.at(at(3)).naming("f").learn_key("s1", "has a quokka", [told.user.seq])
     store.rounds.hide([turn.text_id for turn in told.turns])
     assert [turn.text_id for turn in store.messages.hidden()] == [turn.text_id for turn in told.turns]
     assert [spoken.hidden for spoken in store.messages.rounds("s1")] == [True, False]

@@ -182,7 +182,7 @@ def test_visits_are_counted_with_the_round_and_up_the_tree(
     store.close()
     again = reopen()
     counted = {node.name: (node.visit_count, node.last_visit) for node in again.chapters.nodes()}
-    assert again.chapters.rounds_counted() == 4
+    assert again.archive.rounds_counted() == 4
     assert counted == {
         "u1": (2, 4), "a1": (1, 3), "s1": (2, 4), "s2": (1, 4), "c1": (2, 4), LIFE: (2, 4),
         "u3": (0, 0), "a3": (0, 0), "s3": (0, 0),
@@ -193,12 +193,12 @@ def test_visits_are_counted_with_the_round_and_up_the_tree(
 
 def test_what_goes_takes_its_visits_and_marks_along(store: Store, teller: Teller) -> None:
     saved(store, teller, "s1")
-    store.chapters.set_never_delete(["u1", "s1"], True)
+    store.archive.set_never_delete(["u1", "s1"], True)
     store.at(at(70)).archive.archive([leaf("a1")])
     store.at(at(80)).archive.archive([leaf("a1")])
     assert store.archive.all() == {"a1": at(70)}
     assert {node.name for node in store.chapters.nodes() if node.never_delete} == {"u1", "s1"}
-    store.chapters.set_never_delete(["u1"], False)
+    store.archive.set_never_delete(["u1"], False)
     assert {node.name for node in store.chapters.nodes() if node.never_delete} == {"s1"}
     store.archive.restore(["a1"])
     assert store.archive.all() == {}

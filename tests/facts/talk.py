@@ -98,7 +98,7 @@ def _as_stored(fact: NewFact, number: int) -> Fact:
     return Fact(
         number, fact.text_id, fact.note, "session", fact.restatement, fact.subject, fact.attribute, fact.value,
         fact.slot, fact.single, fact.about, fact.stance, fact.said, turns=fact.turns, start=fact.start, end=fact.end,
-        **asdict(state_of(learned, ())),
+        persons=fact.persons, **asdict(state_of(learned, ())),
     )  # fmt: skip
 
 

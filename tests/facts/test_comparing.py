@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.facts import Fact, NewFact, Slot, Verdict
+from domain.facts import Basis, Fact, NewFact, Slot
 from facts.comparing import MOST_COMPARED, compare_facts, find_near, same_value
-from facts.drafts import DoubtDraft, VerdictDraft, read_comparison
+from facts.drafts import DoubtDraft, Verdict, VerdictDraft, read_comparison
 from tests.facts.talk import new_fact, stored
 
 
@@ -303,12 +303,140 @@ def test_a_bond_that_is_told_as_over_makes_doubtful_what_hung_on_it(end: str, si
     assert [(one.verdict, one.when, one.by) for one in doubted] == [("doubts", since, "over")] * 2
 
 
-def test_a_death_makes_doubtful_what_was_so_of_the_one_who_died() -> None:
+DIED = new_fact("death", "died", "2025-11-09", "2025-11-16T21:00:00+00:00", subject="Pickle", start="2025-11-09")
+
+
+@pytest.mark.parametrize(
+    "days", [{"start": "2025-11-09"}, {"end": "2025-11-09"}, {"start": "2025-11-09", "end": "2025-11-09"}]
+)
+def test_a_death_ends_what_depends_on_the_one_who_died_and_stays_a_fact(days: dict[str, str]) -> None:
     pet = new_fact("pet", "pet", "Pickle", "2025-03-01T20:00:00+00:00")
     dose = new_fact("dose", "medication", "Semintra", "2025-03-01T20:00:01+00:00", subject="Pickle")
-    death = new_fact("death", "died", "2025-11-09", "2025-11-16T21:00:00+00:00", subject="Pickle", start="2025-11-09")
-    known = arrived([pet, dose], [death])
-    assert [known[name].doubtful_since for name in ("pet", "dose")] == ["2025-11-09", "2025-11-09"]
+    born = new_fact("born", "birth date", "2012", "2025-03-01T20:00:02+00:00", subject="Pickle")
+    vet = new_fact("vet", "plan", "the vet", "2025-03-01T20:00:03+00:00", stance="planned", persons=("Pickle",))
+    death = replace(DIED, **{"start": "", "end": "", **days})
+    known = arrived([pet, dose, born, vet, TEA], [death])
+    assert {name: known[name].until for name in known} == {
+        "pet": "2025-11-09", "dose": "2025-11-09", "vet": "2025-11-09", "born": "", "tea": "", "death": "",
+    }  # fmt: skip
+    assert known["death"].current
+    assert known["death"].start == "2025-11-09"
+    assert {fact.replaced_by for fact in known.values() if fact.until} == {"death"}
+
+
+@pytest.mark.parametrize("verdict", ["changes", "ends"])
+def test_no_verdict_makes_a_death_something_of_the_past(verdict: Verdict) -> None:
+    known = list(arrived([DIED]).values())
+    grave = new_fact("grave", "grave", "under the pear tree", "2025-12-01T21:00:00+00:00", subject="Pickle")
+    outcome = compare_facts([grave], known, known, [VerdictDraft(1, 1, verdict)])
+    assert (outcome.changes, outcome.ignored) == ((), {"a death": 1})
+
+
+COFFEE = {
+    "en": ("Mara drinks two cups of coffee a day.", "two cups a day", "Mara drinks coffee only before noon.", "before noon",
+           "Mara is down to one cup.", "Mara is now down to one cup."),
+    "zh": ("陈默一天喝两杯咖啡。", "两杯", "陈默只在上午喝咖啡。", "上午", "陈默喝一杯。", "陈默现在只喝一杯。"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("together", [True, False])
+def test_two_values_of_one_conversation_both_hold_unless_the_words_say_which_came_first(
+    language: str, together: bool
+) -> None:
+    two_cups, two, before_noon, noon, _, one_cup = COFFEE[language]
+    first = new_fact("first", "coffee", two, "2025-03-01T20:00:00+00:00", text=two_cups)
+    other = new_fact("other", "coffee", noon, "2025-03-01T20:30:00+00:00", text=before_noon)
+    known = arrived([first, other]) if together else arrived([first], [other])
+    assert [fact.current for fact in known.values()] == [True, True]
+    changed = new_fact("changed", "coffee", "1", "2025-03-01T20:40:00+00:00", text=one_cup)
+    known = arrived([first], [changed])
+    assert (known["first"].replaced_by, known["changed"].current) == ("changed", True)
+
+
+def test_a_later_conversation_replaces_all_that_held_beside_each_other_and_what_it_repeats_is_confirmed() -> None:
+    first = new_fact("first", "coffee", "two cups", "2025-03-01T20:00:00+00:00")
+    other = new_fact("other", "coffee", "before noon", "2025-03-01T20:30:00+00:00")
+    again = new_fact("again", "coffee", "before noon", "2025-06-01T20:30:00+00:00")
+    none = new_fact("none", "coffee", "none", "2025-09-01T20:30:00+00:00")
+    known = arrived([first, other], [again])
+    assert [(name, fact.current) for name, fact in known.items()] == [("first", True), ("other", True)]
+    assert known["other"].seen == again.said
+    known = arrived([first, other], [again], [none])
+    assert {fact.replaced_by for fact in known.values()} == {"none", ""}
+    assert [name for name, fact in known.items() if fact.current] == ["none"]
+
+
+@pytest.mark.parametrize("attribute", ["plan", "trip", "driving test"])
+def test_what_was_planned_then_put_off_and_then_done_keeps_its_days(attribute: str) -> None:
+    may = new_fact("may", attribute, "driving test", "2025-04-20T20:00:00+00:00", stance="planned", start="2025-05-07")
+    june = replace(may, text_id="june", said="2025-05-01T20:00:00+00:00", start="2025-06-11", turns=("june",))
+    done = replace(june, text_id="done", said="2025-06-12T20:00:00+00:00", stance="stated", turns=("done",))
+    known = arrived([may], [june])
+    assert [(fact.start, fact.current) for fact in known.values()] == [("2025-05-07", False), ("2025-06-11", True)]
+    assert known["may"].replaced_by == "june"
+    known = arrived([may], [june], [done])
+    assert [(fact.start, fact.current) for fact in known.values()] == [
+        ("2025-05-07", False), ("2025-06-11", False), ("2025-06-11", True),
+    ]  # fmt: skip
+    assert (known["may"].replaced_by, known["june"].replaced_by) == ("june", "done")
+
+
+def test_a_move_that_was_announced_and_put_off_begins_on_the_later_day() -> None:
+    later = replace(YORK, text_id="later", said="2025-10-10T18:00:00+00:00", start="2025-11-01")
+    known = arrived([LEEDS], [YORK], [later])
+    assert [(fact.start, fact.until) for fact in known.values()] == [
+        ("", "2025-10-18"), ("2025-10-18", "2025-11-01"), ("2025-11-01", ""),
+    ]  # fmt: skip
+
+
+def test_what_happened_on_two_days_happened_twice() -> None:
+    first = new_fact("first", "trip", "Lisbon", "2025-03-01T20:00:00+00:00", start="2024-05-01")
+    second = new_fact("second", "trip", "Lisbon", "2025-09-01T20:00:00+00:00", start="2025-08-03")
+    known = list(arrived([first]).values())
+    outcome = compare_facts([second], known, known, [VerdictDraft(1, 1, "same")])
+    assert ([fact.text_id for fact in outcome.facts], outcome.changes) == (["second"], ())
+
+
+def test_an_event_that_is_over_is_not_doubted() -> None:
+    trip = new_fact("trip", "trip", "Lisbon with Tom", "2025-03-01T20:00:00+00:00", start="2024-05-01")
+    tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:01+00:00")
+    rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
+    assert arrived([trip, tom], [rafe])["trip"].doubtful_since == ""
+
+
+@pytest.mark.parametrize("basis", ["quoted", "inferred"])
+@pytest.mark.parametrize("verdict", ["same", "changes", "ends", "corrects"])
+def test_only_verified_facts_change_or_confirm_anything(basis: Basis, verdict: Verdict) -> None:
+    known = list(arrived([LEEDS, GYM]).values())
+    for said in (replace(YORK, basis=basis), replace(LEEDS, text_id="again", said=YORK.said, basis=basis)):
+        outcome = compare_facts([said], known, known, [VerdictDraft(1, 1, verdict)], [DoubtDraft(2, 1)])
+        assert outcome.facts == (said,)
+        assert (outcome.changes, outcome.replaced) == ((), {})
+        assert find_near([said], known) == ()
+    quoted = [replace(fact, verified=False, learned_as=basis) for fact in known]
+    outcome = compare_facts([YORK], quoted, quoted, [VerdictDraft(1, 1, verdict)])
+    assert (outcome.facts, outcome.changes, outcome.replaced) == ((YORK,), (), {})
+
+
+def test_a_quotation_that_repeats_a_quotation_is_stored_once() -> None:
+    said = replace(LEEDS, basis="quoted")
+    known = list(arrived([said]).values())
+    known = [replace(fact, verified=False, learned_as="quoted") for fact in known]
+    assert compare_facts([replace(said, text_id="again")], known).facts == ()
+
+
+def test_a_fact_sees_all_of_its_slot_of_what_depends_on_it_and_of_slots_like_it_whatever_else_is_near() -> None:
+    told = "2025-03-01T20:{:02}:00+00:00"
+    many = [new_fact(f"n{n}", "likes", f"thing {n}", told.format(n)) for n in range(50)]
+    likes = new_fact("new", "likes", "thing 51", "2025-04-01T20:00:00+00:00")
+    heavy = new_fact("heavy", "weight", "209 pounds", told.format(51))
+    goal = new_fact("goal", "target weight", "190 pounds", told.format(52))
+    light = new_fact("light", "weight", "203 pounds", "2025-04-01T20:00:00+00:00")
+    known = list(arrived([LEEDS, GYM, RENT, heavy, goal], many).values())
+    near = {fact.text_id for fact in find_near([likes, light, YORK], known)}
+    assert {"heavy", "goal", "leeds", "gym", "rent"} <= near
+    assert len(near) == MOST_COMPARED
 
 
 def test_one_new_fact_changes_all_the_known_ones_of_which_a_model_says_so() -> None:

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from domain.patterns import Guarded, holds_any
 from facts import cues
-from language import forget_requests, times
+from language import forget_forms, times
 
-GUARDED = {name: one for name, one in vars(cues).items() if isinstance(one, Guarded)}
-FORMS = [*forget_requests._EARNEST, *forget_requests._HAN_EARNEST]
+GUARDED = {
+    name: one for module in (cues, forget_forms) for name, one in vars(module).items() if isinstance(one, Guarded)
+}
+_FORMS = (forget_forms.CLEAR, forget_forms.LIKELY, forget_forms.HAN_CLEAR, forget_forms.HAN_LIKELY)
+GUARDED |= {f"form {number}": one for number, one in enumerate(one for forms in _FORMS for one in forms)}
 #: How many texts are drawn for each pattern; ``make torture`` draws more.
 _EXAMPLES = int(os.environ.get("GUARDED_EXAMPLES", "15"))
 TRIED = settings(max_examples=_EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -28,16 +31,6 @@ def test_no_cue_is_missed_for_want_of_its_letters(name: str, data: st.DataObject
     text = data.draw(st.from_regex(guarded.pattern))
     assert guarded.may_stand_in(text)
     assert guarded.search(text) is not None
-
-
-@pytest.mark.parametrize(("needs", "pattern"), FORMS, ids=range(len(FORMS)))
-@TRIED
-@given(data=st.data())
-def test_no_forget_request_is_missed_for_want_of_its_letters(
-    needs: tuple[str, ...], pattern: str, data: st.DataObject
-) -> None:
-    text = data.draw(st.from_regex(re.compile(pattern)))
-    assert holds_any(text, needs)
 
 
 @pytest.mark.parametrize(

@@ -146,9 +146,8 @@ def test_what_is_asked_for_by_a_rare_word_comes_back_as_a_faint_memory(home: Hou
     assert {turn.text_id for turn in faint} <= set(found.ranked)
     home.say("Where did we see the zeppelin?")
     lines = server.chats[-1]["messages"][1]["content"].splitlines()
-    (line,) = [one for one in lines if one.startswith('{"date"') and "over the lake" in one]
-    turn = next(one for one in json.loads(line)["turns"] if "over the lake" in one["text"])
-    assert turn["faint"] == "a faint memory, fourteen months old"
+    (line,) = [one for one in lines if one.startswith('{"when"') and "over the lake" in one]
+    assert json.loads(line)["faint"] == "a faint memory, fourteen months old"
 
 
 def test_a_faint_memory_is_told_in_the_language_that_is_spoken(home: House, clock, server):
@@ -234,7 +233,7 @@ def test_what_is_marked_never_fades_with_all_that_is_under_it(home: House, clock
     tell(home, clock, *SAID[:2])
     turn = home.rows("conversation")[0]
     name = {"turn": turn["text_id"], "session": turn["session_id"], "life": "life"}[what]
-    home.memory.chapters.set_never_delete([name], True)
+    home.memory.archive.set_never_delete([name], True)
     run(home, EVERYTHING)
     faded = set(home.memory.archive.all())
     assert turn["text_id"] not in faded

@@ -81,9 +81,11 @@ def test_what_a_model_says_is_not_worth_remembering_is_no_memory(home: House, mi
     worth = '{"turns": [1], "summary": "The cat sleeps.", "importance_score": 8, "should_remember": true}'
     mind.answers("notes", f'{{"notes": [{worth}, {worth.replace("true", "false")}]}}', '{"notes": []}')
     result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
-    assert [(one.summary, one.importance) for one in home.memory.clients.memories()] == [("The cat sleeps.", 8)]
+    assert [(one.summary, one.importance) for one in home.memory.clients.memories()] == [
+        ('the user said: "My cat sleeps."', 8)
+    ]
     assert [one.summary for one in recall_client_notes(home.memory, home.llm, "Does the cat sleep?")] == [
-        "The cat sleeps."
+        'the user said: "My cat sleeps."'
     ]
 
 

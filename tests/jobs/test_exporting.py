@@ -145,10 +145,10 @@ def test_a_forest_has_every_unit_in_its_place(memory: Memory) -> None:
 def test_what_is_kept_and_was_visited_is_told(memory: Memory) -> None:
     session_id = live(memory)
     turn = memory.messages.of_session(session_id)[0].text_id
-    memory.chapters.set_never_delete([turn], True)
+    memory.archive.set_never_delete([turn], True)
     memory.rounds.store(session_id, "And?", "Momo.", memory._of.stamp.now(), "stop", served=[turn])
     unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == turn)
-    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (True, 1, memory.chapters.rounds_counted())
+    assert (unit.never_delete, unit.visit_count, unit.last_visit) == (True, 1, memory.archive.rounds_counted())
 
 
 def test_the_tables_hold_together(memory: Memory, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_what_was_erased_does_not_come_back_with_the_next_import(home):
     proof = home.memory.erasure.erase(home.memory.erasure.scope_of_words("Momo"))
     assert not proof.traces
     again = bring(home.memory, continued(CATS, "P: She purrs."), sha256="2")
-    assert (again.messages, again.known) == (1, 4)
+    assert (again.messages, again.known, again.erased) == (1, 3, 1)
     assert told(home.memory) == [["a: A fine name.", "u: She is grey.", "a: Like fog.", "u: She purrs."]]
 
 

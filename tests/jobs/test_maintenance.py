@@ -115,7 +115,8 @@ def test_what_could_not_be_extracted_is_told_once_and_tried_again_at_the_next_st
         kept(after)
         kept(after)
         assert [one.key for one in after.talk.maintenance.notices] == ["extraction.failed"]
-        assert [(job.kind, job.reason) for job in after.memory.jobs.failed()] == [("extract", "model.unauthorized")]
+        (failed,) = after.memory.jobs.failed()
+        assert (failed.kind, failed.reason) == ("extract", 'model.unauthorized {"status": 401}')
     with opened(AUTOSAVE_AFTER="0") as again:
         kept(again)
         assert "I have a cat called Mimi" in known(again)

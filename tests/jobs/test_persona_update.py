@@ -278,7 +278,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
 
 
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
-    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo"))
+    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", turns=[3]))
     mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
     line = "The user lives in Lyon."
     mind.answers("user", operations({"operation": "add", "text": line}), '{"operations": []}')

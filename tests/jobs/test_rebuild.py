@@ -147,8 +147,8 @@ def test_a_little_of_what_is_left_can_be_done_at_a_time_and_each_part_of_it_stay
         while first.memory.rebuilds.due_requests():
             list(rebuild_some(first.memory, first.llm, CancelToken(), 2))
             left.append((len(server.chats) - before, len(first.memory.rebuilds.due_requests())))
-        # Two sessions are noted, the second is compared with the first, and each brings both personas up to date.
-        assert left[-1] == (2 + 1 + 4, 0)
+        # Two sessions are noted and verified, the second is compared, and each brings both personas up to date.
+        assert left[-1] == (4 + 1 + 4, 0)
         assert all(now - then <= 4 for (then, _), (now, _) in pairwise([(0, 4), *left]))
         assert first.memory.personas.read("user") == "user: “I sing alto.”\nuser: “I fear heights.”"
 

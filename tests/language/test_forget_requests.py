@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.forget_requests import detect_forget_request, rounds_spoken_of
+from language.forget_requests import detect_forget_request, detect_release, rounds_spoken_of
 
 FORGET_REQUESTS = (
     "God, I shouldn't have said that. Please forget it, I mean it, wipe it and never bring it up.",
@@ -134,14 +134,12 @@ IDIOMS = (
     "记得别忘记给花浇水。",
     "把鸡蛋放进锅里，别忘了放盐。",
     "你忘了吗？",
-    "那件事你忘了吧",
     "这件事你忘了吧？我上次跟你说过。",
     "你忘了吧，我叫陈默。",
     "好吧，当我没说。",
     "忘了吧台在哪，你别记错了。",
     "这个你别记混了。",
     "这个电话你别记了，我换号码了。",
-    "Forget I said that.",
     "Don't write that, it's ugly. Forget it.",
     "Forget my order, I never bring cash.",
     "I leave late and forget my lunch and never bring any.",
@@ -153,12 +151,69 @@ IDIOMS = (
 
 @pytest.mark.parametrize("text", FORGET_REQUESTS)
 def test_a_forget_request_is_heard(text: str) -> None:
-    assert detect_forget_request(text) is not None
+    found = detect_forget_request(text)
+    assert found is not None
+    assert found.hides
 
 
 @pytest.mark.parametrize("text", IDIOMS)
-def test_an_idiom_is_no_forget_request(text: str) -> None:
-    assert detect_forget_request(text) is None
+def test_an_idiom_hides_nothing(text: str) -> None:
+    found = detect_forget_request(text)
+    assert found is None or not found.hides
+
+
+def test_nothing_that_holds_none_of_the_words_is_ever_read_by_a_model() -> None:
+    for text in (
+        "I had pasta for lunch.",
+        "How was your day?",
+        "午饭吃了面条。",
+        "今天天气不错。",
+        "Josef owes me money.",
+    ):
+        assert detect_forget_request(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["shouldnt of typed that", "dont bring up the loan again", "pls forgt wat i told u",
+     "nvm i said that, delete it please", "i shouldnt of told u",
+     "別再提阿杰了", "别在提阿杰了", "當我沒說過", "那件事你忘啦吧"],
+)  # fmt: skip
+def test_a_misspelt_or_dictated_request_is_heard(text: str) -> None:
+    found = detect_forget_request(text)
+    assert found is not None
+    assert found.hides
+
+
+def test_two_likely_sentences_leave_no_doubt_and_one_does() -> None:
+    both = detect_forget_request("shouldnt of typed that. forget i said anything about patty there will you")
+    one = detect_forget_request("forget i said anything about patty")
+    assert (both.certainty, both.matter, both.lately) == ("clear", ("patty",), True)
+    assert one.certainty == "likely"
+
+
+@pytest.mark.parametrize(("text", "reply"), [("Never mind what I said of him.", "Of course. I won't bring it up."),
+                                             ("算了，忘了吧。", "好，我不会再提。")])  # fmt: skip
+def test_what_the_companion_promises_makes_a_possible_request_likely(text: str, reply: str) -> None:
+    assert not detect_forget_request(text, "I see.").hides
+    assert detect_forget_request(text, reply).hides
+    assert detect_forget_request("I had pasta.", reply).certainty == "possible"
+
+
+@pytest.mark.parametrize(
+    ("text", "matter"),
+    [("You may mention it again.", ()), ("you can talk about patty again", ("patty",)), ("可以再提了", ()),
+     ("阿杰的事可以再提了", ("阿杰",)), ("It's ok to bring up Sam now", ("Sam",)), ("不用替我保密了", ())],
+)  # fmt: skip
+def test_a_withdrawn_request_is_heard(text: str, matter: tuple[str, ...]) -> None:
+    assert detect_release(text).matter == matter
+
+
+@pytest.mark.parametrize(
+    "text", ["I can talk about it again.", "我可以说了吗？", "Can you bring it up again?", "他可以再提了"]
+)
+def test_what_only_sounds_like_a_withdrawal_is_none(text: str) -> None:
+    assert detect_release(text) is None
 
 
 def test_a_forget_request_that_stands_alone_speaks_of_what_was_said_before_it() -> None:
@@ -200,7 +255,6 @@ def test_a_forget_request_names_its_matter_or_none(text: str, matter: tuple[str,
     forget_request = detect_forget_request(text)
     assert forget_request is not None
     assert forget_request.matter == matter
-    assert forget_request.points is not bool(matter)
 
 
 WIFE, WIFE_HAN = "Please forget what I said about my boss's wife.", "请忘掉我说的关于老板老婆的事。"
@@ -214,20 +268,20 @@ WIFE, WIFE_HAN = "Please forget what I said about my boss's wife.", "请忘掉�
         (WIFE, ["My boss's wife came.", "I kissed her.", "She cried.", "I had pasta."], (0, 1, 2)),
         (WIFE, ["My boss's wife came.", "I had pasta.", "I kissed her in the kitchen."], (0, 2)),
         (WIFE, ["My boss's wife Klara came.", "I had pasta.", "Klara wants to marry me."], (0, 2)),
-        (WIFE, ["I had pasta.", "Klara kissed me."], (1,)),
-        (WIFE, ["My wife is asleep.", "I had pasta.", "Klara kissed me."], (0, 2)),
-        ("Please forget what I just said about my boss's wife.", ["My boss's wife came.", "Pasta."], (0, 1)),
+        (WIFE, ["I had pasta.", "Klara kissed me."], ()),
+        (WIFE, ["My wife is asleep.", "I had pasta.", "Klara kissed me."], ()),
+        ("Please forget what I just said about my boss's wife.", ["My boss's wife came.", "Pasta."], (0,)),
         ("Please forget what I told you about the money.", ["I owe Josef.", "He wants the money.", "Rain."], (0, 1)),
         ("请忘掉我说的关于那笔钱的事。", ["我欠老王两万。", "他要我六月前还那笔钱。", "下雨了。"], (0, 1)),
         ("Please forget that, I mean it.", ["My boss's wife came.", "Pasta."], (1,)),
         (WIFE_HAN, ["我吻了老板的老婆。", "午饭吃了面条。"], (0,)),
         (WIFE_HAN, ["面包。", "老板的老婆来吃饭。", "我吻了她。", "后来哭了。", "面条。"], (1, 2, 3)),
-        (WIFE_HAN, ["午饭吃了面条。", "有个女人在厨房。"], (1,)),
-        ("请忘掉我刚才说的关于老板老婆的事。", ["老板的老婆来了。", "面条。"], (0, 1)),
+        (WIFE_HAN, ["午饭吃了面条。", "有个女人在厨房。"], ()),
+        ("请忘掉我刚才说的关于老板老婆的事。", ["老板的老婆来了。", "面条。"], (0,)),
         ("请把这件事忘掉、别再提", ["老板的老婆来了。", "面条。"], (1,)),
     ],
 )
-def test_a_forget_request_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it(
+def test_a_forget_request_speaks_of_what_holds_its_matter_and_of_no_unrelated_round_before_it(
     forget_request: str, said: list[str], of: tuple[int, ...]
 ) -> None:
     told = detect_forget_request(forget_request)

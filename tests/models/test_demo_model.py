@@ -14,6 +14,7 @@ from domain.recollection import RecalledMessage, Recollection, Why
 from domain.workers import CancelToken
 from llm import Layers, PromptMessage
 from models.demo_model import MODEL, DemoModel, reply_to
+from models.tasks import ExtractionTask
 from tests.support.known import fact, new_fact, persona_task
 from tests.support.talking import answered, models_at, played, settings, spoken
 
@@ -142,12 +143,12 @@ def named():
 def test_each_statement_of_the_person_is_noted_as_said_and_nothing_else(named, language, said, form):
     rounds = [spoken(f"{said} Is it?", "I shall be less formal.", 1), spoken("You are kind.", "Oh.", 2)]
     window = [turn for one in rounds for turn in one.turns]
-    found = json.loads(named.extract_notes(window, [], language, CancelToken()))["notes"]
+    found = json.loads(named.extract_notes(ExtractionTask(window), language, CancelToken()))["notes"]
     assert [(one["turns"], one["text"], one["facts"][0]["about"]) for one in found] == [
         ([1], form.format(said), "person"),
         ([3], form.format("You are kind."), "companion"),
     ]
-    assert json.loads(named.extract_notes([], window, language, CancelToken())) == {"notes": []}
+    assert json.loads(named.extract_notes(ExtractionTask([], window), language, CancelToken())) == {"notes": []}
 
 
 def test_a_persona_gets_a_line_for_each_fact_that_is_in_none(named):

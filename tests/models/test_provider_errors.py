@@ -185,7 +185,7 @@ def test_thinking_is_told_apart_from_the_reply(server):
 
 
 def test_a_reply_longer_than_any_limit_is_cut_and_marked(server):
-    from models.replies import CollectedReply, Part
+    from models.chat import CollectedReply, Part
 
     collected = CollectedReply(limit=10)
     collected.add_part(Part(text="123456"))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from domain import errors
 from domain.text import make_harmless
 from language.scripts import estimate, estimate_all, is_truncated
+from models.chat import CollectedReply, Part, Repair, ThinkingSplitter, without_stray_thinking
 from models.client import split_lines
-from models.replies import CollectedReply, Part, Repair, ThinkingSplitter, without_stray_thinking
 from tests.support.growing import growth
 from tests.support.talking import said
 
@@ -29,7 +29,7 @@ PLACES = st.lists(st.integers(0, 10_000), max_size=12)
 
 def repaired(pieces):
     repair = Repair()
-    return "".join(map(repair.feed, pieces)) + repair.finish()
+    return "".join(map(repair.feed, pieces)) + repair.feed("", last=True)
 
 
 @given(st.text(alphabet="ab\r\n\0\x1b\ud83d\ude00\ud800é你\u202e", max_size=40), PLACES)
@@ -43,7 +43,7 @@ def test_text_is_repaired_the_same_in_any_chunking(text, places):
 
 def split(pieces):
     splitter = ThinkingSplitter()
-    found = [*map(splitter.feed, pieces), splitter.finish()]
+    found = [*map(splitter.feed, pieces), splitter.feed("", last=True)]
     return "".join(thought for thought, _ in found), "".join(words for _, words in found)
 
 
@@ -176,7 +176,7 @@ def collect(text: str, chunk: int) -> None:
     collected = CollectedReply()
     for at in range(0, len(text), chunk):
         collected.add_part(Part(text=text[at : at + chunk], finish=""))
-    collected.flush_text()
+    collected.add_part(Part(), last=True)
     collected.finish = "stop"
     try:
         collected.make_reply(None, "m", 0.0, False)

@@ -26,7 +26,7 @@ OF_KNOWING: tuple[Break, ...] = (
         "P2",
         "storage/fact_log.py",
         (
-            "            self.windows.mark_read(tx, learned.window, now)\n"
+            "            self.windows.mark_read(tx, learned.window, learned.rejected, now)\n"
             "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
             "        return True\n"
@@ -35,7 +35,7 @@ OF_KNOWING: tuple[Break, ...] = (
             "            self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))\n"
             "            self._index_renamed(tx, names)\n"
             "        with self.facts.database.write() as tx:\n"
-            "            self.windows.mark_read(tx, learned.window, now)\n"
+            "            self.windows.mark_read(tx, learned.window, learned.rejected, now)\n"
             "        return True\n"
         ),
         (KILLS + "test_a_kill_leaves_all_of_it_or_nothing",),
@@ -129,7 +129,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save that is taken back leaves what its lines rested on",
         "P5",
-        "storage/persona_versions.py",
+        "storage/personas.py",
         "        self._write_evidence(tx, restored, changed)\n",
         "",
         (LINES + "test_a_save_that_is_taken_back_leaves_everything_as_it_was",),
@@ -137,7 +137,7 @@ OF_KNOWING: tuple[Break, ...] = (
     Break(
         "a save is taken back over what was said since",
         "P10",
-        "storage/sessions.py",
+        "storage/messages.py",
         "        rows = self._database.run(query, session_id, self._messages.highest_number())\n",
         '        rows = self._database.run(query.replace(" AND last_turn = ?", ""), session_id)\n',
         (LINES + "test_a_save_is_not_taken_back_when_anything_was_said_or_went_since",),

@@ -199,7 +199,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "sessions follow the clock",
         "P13",
-        "storage/sessions.py",
+        "storage/messages.py",
         "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1",
         "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT 1",
         (SURVIVORS + "test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said",),
@@ -279,7 +279,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "personas outlive the turns they were made from",
         "P20",
-        "storage/persona_versions.py",
+        "storage/personas.py",
         "            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)\n",
         "            line for line, turns in self.rests.items() if line in pinned and not gone.isdisjoint(turns)\n",
         (SURVIVORS + "test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from",),
@@ -287,7 +287,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "lines of which nobody knows what they rest on outlive it",
         "P20",
-        "storage/persona_versions.py",
+        "storage/personas.py",
         '            suspect = at >= since and writer.origin == "model" and not spared\n',
         "            suspect = False\n",
         (

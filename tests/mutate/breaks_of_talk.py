@@ -32,7 +32,7 @@ OF_TALK: tuple[Break, ...] = (
     Break(
         "a reply without an end counts as whole",
         "P3",
-        "models/replies.py",
+        "models/chat.py",
         "        if how is None and not self.finish:\n",
         "        if False:\n",
         ("tests/models/test_provider_errors.py::test_every_fault_ends_as_the_table_says",),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.facts import Change, Learned, NewFact, NewNote, Slot, Window
+from domain.facts import Change, Learned, NewFact, NewNote, Quote, Slot, Window
 from domain.recollection import Annotation
 from facts.slots import find_asked_slots
 from language.scripts import estimate
@@ -26,7 +26,7 @@ class KnowingLife(StoredLife):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.finder = Retriever(self.store.of, self.vectors, LOG, slots_asked=find_asked_slots)
+        self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model, find_asked_slots)
 
     def learn(self, session_id, *facts, changes=()):
         turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
@@ -102,7 +102,7 @@ def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_
     recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
     assert told(recalled) == ["Ann works at Zenith."]
     day = (NOW - timedelta(days=100)).isoformat()
-    assert marks(recalled, "job-0u") == [(Annotation("changed", day, "Ann works at Zenith."),)]
+    assert marks(recalled, "job-0u") == [(Annotation("changed", day, "Ann works at Zenith.", "of Acme"),)]
     assert marks(recalled, "job2-0u") in ([()], [])
 
 
@@ -198,10 +198,10 @@ def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_va
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
     recalled, later = climbed(life, language)
-    mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later)
+    mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, CLIMBING[language][2])
     assert marks(recalled, "gym-0u") == [(mark,)]
     assert marks(recalled, "gym-0a") == [(mark,)]
-    assert marks(recalled, "gym-1a") == [()], "it answers another turn"
+    assert marks(recalled, "gym-1a") == [(mark,)], "it answers another turn, and says it as well"
 
 
 def test_a_reply_that_repeats_nothing_of_it_has_no_mark(life):
@@ -214,7 +214,8 @@ def test_a_summary_that_repeats_what_has_changed_since_says_so(life, language):
     known = CLIMBING[language][3]
     recalled, later = climbed(life, language, summary=known)
     (told,) = (one for one in recalled.summaries if one.session_id == "gym")
-    assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later),)
+    value = CLIMBING[language][2]
+    assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, value),)
 
 
 def test_a_summary_that_repeats_nothing_of_it_has_no_mark(life):
@@ -247,6 +248,121 @@ def test_a_summary_whose_marks_take_too_much_is_left_out(life):
         assert [one.session_id for one in recalled.summaries] == told
 
 
+ALLERGY = {
+    "en": ("My doctor wrote penicillin down as an allergy.", "penicillin", "Ann has an allergy to penicillin.",
+           "Allergies so far: penicillin, nuts. Shall I keep this list?", "It turned out not to be an allergy.",
+           "Penicillin is made from mould, did you know?", "What is on the list of my allergies, penicillin?"),
+    "zh": ("医生写了我对青霉素过敏。", "青霉素", "安对青霉素过敏。", "过敏：青霉素、花生。要我记下这张单子吗？",
+           "后来查出来并不是。", "青霉素是从霉菌里来的，你知道吗？", "我的过敏单子上有什么，青霉素吗？"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_text_that_tells_what_was_struck_says_so_and_none_that_only_names_it_or_came_later(life, language):
+    stated, value, statement, listed, struck, named, asked = ALLERGY[language]
+    life.live("doctor", [(stated, "Oh.")], NOW - timedelta(days=200))
+    of = Slot("person", "allergy")
+    life.learn("doctor", fact("old", "doctor-0u", statement, of, value=value, attribute="allergy", single=False))
+    life.live("list", [("What do you have?", listed), (named, "No!")], NOW - timedelta(days=150), summary=listed)
+    life.live("struck", [(struck, "Good.")], NOW - timedelta(days=50))
+    told = fact(
+        "none", "struck-0u", struck, of, value="none", single=False, said=(NOW - timedelta(days=50)).isoformat()
+    )
+    life.learn("struck", told, changes=[Change("old", "corrects", told.said, "none")])
+    life.live("later", [("Hm.", listed)], NOW - timedelta(days=9))
+    recalled = life.recall(asked, gated=False, limits=replace(LIMITS, turns=30))
+    mark = (Annotation("corrected", told.said, struck, value),)
+    assert marks(recalled, "doctor-0u") == [mark]
+    assert marks(recalled, "list-0a") == [mark], "the line beside it is as dangerous"
+    assert [one.annotations for one in recalled.summaries if one.session_id == "list"] == [mark]
+    assert marks(recalled, "list-1u") in ([()], [])
+    assert marks(recalled, "later-0a") == [()]
+
+
+def test_a_turn_of_which_the_words_were_cut_away_is_not_marked(life):
+    page = "We spoke of the weather, which was grey, and of nothing else that day. " * 30
+    said = f"{page}They took me on at Acme! {page}The kiwi sang."
+    life.live("job", [(said, "Oh.")], NOW - timedelta(days=200))
+    quote = Quote("job-0u", len(page), len(page) + 24)
+    life.learn("job", fact("Acme", "job-0u", "Ann works at Acme.", quotes=(quote,)))
+    employed(life, "job2", 100, "Zenith")
+    for asked, marked in (("Who sang, the kiwi?", 0), ("Did they take me on at Acme?", 1)):
+        shown = life.recall(asked, gated=False, limits=replace(LIMITS, turns=1, tokens=900))
+        (turn,) = [one for one in shown.turns if one.text_id == "job-0u"]
+        assert (("Acme" in turn.text), len(turn.annotations)) == (bool(marked), marked)
+
+
+def test_of_a_value_that_changed_twice_the_day_is_that_of_what_is_so_now(life):
+    for number, where in enumerate(("Acme", "Zenith", "Orbit")):
+        employed(life, f"job{number}", 200 - 50 * number, where)
+    ((mark,),) = marks(life.recall("Did they take me on at Acme?", gated=False), "job0-0u")
+    assert (mark.when, mark.text, mark.value) == (
+        (NOW - timedelta(days=100)).isoformat(), "Ann works at Orbit.", "of Acme",
+    )  # fmt: skip
+
+
+def test_each_of_two_facts_of_a_turn_is_named_with_what_became_of_it(life):
+    life.live("job", [("Acme took me on, and my boss there is Wang.", "Good.")], NOW - timedelta(days=200))
+    boss = fact("boss", "job-0u", "Ann's boss is Wang.", Slot("person", "boss"), value="Wang")
+    life.learn("job", fact("Acme", "job-0u", "Ann works at Acme."), boss)
+    life.live("news", [("Vang retired.", "Oh.")], NOW - timedelta(days=50))
+    now = fact("Vang", "news-0u", "Vang retired.", Slot("person", "boss"), value="Vang")
+    life.learn(
+        "news", now, changes=[Change("boss", "changes", "2026-10-01", "Vang"), Change("Acme", "doubts", "2026-10-01")]
+    )
+    (found,) = marks(life.recall("Did Acme take me on, and who is my boss?", gated=False), "job-0u")
+    assert {(one.became, one.value, one.text) for one in found} == {
+        ("changed", "Wang", "Vang retired."), ("doubtful_since", "", "Ann works at Acme."),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("attribute", "start", "end", "doubted"),
+    [
+        ("trip", "2026-05-10", "", False),
+        ("home", "2026-05-10", "", True),
+        ("home", "", "2026-06", False),
+        ("trip", "2026-11", "", True),
+    ],
+)
+def test_an_event_that_is_over_is_not_marked_as_doubtful(life, attribute, start, end, doubted):
+    said = (NOW - timedelta(days=100)).isoformat()
+    slot = Slot("person", attribute)
+    employed(life, slot=slot, single=False, start=start, end=end, said=said)
+    life.learn("weather", changes=[Change("of Acme", "doubts", "2026-10-01")])
+    (found,) = marks(life.recall("Did they take me on at Acme?", gated=False), "job-0u")
+    assert [one.became for one in found] == (["doubtful_since"] if doubted else [])
+
+
+@pytest.mark.parametrize("attribute", ["appointment", "trip", "plan"])
+def test_an_event_that_was_announced_says_when_its_day_is_past_as_a_plan_does(life, attribute):
+    employed(life, slot=Slot("person", attribute), single=False, said="2026-05-04", start="2026-06-03")
+    ((mark,),) = marks(life.recall("Did they take me on at Acme?", gated=False), "job-0u")
+    assert mark == Annotation("was_planned_for", "2026-06-03", "Ann works at Acme.")
+
+
+@pytest.mark.parametrize("basis", ["quoted", "inferred"])
+def test_what_is_not_verified_marks_nothing_and_is_found_as_what_it_is(life, basis):
+    employed(life, slot=Slot("person", "likes"), single=False, basis=basis, quotes=(Quote("job-0u", 0, 29),))
+    life.learn("weather", changes=[Change("of Acme", "ends", "2026-10-01")])
+    assert marks(life.recall("Did they take me on at Acme?", gated=False), "job-0u") == [()]
+    employed(life, "job2", 100, "Bolt", basis=basis, quotes=(Quote("job2-0u", 0, 24),))
+    known = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    found = [(one.basis, [quote.words for quote in one.quotes]) for one in known]
+    assert found == ([("quoted", ["They took me on at Bolt!"])] if basis == "quoted" else [])
+
+
+def test_a_quotation_is_left_out_where_the_slot_has_a_verified_value(life):
+    employed(life, "job", 200, "Acme", basis="quoted", quotes=(Quote("job-0u", 0, 24),))
+    employed(life, "job2", 100, "Bolt")
+    assert told(life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0))) == ["Ann works at Bolt."]
+
+
+def test_a_fact_of_which_the_words_are_gone_is_not_shown_as_what_a_model_made_of_them(life):
+    employed(life, basis="quoted")
+    assert not life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+
+
 DAYS = [
     ("2026-06-03", "", "2026-06-03"),
     ("2026-06", "", "2026-06"),
@@ -268,7 +384,7 @@ def test_a_plan_whose_day_is_past_says_so_in_its_turn_and_in_what_is_known(life,
     past = past if stance != "stated" else ""
     employed(life, start=start, end=end, said="2026-05-04", stance=stance)
     recalled = life.recall("Did they take me on at Acme?", gated=False)
-    assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past),) if past else ()]
+    assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past, "Ann works at Acme."),) if past else ()]
     (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
     assert known.planned_for == past
 
@@ -277,7 +393,7 @@ def test_a_plan_that_was_called_off_says_that_and_not_that_its_day_is_past(life)
     employed(life, start="2026-06-03", said="2026-05-04", stance="planned")
     life.learn("weather", changes=[Change("of Acme", "ends", "2026-05-20")])
     recalled = life.recall("Did they take me on at Acme?", gated=False)
-    assert marks(recalled, "job-0u") == [(Annotation("until", "2026-05-20"),)]
+    assert marks(recalled, "job-0u") == [(Annotation("until", "2026-05-20", "Ann works at Acme."),)]
 
 
 def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_corrected(life):

@@ -10,7 +10,7 @@ import pytest
 from language.scripts import estimate
 from llm import Layers, assemble_prompt
 from recall import selection
-from recall.passages import LONG, MARK, excerpt, size_of
+from recall.selection import LONG, MARK, excerpt, size_of
 from tests.recall.test_retriever import LIMITS, NOW, StoredLife
 
 _PAGE = "We spoke of the weather, which was grey, and of nothing else that day. "

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -61,8 +61,13 @@ def another(tmp_path: Path, clock, new_id, log) -> Path:
     return tmp_path / "ann"
 
 
+def _nothing(texts: Sequence[str]) -> set[str]:
+    """Nothing was erased."""
+    return set()
+
+
 def reading(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
-    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log)
+    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, _nothing)
     others.start()
     assert others.wait_until_read(60)
     return others
@@ -141,7 +146,7 @@ def test_what_is_being_written_is_never_taken_for_whole(another, tmp_path, clock
         database.write_bytes(whole)
         journal.write_bytes(b"")
 
-    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log)
+    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log, _nothing)
     threading.Timer(0.6, take_back).start()
     with closing(others):
         others.start()
@@ -272,7 +277,7 @@ def test_the_model_is_told_the_source_and_why_tells_it_and_a_quotation_is_checke
         assert home.memory.external.wait_until_read(60)
         home.say("Where is the key of the boathouse?")
         told = next(json.loads(line) for line in prompt(server).splitlines() if line.startswith('{"source"'))
-        assert (told["source"], told["date"][:10], told["place"]) == (
+        assert (told["source"], told["when"][4:14], told["place"]) == (
             "shed", "2024-05-01", "sea/2024-05-01 boat.md · Boathouse",
         )  # fmt: skip
         last = home.talk.last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,10 @@ LINES = {
     "zh": ("住处：奥斯陆。", "在岩之道攀岩。", "喜欢下雨。"),
 }
 MARKED = {
-    "en": ("Home: Oslo. [changed since 2026-05-02: Ann lives in Bergen.]",
-           "Climbs at Klatreverket. [doubtful since 2026-05-02: Ann climbs at Klatreverket.]", "Likes rain."),
-    "zh": ("住处：奥斯陆。【2026-05-02 起变了：安住在卑尔根。】",
-           "在岩之道攀岩。【2026-05-02 起存疑：安在岩之道攀岩。】", "喜欢下雨。"),
+    "en": ("Home: Oslo. [“Oslo”: changed since 2026-05-02: Ann lives in Bergen.]",
+           "Climbs at Klatreverket. [Ann climbs at Klatreverket: doubtful since 2026-05-02]", "Likes rain."),
+    "zh": ("住处：奥斯陆。【“奥斯陆”：2026-05-02 起变了，安住在卑尔根。】",
+           "在岩之道攀岩。【安在岩之道攀岩：2026-05-02 起存疑】", "喜欢下雨。"),
 }  # fmt: skip
 
 
@@ -137,7 +138,38 @@ def test_a_line_that_is_changed_again_after_it_was_written_says_what_is_so_now(l
     tromso = life.fact("tromsø", "Tromsø", "Tromsø!")
     life.learn(third, tromso, changes=(Change("bergen", "changes", "2026-06", "tromsø"),))
     (marks,) = life.memory.persona_annotations("user").values()
-    assert marks == (Annotation("changed", "2026-06", "Tromsø!"),)
+    assert marks == (Annotation("changed", "2026-06", "Tromsø!", VALUES[life.language][2]),)
+
+
+@pytest.mark.parametrize(("today", "past"), [(4, False), (40, True)])
+def test_a_line_of_which_the_day_is_past_says_that_how_it_went_was_never_said(life, clock, today, past):
+    said, value, line, remark = {
+        "en": ("My driving test is on May 7.", "driving test", "Driving test on 2026-05-07.",
+               " [Driving test: was set for 2026-05-07; how it went was never said]"),
+        "zh": ("我五月七号考驾照。", "考驾照", "2026-05-07 考驾照。", "【考驾照：原定 2026-05-07，后来怎样没有说过】"),
+    }[life.language]  # fmt: skip
+    spoken = life.say(said, FIRST)
+    plan = {"stance": "planned", "start": "2026-05-07", "single": False}
+    restated = {"en": "Driving test.", "zh": "考驾照。"}[life.language]
+    life.learn(spoken, life.fact("test", value, restated, Slot("person", "plan"), **plan))
+    life.write(line, rests=(spoken,))
+    clock.now = datetime.fromisoformat("2026-05-01T12:00:00+00:00") + timedelta(days=today)
+    assert life.shown == (line + remark * past,)
+
+
+def test_what_was_set_for_a_day_and_then_happened_says_what_happened(life, clock):
+    spoken = life.say("Test.", FIRST)
+    plan = life.fact(
+        "test", "driving test", "Driving test.", Slot("person", "plan"), stance="planned", start="2026-05-07"
+    )
+    life.learn(spoken, plan)
+    life.write("Driving test on 2026-05-07.", rests=(spoken,))
+    clock.now = datetime.fromisoformat("2026-06-01T12:00:00+00:00")
+    passed = life.fact("passed", "passed the driving test", "Ann passed.", Slot("person", "plan"), single=False)
+    done = life.say("I passed.", LATER)
+    life.learn(done, passed, changes=(Change("test", "changes", "2026-05-07", "passed"),))
+    (mark,) = life.memory.persona_annotations("user")["Driving test on 2026-05-07."]
+    assert mark == Annotation("changed", "2026-05-07", "Ann passed.", "driving test")
 
 
 def test_a_pinned_line_is_marked_where_it_is_known_what_it_rests_on_and_a_hand_edit_is_not(life):
@@ -177,7 +209,7 @@ def test_a_year_of_birth_is_marked_where_the_age_it_follows_from_was_wrong(life)
     life.write(line, rests=(spoken,))
     birthday = life.fact("older", "35", right, age)
     life.learn(life.say("35.", LATER), birthday, changes=(Change("wrong", "corrects", LATER, "older"),))
-    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right),)}
+    assert life.memory.persona_annotations("user") == {line: (Annotation("corrected", LATER, right, "34"),)}
 
 
 def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_rests_on_its_turns(life):
@@ -195,5 +227,5 @@ def test_a_line_in_another_language_than_its_fact_is_marked_where_nothing_else_r
 def test_a_mark_stays_on_its_line():
     marks = {"Home: Oslo.": [Annotation("until", "2026-05-02T10:00", "Ann\nlives\n# here")]}
     assert annotated_persona("A.\n\n  Home: Oslo.", marks) == (
-        "A.\n\n  Home: Oslo. [until 2026-05-02: Ann lives # here]"
+        "A.\n\n  Home: Oslo. [Ann lives # here: until 2026-05-02]"
     )

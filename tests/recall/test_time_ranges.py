@@ -80,7 +80,7 @@ def test_all_of_it_stays_inside_the_budget_and_says_what_it_is(year: Life) -> No
             ""
         ]
         assert estimate(recall) <= tokens
-    assert '"from": "2026-01-05", "to": "2026-' in recall
+    assert '"from":"2026-01-05","to":"2026-' in recall
     assert "never quote it" in recall
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.records import Message, Origin, PersonaVersion
-from storage.persona_versions import LineFilter
+from storage.personas import LineFilter
 
 TOLD = Message(1, "told", "later", "2026-03-01T09:00:00+00:00", "user", "User: I keep a parrot in the cellar.", 1)
 BEFORE = "Likes long walks."

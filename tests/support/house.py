@@ -25,6 +25,8 @@ from tests.support.server import Exchange, Play, ScriptedServer, say
 _BEGINS = {
     "fold": ("Task: summarise", "任务：总结"),
     "notes": ("Task: take notes", "任务：做笔记"),
+    "verify": ("Task: check", "任务：核对"),
+    "forget": ("Task: read a request to forget", "任务：判断是否请求忘掉"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
     "persona": ("Task: bring the persona", "任务：更新"),
@@ -32,7 +34,7 @@ _BEGINS = {
 
 
 def marked(request: Any, task: str) -> bool:
-    """Whether a chat request is one of the tasks: "fold", "notes", "compare"; "self" or "user" for a persona.
+    """Whether a chat request is one of the tasks: "fold", "notes", "verify", "compare"; "self" or "user" for a persona.
 
     "talk" is what is none of them.
     """
@@ -59,8 +61,9 @@ def records(request: Any) -> list[Any]:
 def friend(request: Any) -> str:
     """A deterministic model.
 
-    It summarises by listing what the user said, notes each of it word for word, of both of the two, and adds every fact
-    as a line to both personas.
+    It takes every possible request to forget for one but "let's". It summarises by listing what the user said, notes
+    each of it word for word, of both of the two, says yes to every statement, and adds every fact as a line to both
+    personas.
     """
     if marked(request, "fold"):
         given = material(request)
@@ -70,6 +73,12 @@ def friend(request: Any) -> str:
         return json.dumps({"notes": [_noted(one) for one in records(request) if _is_noted(one)]})
     if marked(request, "chapter"):
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
+    if marked(request, "verify"):
+        return "\n".join(f"{one['statement']} yes" for one in records(request) if "statement" in one)
+    if marked(request, "forget"):
+        *said, asked = records(request)
+        idiom = "let's" in said[asked["in_question"] - 1]["text"]
+        return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):
         return '{"verdicts": []}'
     for persona in ("self", "user"):

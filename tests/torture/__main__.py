@@ -109,9 +109,16 @@ PROMISES = (
             "tests/jobs/test_erasing.py -k 'never or finished'",
             "tests/storage/vectors/test_indexing.py -k 'erased or scrubbing or nobody'",
             "tests/test_week.py",
+            "tests/test_forgotten_everywhere.py",
+            "tests/interfaces/terminal/test_erased.py",
         ),
     ),
-    Promise("P11", "erase means bytes", killed("erase"), ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py")),
+    Promise(
+        "P11",
+        "erase means bytes",
+        killed("erase"),
+        ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py", "tests/contract/test_erased.py"),
+    ),
     Promise(
         "P12",
         "two programs never share a directory",
@@ -173,6 +180,9 @@ PROMISES = (
         (),
         (
             "tests/test_forget_requests_detected.py",
+            "tests/test_forgotten_everywhere.py",
+            "tests/jobs/test_forgetting.py",
+            "tests/bench/test_forget.py",
             "tests/jobs/test_import_backlog.py -k 'forget_request or forgotten or hidden'",
             "tests/facts/test_guarded.py",
         ),

@@ -75,7 +75,10 @@ async function read(me) {
       told.textContent = say("import.reading_at", { count: line.messages });
     } else if (line.is === "imported") done.push(line);
   }
-  state(...done.map((one) => make("p", "done", say(one.messages ? "import.done" : "import.nothing_new", one))));
+  state(...done.flatMap((one) => [
+    make("p", "done", say(one.messages ? "import.done" : "import.nothing_new", one)),
+    ...(one.erased ? [make("p", "", say("import.erased", one))] : []),
+  ]));
   tell(at("import-state").textContent);
   await showImport();
   return showSessions();

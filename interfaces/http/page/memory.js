@@ -100,6 +100,7 @@ function choices(item, fact, evidence) {
     { key: "fact.evidence", act: evidence ? null : look },
     { key: "fact.keep", act: fact.current && !fact.kept ? decide("keep") : null },
     { key: "fact.let_go", act: fact.kept ? decide("let_go") : null },
+    { key: "fact.right", act: fact.current && fact.basis !== "verified" ? decide("right") : null },
     { key: "fact.wrong", act: fact.current ? decide("wrong") : null },
     { key: "fact.undo", act: fact.by_hand ? decide("undo") : null },
     { key: "fact.forget", act: () => forget("fact", fact.id), danger: true },

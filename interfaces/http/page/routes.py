@@ -43,6 +43,7 @@ from interfaces.http.page.assets import InLanguage
 from interfaces.http.page.page_chat import Work, reply_work, save_work, start_work
 from interfaces.http.page.views import View
 from interfaces.messages import Words
+from interfaces.recollections import describe_fact
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
 from jobs.rebuild import Erased
@@ -245,9 +246,12 @@ def _add_facts(api: APIRouter, people: People) -> None:
         words: InLanguage,
         holding: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
         past: bool = False,
+        inferred: bool = False,
     ) -> View:
         with people.companion(caller.person()) as companion:
             memory = companion.memory
+            if inferred:
+                return _facts_view(companion, words, memory.facts.inferred())
             known = [one for one, _ in memory.facts_with(holding)] if holding.strip() else memory.facts.all()
             return _facts_view(companion, words, [one for one in known if past or one.current])
 
@@ -261,10 +265,10 @@ def _add_facts(api: APIRouter, people: People) -> None:
         number: Number,
         caller: CurrentCaller,
         words: InLanguage,
-        decision: Annotated[Literal["wrong", "keep", "let_go", "undo", "correct"], Body()],
+        decision: Annotated[Literal["wrong", "right", "keep", "let_go", "undo", "correct"], Body()],
         text: Annotated[str, Body(max_length=_LONGEST_NAME)] = "",
     ) -> View:
-        """A fact is wrong, kept, kept no more, or the last decision undone; with ``correct`` the text is true instead.
+        """A fact is wrong, right, kept, kept no more, or the last decision undone; with ``correct`` the text is so.
 
         Returns the fact afterwards; of one that was corrected, the one in its place.
         """
@@ -287,6 +291,8 @@ def _apply_decision(companion: Companion, fact: Fact, decision: str) -> None:
     match decision:
         case "wrong":
             done = not fact.corrected and memory.fact_log.correct_by_hand(fact.text_id, None)
+        case "right":
+            memory.fact_log.verify("", [fact.text_id])
         case "keep":
             done = fact.current and memory.fact_log.keep_fact(fact.text_id)
         case "let_go":
@@ -325,7 +331,7 @@ def _evidence_view(companion: Companion, words: Words, fact: Fact) -> View:
     memory, history = companion.memory, list[View]()
     for event in memory.facts.events_of(fact.text_id):
         by = memory.facts.with_ids([event.by]) if event.by else []
-        causes = "".join(f" · {one.number}: {one.restatement}" for one in by)
+        causes = "".join(f" · {one.number}: {describe_fact(words, one, views.speakers(words))}" for one in by)
         history.append({"when": event.when, "text": words.say(f"facts.event.{event.kind}") + causes})
     return {
         "fact": views.fact_view(words, fact, _replacement_numbers(companion, [fact])),
@@ -586,7 +592,7 @@ def _import_file(
         elif isinstance(event, ImportDone):
             yield {
                 "is": "imported", "source": _format_name(words, event.source), "messages": event.messages,
-                "known": event.known, "sessions": event.sessions,
+                "known": event.known, "erased": event.erased, "sessions": event.sessions,
                 "left_out": sum(event.left_out.values()) + event.unread_count,
             }  # fmt: skip
 

@@ -17,7 +17,7 @@ from domain.records import PREFIX, ErasureScope, Message, Session
 from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.messages.reasons import explain_recall
-from interfaces.recollections import RecalledItem, recalled_items
+from interfaces.recollections import RecalledItem, describe_fact, recalled_items
 from jobs.rebuild import Erased
 
 #: An object of the page's JSON.
@@ -90,7 +90,8 @@ def fact_view(words: Words, fact: Fact, numbers: Mapping[str, int]) -> View:
     return {
         "number": fact.number,
         "id": fact.text_id,
-        "text": fact.restatement,
+        "text": describe_fact(words, fact, speakers(words)),
+        "basis": fact.basis,
         "about": fact.about,
         "matter": fact.subject if fact.about == "other" else fact.topic or fact.attribute,
         "since": fact.since,
@@ -101,6 +102,11 @@ def fact_view(words: Words, fact: Fact, numbers: Mapping[str, int]) -> View:
         "marks": marks,
         "replaced_by": numbers.get(fact.replaced_by),
     }
+
+
+def speakers(words: Words) -> dict[str, str]:
+    """What the two are called where no name is needed, by role."""
+    return {"user": words.say("import.person"), "assistant": words.say("facts.companion")}
 
 
 def relation_view(words: Words, relation: Relation) -> View:
@@ -158,7 +164,7 @@ def scope_view(words: Words, scope: ErasureScope) -> View:
 
     A person who agrees sends ``mark``, so that only what was shown is erased.
     """
-    facts = (one.restatement for one in scope.facts)
+    facts = (describe_fact(words, one, speakers(words)) for one in scope.facts)
     known = list(dict.fromkeys([*facts, *(one.text for one in scope.notes), *scope.file_names]))
     return {
         "mark": digest_of(scope),

@@ -13,6 +13,7 @@ from interfaces.terminal import history_import
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     conversation_commands,
+    erased,
     fact_list,
     forget,
     memory_view,
@@ -27,7 +28,7 @@ from interfaces.terminal.screen import cells_of
 DAILY = ("save", "reset", "exit", "undo", "retry", "memory", "facts", "why", "forget", "sessions")
 GROUPS = {
     "talk": ("save", "reset", "exit", "undo", "redo", "retry", "edit", "history", "copy", "incognito"),
-    "memory": ("memory", "facts", "ask", "life", "why", "forget", "remember", "persona"),
+    "memory": ("memory", "facts", "ask", "life", "why", "forget", "erased", "remember", "persona"),
     "sessions": ("sessions", "export", "import"),
     "program": ("help", "status", "context", "model", "setup", "debug"),
 }
@@ -125,7 +126,12 @@ TABLE: tuple[Command, ...] = (
         choices=_offer("search", "fading", "keep", "recall", "reindex", then={"recall": ("on", "off")}),
     ),
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
-    Command("facts", "[all|past|WORDS|ID [wrong|keep|TEXT]]", fact_list.run_facts, choices=fact_list.fact_choices),
+    Command(
+        "facts",
+        "[all|past|inferred|WORDS|ID [wrong|right|keep|TEXT]]",
+        fact_list.run_facts,
+        choices=fact_list.fact_choices,
+    ),
     Command("ask", "QUESTION", memory_view.ask_memory),
     Command("why", "[full]", memory_view.show_why, choices=_offer("full")),
     Command(
@@ -135,6 +141,7 @@ TABLE: tuple[Command, ...] = (
         destructive=True,
         choices=forget.forget_choices,
     ),
+    Command("erased", "[FILE]", erased.run_erased),
     Command("remember", "", forget.unhide_messages),
     Command(
         "persona",
@@ -148,10 +155,15 @@ TABLE: tuple[Command, ...] = (
         session_list.run_sessions,
         choices=session_list.sessions_choices,
     ),
-    Command("export", "[N|ID|all] [md|json] [FILE]", session_list.export_sessions, choices=session_list.export_choices),
+    Command(
+        "export",
+        "[N|ID|all|hidden] [md|json] [FILE]",
+        session_list.export_sessions,
+        choices=session_list.export_choices,
+    ),
     Command(
         "import",
-        "FILE… [--me NAME] [--dry-run]|undo N|rest|on",
+        "FILE… [--me NAME] [--dry-run] [--with-erased]|undo N|rest|on",
         history_import.import_command,
         choices=history_import.import_choices,
     ),
@@ -229,6 +241,12 @@ EXAMPLES = (
     ("/forget last", "the last round", "最后一轮"),
     ("/forget PLUM77", "everything that holds this word", "所有含有这个词的内容"),
     ("/forget asked", "what you asked it to forget", "你请它忘掉的内容"),
+    (
+        "/erased",
+        "when something was erased, how much, and the proof; not what it was",
+        "什么时候删除过、删了多少、核对结果；不含内容",
+    ),
+    ("/erased receipt.md", "the same as a file; .json for programs", "写成文件；.json 供程序读取"),
     ("/remember", "what you asked to have forgotten may be mentioned again", "请它忘掉的内容，又可以提起了"),
     ("/persona pin I am allergic to peanuts", "is in the user persona from now on", "从现在起就在“你的画像”里"),
     ("/persona pin 2", "lets the second one go", "取消第 2 行"),

@@ -1,4 +1,5 @@
-"""``/facts``: what is known now, by matter; what is past, and what took its place; the facts that hold certain words.
+"""``/facts``: what is known now, by matter; what is past, and what took its place; what a model only concluded; the
+facts that hold certain words. What nobody verified is shown as the words themselves.
 
 Promises: in a terminal a list fits one screen and says how much more there is; without a terminal it is whole.
 """
@@ -15,13 +16,14 @@ from domain.patterns import pattern_of
 from domain.records import PERSONAS
 from domain.text import one_line
 from facts.by_hand import corrected_fact
+from interfaces.recollections import describe_fact
 from interfaces.terminal.command_context import Choice, CommandContext
 from interfaces.terminal.commands.memory_view import show_excerpt, speaker_name
 from interfaces.terminal.screen import Meaning, cells_of, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local
 
 #: What may be said behind the number of a fact; anything else is how it is put right.
-_WRONG, _KEEP = "wrong", "keep"
+_WRONG, _RIGHT, _KEEP = "wrong", "right", "keep"
 _NUMBER = pattern_of(r"[#＃]?(\d{1,12})")
 #: Rows of a screen that a list leaves free.
 _ROWS_LEFT = 6
@@ -34,7 +36,7 @@ _WIDEST_WORD = 10
 
 
 def run_facts(context: CommandContext, argument: str) -> None:
-    """``/facts [all|past|WORDS|ID [wrong|keep|TEXT]]``."""
+    """``/facts [all|past|inferred|WORDS|ID [wrong|right|keep|TEXT]]``."""
     words = argument.split()
     named = _NUMBER.fullmatch(words[0]) if words else None
     match [word.lower() for word in words]:
@@ -42,6 +44,8 @@ def run_facts(context: CommandContext, argument: str) -> None:
             _show_current(context, whole=bool(words))
         case ["past"] | ["past", "all"]:
             _show_past(context, whole=len(words) > 1)
+        case ["inferred"]:
+            _show_inferred(context)
         case _ if named:
             _show_one(context, int(named[1]), " ".join(words[1:]))
         case _:
@@ -51,9 +55,9 @@ def run_facts(context: CommandContext, argument: str) -> None:
 def fact_choices(context: CommandContext, words: tuple[str, ...]) -> list[str | Choice]:
     """What may follow ``/facts``: the number of a fact, with what it says, and what can be done with one."""
     if words:
-        return [_WRONG, _KEEP] if len(words) == 1 and _NUMBER.fullmatch(words[0]) else []
+        return [_WRONG, _RIGHT, _KEEP] if len(words) == 1 and _NUMBER.fullmatch(words[0]) else []
     current = context.memory.facts.all(current=True)
-    return ["past", "all", *(Choice(str(fact.number), fact.restatement) for fact in reversed(current))]
+    return ["past", "inferred", "all", *(Choice(str(fact.number), fact.believed) for fact in reversed(current))]
 
 
 # -- one
@@ -69,6 +73,8 @@ def _show_one(context: CommandContext, number: int, wish: str) -> None:
         _show_details(context, fact)
     elif wish.lower() == _WRONG:
         _mark_wrong(context, fact)
+    elif wish.lower() == _RIGHT:
+        _mark_right(context, fact)
     elif wish.lower() == _KEEP:
         _keep_fact(context, fact)
     else:
@@ -81,6 +87,7 @@ def _show_one(context: CommandContext, number: int, wish: str) -> None:
 def _show_current(context: CommandContext, *, whole: bool) -> None:
     """The current facts: the person first, then the companion, then other people."""
     known = context.memory.facts.all(current=True)
+    inferred = len(context.memory.facts.inferred())
     if not known:
         context.tell("facts.none_now" if context.memory.facts.all(current=False) else "facts.none")
         return
@@ -96,6 +103,8 @@ def _show_current(context: CommandContext, *, whole: bool) -> None:
         left += _show_group(context, head, matters, room - 1)
     context.aside.empty_line()
     context.tell("facts.more" if left else "facts.how", "quiet", count=left)
+    if inferred:
+        context.tell("facts.inferred_more", "quiet", count=inferred)
 
 
 def _matter_of(fact: Fact) -> str:
@@ -141,7 +150,7 @@ def _take_fitting(context: CommandContext, facts: Sequence[Fact], room: int) -> 
 def _count_rows(context: CommandContext, facts: Sequence[Fact]) -> int:
     """How many rows facts take at the most: where a text goes on, a row ends between words and is not quite full."""
     width = context.aside.width
-    left = [cells_of(_fact_head(context, fact) + fact.restatement) - (width - 1) for fact in facts]
+    left = [cells_of(_fact_head(context, fact) + _text_of(context, fact)) - (width - 1) for fact in facts]
     following = max(10, width * 3 // 4 - _WIDEST_WORD)
     return sum(1 if cells <= 0 else 2 + (cells + _WIDEST_WORD) // following for cells in left)
 
@@ -182,11 +191,27 @@ def _show_past(context: CommandContext, *, whole: bool) -> None:
         if fact.replaced_by in instead:
             following = instead[fact.replaced_by]
             context.aside.line(
-                one_line(following.restatement, _LONGEST), "quiet", lead=f"        → {following.number}: "
+                one_line(_text_of(context, following), _LONGEST), "quiet", lead=f"        → {following.number}: "
             )
     context.aside.empty_line()
     left = len(past) - len(shown)
     context.tell("facts.more_past" if left else "facts.how", "quiet", count=left)
+
+
+# -- what is only concluded
+
+
+def _show_inferred(context: CommandContext) -> None:
+    """What a model concluded from what was said, the latest first."""
+    inferred = context.memory.facts.inferred()
+    if not inferred:
+        context.tell("facts.inferred_none")
+        return
+    context.tell("facts.inferred", "title")
+    for fact in reversed(inferred):
+        show_row(context, fact)
+    context.aside.empty_line()
+    context.tell("facts.inferred_how", "quiet")
 
 
 # -- words
@@ -212,9 +237,14 @@ def _show_with_words(context: CommandContext, query: str, *, report_nothing: boo
 def show_row(context: CommandContext, fact: Fact, marked: Sequence[str] = ()) -> None:
     """One fact: its number, since when, how sure it is, and what it says; what is long goes on in the next row."""
     look: Meaning = "quiet" if not fact.current else "warning" if fact.doubtful_since else "words"
-    text = one_line(fact.restatement, _LONGEST)
+    text = one_line(_text_of(context, fact), _LONGEST)
     spans = make_excerpt(text, marked, _NO_LIMIT, plain=context.aside.plain) if marked else [(text, (look,))]
     context.aside.excerpt(_fact_head(context, fact), lambda cells: spans, look)
+
+
+def _text_of(context: CommandContext, fact: Fact) -> str:
+    names = {"user": speaker_name(context, "user"), "assistant": speaker_name(context, "assistant")}
+    return describe_fact(context.words, fact, names)
 
 
 def _fact_head(context: CommandContext, fact: Fact) -> str:
@@ -223,7 +253,7 @@ def _fact_head(context: CommandContext, fact: Fact) -> str:
     since_until = day_here(fact.holds_since) if fact.holds_since else ""
     if fact.until and not fact.corrected:
         since_until = f"{since_until} – {day_here(fact.until)}".lstrip()
-    labels = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" else []
+    labels = [say(f"facts.stance.{fact.stance}")] if fact.stance != "stated" and fact.verified else []
     labels += _certainty(context, fact) + ([say("facts.label_kept")] if fact.kept else [])
     return f"{fact.number:>5} · {since_until} · {''.join(f'[{label}] ' for label in labels)}"
 
@@ -240,7 +270,9 @@ def _certainty(context: CommandContext, fact: Fact) -> list[str]:
 
 def _show_details(context: CommandContext, fact: Fact) -> None:
     """What it says, since when, its note, the words it rests on, what happened to it, and its relations."""
-    context.aside.line(one_line(fact.restatement, _LONGEST), "title", lead=f"{fact.number}: ")
+    context.aside.line(one_line(_text_of(context, fact), _LONGEST), "title", lead=f"{fact.number}: ")
+    if fact.basis == "quoted":
+        context.tell("facts.reading", "quiet", text=one_line(fact.restatement, _LONGEST), number=fact.number)
     context.aside.line(one_line(" · ".join(_list_details(context, fact)), _LONGEST), "quiet")
     for note in context.memory.notes.of_session(fact.session_id):
         if note.text_id == fact.note:
@@ -281,7 +313,7 @@ def _describe_event(context: CommandContext, event: FactEvent) -> str:
     """One thing that happened to a fact, and which fact did it."""
     row = f"{day_here(event.when)} · {context.words.say(f'facts.event.{event.kind}')}"
     by = context.memory.facts.with_ids([event.by]) if event.by else []
-    return row + "".join(f" · {one.number}: {one.restatement}" for one in by)
+    return row + "".join(f" · {one.number}: {_text_of(context, one)}" for one in by)
 
 
 # -- deciding
@@ -298,6 +330,18 @@ def _mark_wrong(context: CommandContext, fact: Fact) -> None:
         context.tell("facts.wrong_done", text=fact.restatement)
         context.tell("facts.take_back", "quiet", number=fact.number, text=fact.restatement)
         _tell_personas(context, fact)
+
+
+def _mark_right(context: CommandContext, fact: Fact) -> None:
+    """``/facts ID right``: what was only quoted or concluded is so."""
+    if fact.corrected:
+        context.tell("facts.is_wrong", text=fact.restatement)
+    elif fact.verified:
+        context.tell("facts.is_verified", number=fact.number, text=fact.restatement)
+    else:
+        context.conversation.undoing.verify_fact(fact.text_id)
+        context.tell("facts.right_done", text=fact.restatement)
+        context.tell("facts.undo", "quiet")
 
 
 def _keep_fact(context: CommandContext, fact: Fact) -> None:

@@ -26,6 +26,9 @@ _PARTS = {
 
 def run_forget(context: CommandContext, argument: str) -> None:
     """``/forget last | asked | session N | turn ID | WORDS``."""
+    if context.conversation.in_doubt and not argument.strip():
+        argument = "asked"
+    context.conversation.in_doubt = ()
     if not argument.strip():
         context.tell("forget.what")
         return
@@ -97,7 +100,7 @@ def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
         context.aside.line(_turn_line(context, turn))
     if len(chosen.turns) > _SHOWN:
         context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
-    derived = [*(fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
+    derived = [*(fact.believed or fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
     derived += [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
     for text in list(dict.fromkeys(derived))[:_SHOWN]:
         context.aside.line(one_line(text, _SNIPPET), lead="  ")

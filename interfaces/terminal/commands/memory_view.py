@@ -344,7 +344,7 @@ def _keep_memory(context: CommandContext, argument: str) -> None:
         context.tell("archive.which", "warning", id=one_line(wanted, 40), count=len(names))
         return
     kept = switch.strip().lower() != "off"
-    context.memory.chapters.set_never_delete(names, kept)
+    context.memory.archive.set_never_delete(names, kept)
     context.tell("archive.keep_on" if kept else "archive.keep_off", id=names[0])
 
 

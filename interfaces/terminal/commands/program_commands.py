@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -147,6 +148,14 @@ def _session_rows(context: CommandContext) -> list[tuple[str, str]]:
     if reply and reply.prompt_tokens is not None and reply.completion_tokens is not None:
         counts = {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens}
         rows.append(("tokens", say("status.tokens_value", **counts)))
+    if spent := conversation.llm.spent:
+        calls, tokens = (sum(each) for each in zip(*spent.values(), strict=True))
+        tasks = " · ".join(
+            say("status.background_task", task=say(f"task.{task}"), tokens=f"{tokens:,}")
+            for task, (_, tokens) in sorted(spent.items())
+        )
+        counted = {"calls": context.words.count("call", calls), "tokens": f"{tokens:,}", "tasks": tasks}
+        rows.append(("background", say("status.background_value", **counted)))
     return rows
 
 
@@ -155,10 +164,11 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     index, known = memory.index.status(), memory.facts.count_all()
     state = say(f"index.{index.doing}")
     facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
+    counted = say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)
     log = settings.log_dir / "debug.log"
     rows = [
         ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
-        ("facts", say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)),
+        ("facts", counted + (say("status.facts_quoted", quoted=known.quoted) if known.quoted else "")),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),
         ("log", say("status.debug_on" if context.debug.on else "status.debug_off", path=log)),
@@ -179,11 +189,13 @@ def _failed_job_rows(context: CommandContext) -> list[tuple[str, str]]:
     tries: dict[tuple[str, str], int] = {}
     for job in context.memory.jobs.failed():
         tries[job.kind, job.reason] = max(job.attempts, tries.get((job.kind, job.reason), 0))
-    # The job stores which error it was; what is known of the model now fills the sentence.
+    # The job stores which error it was, with its numbers; what is known of the model now fills the rest.
     details = {"base": described.base, "model": described.model, "key_hint": "", "nearest_hint": ""}
     rows = []
     for (kind, reason), count in tries.items():
-        row = {"job": say(f"job.{kind}"), "tries": context.words.count("try", count), "reason": say(reason, **details)}
+        key, _, numbers = reason.partition(" ")
+        said = say(key, **details | json.loads(numbers or "{}"))
+        row = {"job": say(f"job.{kind}"), "tries": context.words.count("try", count), "reason": said}
         rows.append(("failed_job", say("status.failed_job_value", **row)))
     return rows
 

@@ -111,16 +111,19 @@ def _resume_session(context: CommandContext, session: Session) -> None:
 
 
 def export_sessions(context: CommandContext, argument: str) -> None:
-    """``/export [N|ID|all] [md|json] [FILE]``."""
+    """``/export [N|ID|all|hidden] [md|json] [FILE]``."""
     wanted, form, name = _export_words(argument.split())
     memory = context.memory
     if wanted == "all":
         chosen = list(reversed(memory.sessions.recent(None)))
+    elif wanted == "hidden":
+        with_hidden = {turn.session_id for turn in memory.messages.hidden()}
+        chosen = [one for one in reversed(memory.sessions.recent(None)) if one.session_id in with_hidden]
     else:
         chosen = [found_session(context, wanted) if wanted else context.conversation.session]
     path = write_new(
-        name or f"old-friend-{'all' if wanted == 'all' else chosen[0].session_id}.{form}",
-        format_sessions(chosen, memory, context.conversation, form, context.words),
+        name or f"old-friend-{wanted if wanted in ('all', 'hidden') else chosen[0].session_id}.{form}",
+        format_sessions(chosen, memory, context.conversation, form, context.words, hidden=wanted == "hidden"),
     )
     context.tell("export.done", sessions=context.words.count("session", len(chosen)), path=path)
 
@@ -128,7 +131,7 @@ def export_sessions(context: CommandContext, argument: str) -> None:
 def _export_words(words: list[str]) -> tuple[str, str, str]:
     """Which sessions, in which format, into which file. Raises UsageError for a format that there is not."""
     wanted = words.pop(0) if words and words[0] not in FORMATS and not _is_file(words[0]) else ""
-    if wanted and wanted not in ("all", "last") and not wanted[0].isdigit():
+    if wanted and wanted not in ("all", "hidden", "last") and not wanted[0].isdigit():
         raise errors.UsageError("export.format", given=wanted, formats=", ".join(FORMATS))
     form = words.pop(0) if words and words[0] in FORMATS else ""
     name = " ".join(words)
@@ -140,7 +143,7 @@ def _export_words(words: list[str]) -> tuple[str, str, str]:
 
 def export_choices(context: CommandContext, words: tuple[str, ...]) -> list[str]:
     """What may follow ``/export``."""
-    return ["all", *FORMATS] if not words else [*FORMATS]
+    return ["all", "hidden", *FORMATS] if not words else [*FORMATS]
 
 
 def _is_file(word: str) -> bool:

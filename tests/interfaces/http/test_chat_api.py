@@ -473,13 +473,23 @@ def test_memories_are_listed_as_their_clients_read_them(remembered: Served, cloc
 def test_the_table_has_the_columns_and_the_indexes_that_its_readers_know(remembered: Served) -> None:
     columns = [row[1] for row in remembered.rows("PRAGMA table_info(conversation_memories)")]
     assert columns == [
-        "id", "user_id", "system_instruction_id", "conversation_round", "summary", "key_points", "importance_score",
+        "id", "user_id", "system_instruction_id", "conversation_round", "original_content", "summary",
+        "key_points", "importance_score",
         "memory_type", "should_remember", "embedding", "created_at", "updated_at", "is_deleted", "deleted_at",
     ]  # fmt: skip
     named = {row[0] for row in remembered.rows("SELECT name FROM sqlite_master WHERE name GLOB 'ix_user_*'")}
     assert named == {"ix_user_system_created", "ix_user_system_deleted"}
     owners = remembered.rows("SELECT DISTINCT user_id, system_instruction_id FROM conversation_memories")
     assert owners == [("ann", None)]
+
+
+def test_readers_of_the_table_find_what_was_said_and_the_vector_as_json(remembered: Served) -> None:
+    rows = remembered.rows("SELECT summary, original_content, embedding, should_remember FROM conversation_memories")
+    assert rows
+    for _, said, embedding, should in rows:
+        assert said.startswith("User: ")
+        assert should == 1
+        assert len(json.loads(embedding)) > 1
 
 
 def test_a_memory_that_is_deleted_is_listed_and_recalled_no_more(remembered: Served, server: ScriptedServer) -> None:
@@ -578,16 +588,37 @@ def test_system_instructions_are_made_listed_and_changed_by_their_person_alone(a
     made = api.ask("POST", "/system-instructions", json={"title": "Poet", "text": "You are a poet."})
     assert made.status_code == 201
     number = made.json()["id"]
-    assert api.ask("GET", "/system-instructions").json() == [made.json()]
+    own, other = api.ask("GET", "/system-instructions").json()
+    assert (own["id"], other) == (1, made.json())
     assert api.ask("GET", f"/system-instructions/{number}").json() == made.json()
     changed = api.ask("PATCH", f"/system-instructions/{number}", json={"text": "You are a chemist."}).json()
     assert (changed["title"], changed["text"]) == ("Poet", "You are a chemist.")
     put = api.ask("PUT", f"/system-instructions/{number}", json={"title": "Chemist", "text": "Be exact."}).json()
     assert (put["title"], put["text"]) == ("Chemist", "Be exact.")
-    assert api.ask("GET", "/system-instructions", "bob").json() == []
+    assert [one["id"] for one in api.ask("GET", "/system-instructions", "bob").json()] == [1]
     for method, body in (("GET", None), ("PUT", {"text": "Mine now."}), ("PATCH", {"text": "Mine now."})):
         assert api.ask(method, f"/system-instructions/{number}", "bob", json=body).status_code == 404
     assert api.ask("POST", "/system-instructions", json={"text": " \n"}).status_code == 422
+
+
+def test_the_published_body_is_answered_on_a_fresh_server(api: Served) -> None:
+    body = {
+        "messages": [{"role": "user", "content": "你好"}], "system_instruction_id": 1, "temperature": 0.7,
+        "max_tokens": 1000,
+    }  # fmt: skip
+    answered = api.ask("POST", "/chat", json=body)
+    assert answered.status_code == 200
+    assert answered.json()["message"]
+    assert api.ask("GET", "/system-instructions/1").json()["id"] == 1
+    assert api.ask("PUT", "/system-instructions/1", json={"text": "Mine."}).status_code == 409
+    assert api.rows("SELECT count(*) FROM conversation") == [(2,)]
+
+
+def test_an_unknown_instruction_is_answered_with_how_to_make_one(api: Served) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello"}], "system_instruction_id": 7}
+    refused = api.ask("POST", "/chat", json=body)
+    assert refused.status_code == 404
+    assert "POST /api/v1/system-instructions" in refused.json()["detail"]
 
 
 def test_a_changed_instruction_counts_from_the_next_message_on(api: Served, server: ScriptedServer) -> None:

@@ -151,6 +151,21 @@ def test_a_page_of_another_site_is_not_told_that_it_may_ask(server: Server) -> N
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+def test_a_page_of_an_allowed_origin_may_call_with_a_token_and_only_with_one(tmp_path: Path) -> None:
+    page = "https://chat.example.org"
+    with here(tmp_path, ALLOWED_ORIGINS=f"http://localhost:3000, {page}") as running:
+        asking = {"Origin": page, "Access_Control_Request_Method": "POST",
+                  "Access_Control_Request_Headers": "authorization, content-type"}  # fmt: skip
+        preflight = running.ask("OPTIONS", "/turn", **asking)
+        assert (preflight.status, preflight.headers["access-control-allow-origin"]) == (200, page)
+        assert running.ask("POST", "/turn", {"text": "Hello"}, Origin=page).status == 401
+        assert running.registry
+        token = running.registry.add_token("page", "me")
+        answer = running.ask("POST", "/turn", {"text": "Hello"}, token=token, Origin=page)
+        assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, page)
+        assert running.ask("POST", "/turn", {"text": "Hello"}, token=token, Origin="https://evil.example").status == 403
+
+
 @pytest.mark.parametrize(
     "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense"]
 )

@@ -154,7 +154,7 @@ def test_the_longest_input_and_the_longest_id_are_taken() -> None:
 
 
 def test_the_page_about_it_shows_bodies_as_they_are() -> None:
-    page = Path(__file__).resolve().parents[3] / "docs" / "memory-service.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "neuromemory.md"
     shown = re.findall(r"```json\n(.+)\n```", page.read_text(encoding="utf-8"))
     models = (
         ProcessResponse, EndSessionResponse, EndSessionResponse, SessionStatusResponse, DebugResponse,

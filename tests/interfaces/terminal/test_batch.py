@@ -293,7 +293,7 @@ def test_check_gives_a_verdict_a_line(tmp_path: Path, server: ScriptedServer) ->
     server.models = ["wanted-model"]
     done = said(tmp_path, "--check", **connected(server.base))
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()] == ["ok"] * 6
+    assert [line.split()[0] for line in done.out.splitlines()] == ["ok"] * 7
     server.script(status(401))
     broken = said(tmp_path, "--check", **connected(server.base))
     assert broken.code == 1

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from interfaces.messages import LANGUAGES, Words
 from interfaces.terminal.commands.command_table import DAILY, EXAMPLES, GROUPS, TABLE
-from interfaces.terminal.commands.program_commands import size_of
+from interfaces.terminal.commands.program_commands import _failed_job_rows, size_of
 from interfaces.terminal.parsing import ALIASES
 from interfaces.terminal.screen import make_excerpt
 from language.scripts import Language
 from people import PEOPLE
+from storage.jobs import Job
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.pseudo import Terminal, chatting
 from tests.support.program import connected, run
@@ -419,3 +422,15 @@ def test_status_names_a_background_job_that_failed_and_why(
     assert say("model.unauthorized", base=server.base, key_hint="")[:30] in terminal.text()
     terminal.close()
     next(opened, None)
+
+
+def test_status_names_the_http_status_of_a_job_that_failed() -> None:
+    job = Job("chapters", "", "", 1, 2, 0.0, 'model.server_fault {"status": 503}')
+    described = SimpleNamespace(base="http://here/v1", model="m")
+    context: Any = SimpleNamespace(
+        words=Words("en"),
+        conversation=SimpleNamespace(llm=SimpleNamespace(describe=lambda: described)),
+        memory=SimpleNamespace(jobs=SimpleNamespace(failed=lambda: [job])),
+    )
+    ((_, row),) = _failed_job_rows(context)
+    assert "http://here/v1 has a fault (503)" in row

@@ -33,6 +33,7 @@ SHOWN = {
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
+    "erased": ("Nothing was erased here.", "这里没有删除过任何内容。"),
     "persona": ("User persona", "你的画像"),
     "sessions": ("· now", "· 当前"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),

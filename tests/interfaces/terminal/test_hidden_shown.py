@@ -52,11 +52,17 @@ def test_a_title_never_shows_what_is_hidden(
     ("language", "secret", "forget_request", "mark"),
     [("en", SECRET, FORGET_REQUEST, MARK), ("zh", SECRET_HAN, FORGET_REQUEST_HAN, MARK_HAN)],
 )
-def test_an_export_is_whole_and_marks_what_is_hidden(
+def test_an_export_marks_what_is_hidden_and_has_its_words_only_where_they_are_named(
     tmp_path: Path, server: ScriptedServer, language: str, secret: str, forget_request: str, mark: str
 ) -> None:
-    paths = tmp_path / "all.json", tmp_path / "all.md"
-    typed(tmp_path, server, language, "It rains.", secret, forget_request, *(f"/export all {path}" for path in paths))
+    paths = tmp_path / "named.json", tmp_path / "named.md"
+    plain = tmp_path / "all.json", tmp_path / "all.md"
+    exports = [f"/export hidden {path}" for path in paths] + [f"/export all {path}" for path in plain]
+    typed(tmp_path, server, language, "It rains.", secret, forget_request, *exports)
+    for path in plain:
+        assert secret not in path.read_text(encoding="utf-8")
+        assert "It rains." in path.read_text(encoding="utf-8")
+    assert plain[1].read_text(encoding="utf-8").count(mark) == 4
     (session,) = json.loads(paths[0].read_text(encoding="utf-8"))["sessions"]
     marks = [(turn["text"], turn["hidden"]) for turn in session["turns"] if turn["role"] == "user"]
     assert marks == [("It rains.", False), (secret, True), (forget_request, True)]

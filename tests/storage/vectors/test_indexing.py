@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from domain.indexes import VectorRow
 from storage.sqlite.database import Row
+from storage.vectors.indexing import Indexing
 from tests.storage.vectors.indexed import PATIENCE, IndexedStore, Oracle
 
 TEXTS = ["the cat sleeps", "it sleeps all day", "we sailed to Corfu", "a fine ship", "tea or coffee", "green tea"]
@@ -359,6 +361,25 @@ def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
     assert not store.indexing.close(0.1)
     go_on.set()
     store.close()
+
+
+def test_a_memory_that_is_closed_while_its_model_works_says_nothing_of_its_closed_database(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, release = threading.Event(), threading.Event()
+    store = IndexedStore(folder)
+    store.indexing = Indexing(store.embeddings, store.vectors, store.oracle, store.key_of, logging.getLogger("index"))
+    store.oracle.before_answer = lambda: (asked.set(), release.wait(PATIENCE))[0]
+    store.indexing.start()
+    store.add_session("s1")
+    store.add_turns("s1", ["Hello there"])
+    assert asked.wait(PATIENCE)
+    assert not store.indexing.close(0.0)
+    store.vectors.close()
+    store.database.close()
+    release.set()
+    assert store.indexing.close(PATIENCE)
+    assert caplog.messages == []
 
 
 def test_another_model_re_embeds_everything_and_mixes_nothing(store: IndexedStore, folder: Path) -> None:

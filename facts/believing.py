@@ -1,0 +1,158 @@
+"""As what a checked fact is believed: verified, quoted or inferred, or not at all because a person rejected it.
+
+    checked by rules -> what a person rejected goes -> a model is asked of each: do these words say this? -> believed
+
+A yes verifies a fact. Everything else is quoted: kept and shown as the words that it rests on, never as the statement.
+What a model only concludes is never asked for and stays an inference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from domain.facts import About, Fact, NewFact, NewNote, Quote
+from domain.records import Message
+from facts.by_hand import attribute_words
+from facts.checking import CheckedNotes
+from facts.comparing import same_value
+from facts.drafts import Answer, FactDraft, NoteDraft
+from facts.evidence import SpokenWindow
+from facts.slots import COMPANION, PERSON, Names, normalize_text, slot_of
+from facts.spans import is_pasted, locate_quote, shown_quotes
+from language.words import names_in
+
+#: The most inferences of one window, and of one memory.
+_MOST_INFERRED, MOST_INFERRED_IN_ALL = 2, 20
+_ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The messages of a window with those before it, and what the two are called."""
+
+    turns: Sequence[Message]
+    before: Sequence[Message]
+    names: Names
+    person: str
+    companion: str
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All of them, in order."""
+        return (*self.before, *self.turns)
+
+    def speaker_of(self, quote: Quote) -> str:
+        """Who said these words."""
+        return quote.speaker or (self.person if quote.role == "user" else self.companion)
+
+
+def without_rejected(checked: CheckedNotes, known: Iterable[Fact], rejected_at: Mapping[str, str]) -> CheckedNotes:
+    """The checked facts without those that were said to be wrong and that no newer words say again.
+
+    ``rejected_at``: when each of the ``known`` facts was rejected or corrected, by id.
+    """
+    wrong = [one for one in known if one.text_id in rejected_at]
+    refused = {
+        fact.text_id
+        for fact in checked.facts
+        if any(is_same(fact, one) and fact.said <= rejected_at[one.text_id] for one in wrong)
+    }
+    checked.rejected.update({"rejected by the person": len(refused)} if refused else {})
+    kept = tuple(fact for fact in checked.facts if fact.text_id not in refused)
+    return replace(checked, facts=kept) if refused else checked
+
+
+def is_same(one: NewFact | Fact, other: NewFact | Fact) -> bool:
+    """Whether two facts give one slot the same value; without values, whether they are the same statement."""
+    if one.slot != other.slot:
+        return False
+    if one.value or other.value:
+        return same_value(one.value, other.value)
+    return normalize_text(one.restatement) == normalize_text(other.restatement)
+
+
+def in_asking_order(facts: Iterable[NewFact], window: str) -> list[NewFact]:
+    """The facts in an order that says nothing of which belong together, the same whenever a window is asked about."""
+
+    def rank(fact: NewFact) -> bytes:
+        return hashlib.sha256(f"{window}\n{fact.slot}\n{fact.restatement}".encode("utf-8", "surrogatepass")).digest()
+
+    return sorted(facts, key=rank)
+
+
+def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken) -> CheckedNotes:
+    """The facts as they are believed after the ``answers`` by id, with quotes to show; notes that say nothing else."""
+    facts = tuple(_believe_fact(fact, answers.get(fact.text_id), spoken) for fact in checked.facts)
+    notes = (_believe_note(note, [one for one in facts if one.note == note.text_id], spoken) for note in checked.notes)
+    return replace(checked, facts=facts, notes=tuple(note for note in notes if note))
+
+
+def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFact:
+    quotes = shown_quotes(fact.quotes, spoken.messages)
+    quoted = {one.message for one in quotes}
+    turns = tuple(one.text_id for one in spoken.messages if one.text_id in quoted or one.text_id in fact.turns)
+    return replace(fact, quotes=quotes, turns=turns, basis="verified" if answer == "yes" else "quoted")
+
+
+def _believe_note(note: NewNote, facts: Sequence[NewFact], spoken: Spoken) -> NewNote | None:
+    """A note that says what its facts say; one without facts gives the words it rests on."""
+    if facts:
+        texts = [fact.restatement if fact.basis == "verified" else _as_said(fact.quotes, spoken) for fact in facts]
+    else:
+        named = {one.text_id: one for one in spoken.messages if one.text_id in note.turns}
+        quote = locate_quote(note.text, [*named.values()])
+        own = quote and not is_pasted(quote, named[quote.message].words)
+        texts = [_as_said(shown_quotes([quote], spoken.messages), spoken)] if quote and own else []
+    text = " ".join(dict.fromkeys(filter(None, texts)))
+    return replace(note, text=text) if text else None
+
+
+def _as_said(quotes: Iterable[Quote], spoken: Spoken) -> str:
+    return " ".join(attribute_words(spoken.speaker_of(one), one.words) for one in quotes)
+
+
+def without_inferences(notes: Sequence[NoteDraft]) -> tuple[list[NoteDraft], list[FactDraft]]:
+    """The notes without what was only concluded, and that."""
+    kept = [replace(note, facts=tuple(one for one in note.facts if not one.inferred)) for note in notes]
+    inferred = [one for note in notes for one in note.facts if one.inferred]
+    return [one for one, before in zip(kept, notes, strict=True) if one.facts or not before.facts], inferred
+
+
+def infer_facts(
+    drafts: Sequence[FactDraft], spoken: Spoken, before: Sequence[Fact], rejected: Counter[str],
+    new_id: Callable[[], str],
+) -> tuple[NewFact, ...]:  # fmt: skip
+    """What a model concluded from the person's own words: little, new, and naming only who was mentioned.
+
+    ``before`` are all inferences so far, with those that were rejected; ``rejected`` counts what is not kept.
+    """
+    window, found = SpokenWindow(spoken.turns, spoken.before, spoken.names), list[NewFact]()
+    room = min(_MOST_INFERRED, MOST_INFERRED_IN_ALL - sum(one.current for one in before))
+    for draft in drafts:
+        own = [one for one in window.find_named(draft.turns) if one.spoken_by_person and not one.turn.speaker]
+        fact = _infer_fact(draft, [one.turn for one in own], spoken.names, new_id())
+        known: list[NewFact | Fact] = [*before, *found]
+        heard = all(window.source_of(name, own, of_companion=False) for name in names_in(draft.restatement))
+        if not fact.quotes or not heard or any(one.barred for one in own):
+            rejected["inferred from nothing"] += 1
+        elif len(found) >= room or any(is_same(fact, one) for one in known):
+            rejected["inferred already"] += 1
+        else:
+            found.append(fact)
+    return tuple(found)
+
+
+def _infer_fact(draft: FactDraft, own: Sequence[Message], names: Names, text_id: str) -> NewFact:
+    slot, single = slot_of(draft.subject, draft.attribute, draft.about, names)
+    words = " ".join(one.words for one in draft.quotes)
+    located = (locate_quote(words or draft.restatement, [one], draft.restatement) for one in own)
+    quotes = shown_quotes([one for one in located if one], own)
+    turns = tuple(one.text_id for one in own if any(quote.message == one.text_id for quote in quotes))
+    said = max((one.timestamp for one in own), default="")
+    return NewFact(
+        text_id, "", draft.restatement, draft.subject, draft.attribute, draft.value, slot, single,
+        _ABOUT.get(slot.subject, "other"), "supposed", said, turns, quotes=quotes, basis="inferred",
+    )  # fmt: skip

@@ -1,0 +1,303 @@
+"""Where the words of a fact stand in its messages, and what has to be shown with them.
+
+A model's copy of some words only finds them; the message's own characters count. Words are shown in whole sentences,
+with what governs them ("if", "I dreamt", "Just kidding!") and the question that they answer, so that no quotation says
+more than was said.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from domain.facts import NewFact, Quote, Stance
+from domain.patterns import Guarded, pattern_of
+from domain.quotations import quotation_spans
+from domain.records import Message
+from facts.cues import is_question
+from language.scripts import is_unspaced
+from language.sentences import sentence_spans
+from language.words import terms
+
+#: What a sentence opens that the next ones belong to: a dream, a tale, a supposition, a wish.
+_OPENS = Guarded(
+    "dream|nightmare|imagin|suppos|pretend|what if|if |wish|story|novel|film|movie|plot|book|campaign|role|once upon|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+    r"\b(?:dream\w*|nightmare|imagine|suppose|supposing|pretend|what if|if|wish\w*|story|novel|film|movie|plot|book|campaign|role.?play\w*|once upon)\b"
+    r"|梦|假如|如果|要是|假设|想象|设想|小说|故事|电影|剧|游戏|从前|扮演",
+)
+_TAKEN_BACK = Guarded(
+    "kid|jok|haha|lol|lmao|not|wish|dream|no|nah|yeah|as if|玩笑|逗你|骗你|哈哈|嘿嘿|没有|才怪|梦|不是|假的|想得美",
+    r"^\W*(?:just |only )?(?:kidding|joking|a joke)\b|^\W*(?:i'?m |was )?(?:just |only )?(?:kidding|joking)\b|^\W*(?:(?:ha){2,}|lol|lmao)\b|^\W*(?:or )?not (?:really|yet|any ?more|true)\b"
+    r"|^\W*(?:i|you) wish\b|\bdreamt? (?:that|it)\b|^\W*(?:no|nah)\b[,.!]|yeah,? right|^\W*as if\b"
+    r"|开玩笑|逗你|骗你|^\W*(?:哈哈|嘿嘿)|^\W*并?没有|才怪|做梦|^\W*(?:不是|假的)|想得美",
+)
+
+
+def governs_next(sentence: str) -> bool:
+    """Whether what follows a sentence may belong to a dream, a tale or a supposition in it."""
+    return _OPENS.search(sentence.casefold()) is not None
+
+
+def takes_back_before(sentence: str) -> bool:
+    """Whether a sentence takes back the one before it: "Just kidding!", "Not really.", 开玩笑的."""
+    return _TAKEN_BACK.search(sentence.casefold().replace("’", "'")) is not None
+
+
+#: Words count as found where a passage is this similar to them.
+_SIMILAR = 0.8
+#: Longer messages are not aligned character by character.
+_MOST_ALIGNED = 6_000
+#: So much of a message before is shown at the most, in characters; its end counts.
+_MOST_BEFORE = 400
+#: So many messages before the quoted ones are shown for what they refer to.
+_BEFORE = 2
+
+
+#: Code, attached files, quoted lines of a mail; and what is introduced as a text: "translate this:", 帮我看看这封信：.
+_FENCED = pattern_of(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_INTRODUCED = pattern_of(
+    r"\b(?:(?:this|the following|following|below|his|her|their) (?:[\w'’]+ ){0,2}"
+    r"|(?P<lead>(?:that|an?|the) (?:[\w'’]+ ){0,2}))"
+    r"(?:e-?mail|mail|letter|text|message|msg|dm|post|article|paragraph|review|poem|lyrics|story|code|log|notice|chat"
+    r"|transcript|document)"
+    r"\b[^\n:.!?]{0,60}:(?(lead)\s*\n)\s*(?P<en>.+)"
+    r"|\b(?:translate|proofread|summari[sz]e|correct|rewrite|rephrase|paraphrase)\b[^\n:.!?]{0,60}:\s*(?P<task>.+)"
+    r"|(?:这|那|下面|以下|收到|转发|转)[^，。！？：:\n]{0,10}"
+    r"(?:信|邮件|短信|微信|消息|文章|帖子|段话|文字|通知|代码|歌词|故事|留言|记录|内容)"
+    r"[^，。！？：:\n]{0,16}[：:]\s*(?P<zh>.+)"
+    r"|(?:翻译|翻成|译成|润色|校对|改写|总结|概括)[^。！？：:\n]{0,16}[：:]\s*(?P<han>.+)"
+    r"|(?P<head>^(?:from|subject|to|dear [^\n]{1,40}|发件人|主题|收件人|尊敬的[^\n]{1,20})[:：,，]?[^\n]*\n.+)",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_IN_MARKS = pattern_of(r'"[^"]{4,}"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
+_SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
+_SOMEBODY_SAYS = pattern_of(
+    r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",
+    re.IGNORECASE,
+)
+_SPEAKS_OF_SELF = pattern_of(r"\b(?:i|i'm|i've|me|my|we|our|the user)\b|我|本人|用户", re.IGNORECASE)
+
+
+def pasted_spans(words: str) -> list[tuple[int, int]]:
+    """The parts of a message that are not its speaker's own: code, quoted lines, files, pasted texts, words of others.
+
+    >>> words = 'I read "War and Peace". Typos? "Dear Sir, I quit. Jo"'
+    >>> [words[start:end] for start, end in pasted_spans(words)]
+    ['"Dear Sir, I quit. Jo"']
+    """
+    found = [*quotation_spans(words)]
+    if "```" in words or ">" in words:
+        found += [each.span() for each in _FENCED.finditer(words)]
+    for each in _IN_MARKS.finditer(words):
+        said = _SOMEBODY_SAYS.search(words, max(0, each.start() - 20), each.start())
+        long = len(each[0]) >= (22 if each[0].isascii() else 10)
+        if (said and _SPEAKS_OF_SELF.search(each[0])) or (long and _SENTENCE_INSIDE.search(each[0])):
+            found.append(each.span())
+    given = _INTRODUCED.search(words) if any(one in words for one in ":：\n") else None
+    if given:
+        texts = [name for name, text in given.groupdict().items() if text is not None and name != "lead"]
+        start, end = given.span(texts[0])
+        if not any(first <= start < last for first, last in found):  # behind quotation marks the speaker goes on
+            found.append((start, end))
+    return sorted(found)
+
+
+def own_words(words: str) -> str:
+    """A message with blanks where it is not its speaker's own, of the same length."""
+    for start, end in pasted_spans(words):
+        words = words[:start] + re.sub(r"[^\n]", " ", words[start:end]) + words[end:]
+    return words
+
+
+def is_pasted(quote: Quote, words: str) -> bool:
+    """Whether a passage of a message lies wholly in what is not its speaker's own."""
+    return not own_words(words)[quote.start : quote.end].strip(' \n"”’」』.,，。')
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """What a reader needs to judge whether words say a statement.
+
+    ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
+    ``said`` are the quoted sentences alone.
+    """
+
+    passage: tuple[str, ...]
+    said: str
+    statement: str
+    stance: Stance
+
+
+def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
+    """Where these words stand in one of some messages; None if nothing in them is like them.
+
+    Spaces, width, marks and case do not count. If the words are in none, the most similar passage of at least .8, else
+    the clause that shares most words with them, and with ``statement``.
+    """
+    plain = [(message, *_letters_of(message.words)) for message in messages]
+    wanted = "".join(_letters_of(words)[0])
+    for message, letters, places in plain if wanted else ():
+        text = "".join(letters)
+        if (at := text.find(wanted)) >= 0:
+            return _quote(message, places[at], places[at + len(wanted) - 1] + 1)
+    similar = [found for each in plain if (found := _align(wanted, *each))]
+    if similar:
+        return max(similar, key=lambda each: each[0])[1]
+    return _best_clause(f"{words} {statement}", messages)
+
+
+def _letters_of(text: str) -> tuple[list[str], list[int]]:
+    """The letters and digits of a text, normalised, each with its place."""
+    letters, places = [], []
+    for place, character in enumerate(text):
+        for one in unicodedata.normalize("NFKC", character).casefold():
+            if one.isalnum():
+                letters.append(one)
+                places.append(place)
+    return letters, places
+
+
+def _align(wanted: str, message: Message, letters: list[str], places: list[int]) -> tuple[float, Quote] | None:
+    """The passage of a message that is most like some words, with its similarity."""
+    if not wanted or not 0 < len(letters) <= _MOST_ALIGNED:
+        return None
+    text = "".join(letters)
+    matcher = SequenceMatcher(None, text, wanted, autojunk=False)
+    best = (0.0, 0, 0)
+    for block in sorted(matcher.get_matching_blocks(), key=lambda block: -block.size)[:3]:
+        start = max(0, block.a - block.b)
+        for length in {len(wanted), len(wanted) - 2, len(wanted) + 2}:
+            end = min(len(text), max(start + 1, start + length))
+            best = max(best, (SequenceMatcher(None, text[start:end], wanted, autojunk=False).ratio(), start, end))
+    ratio, start, end = best
+    return (ratio, _quote(message, places[start], places[end - 1] + 1)) if ratio >= _SIMILAR else None
+
+
+def _best_clause(wanted: str, messages: Sequence[Message]) -> Quote | None:
+    """The sentence that shares most words with some others; the last one of the best."""
+    sought = set(terms(wanted))
+    scored = [
+        (len(sought.intersection(terms(message.words[start:end]))), number, start, end)
+        for number, message in enumerate(messages)
+        for start, end in sentence_spans(message.words)
+    ]
+    score, number, start, end = max(scored, default=(0, 0, 0, 0))
+    return _quote(messages[number], start, end) if score else None
+
+
+def _quote(message: Message, start: int, end: int) -> Quote:
+    """A passage of a message, widened to whole words."""
+    words = message.words
+    while start > 0 and _joined(words[start - 1], words[start]):
+        start -= 1
+    while end < len(words) and _joined(words[end - 1], words[end]):
+        end += 1
+    return Quote(message.text_id, start, end, words[start:end], message.role)
+
+
+def _joined(first: str, second: str) -> bool:
+    return first.isalnum() and second.isalnum() and not is_unspaced(first) and not is_unspaced(second)
+
+
+def sentences_around(words: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the whole sentences with a passage, with the sentences beside them that change what they say."""
+    found = sentence_spans(words)
+    if not found:
+        return start, end
+    ends = [last for _, last in found]
+    first = min(bisect_left(ends, start + 1), len(found) - 1)
+    last = min(bisect_left(ends, end), len(found) - 1)
+    while first and governs_next(words[slice(*found[first - 1])]):
+        first -= 1
+    for opened, closed in pasted_spans(words):
+        if opened < end and start < closed:  # what is pasted is shown with what introduces it
+            first = min(first, bisect_left(ends, len(words[:opened].rstrip())))
+    if last + 1 < len(found) and takes_back_before(words[slice(*found[last + 1])]):
+        last += 1
+    return min(start, found[first][0]), max(end, found[last][1])
+
+
+def quotation_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> str:
+    """The words of a fact as they may be shown: whole sentences with what governs them, after the question they answer.
+
+    Several messages are joined by " — ". ``messages`` are those of the quotes and the ones before and after each.
+    """
+    return " — ".join(text for _, text in _shown(quotes, messages))
+
+
+def shown_quotes(quotes: Iterable[Quote], messages: Sequence[Message]) -> tuple[Quote, ...]:
+    """The passages to show: whole sentences with what governs them, the questions they answer, the answers to them.
+
+    Each is one passage of its message, in the order of the messages.
+    """
+    bounds = _bounds_of(quotes, messages)
+    found = ((messages[at], *bounds[at]) for at in sorted(bounds))
+    return tuple(
+        Quote(message.text_id, start, end, message.words[start:end], message.role, message.speaker)
+        for message, start, end in found
+        if message.words[start:end].strip()
+    )
+
+
+def _shown(quotes: Iterable[Quote], messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
+    """What is shown of each message, with its place."""
+    bounds = _bounds_of(quotes, messages)
+    for at in sorted(bounds):
+        if text := re.sub(r"\s+", " ", messages[at].words[slice(*bounds[at])]).strip():
+            yield at, text
+
+
+def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int, tuple[int, int]]:
+    """What is shown of each message, by place: quoted ones, the questions they answer, the answers to them."""
+    places = {message.text_id: place for place, message in enumerate(messages)}
+    bounds: dict[int, tuple[int, int]] = {}
+    for quote in quotes:
+        if (at := places.get(quote.message)) is not None:
+            start, end = bounds.get(at, (quote.start, quote.end))
+            bounds[at] = sentences_around(messages[at].words, min(start, quote.start), max(end, quote.end))
+    for at in [*bounds]:
+        before, after = at - 1, at + 1
+        opens = bounds[at][0] == _first(messages[at].words)
+        if opens and before >= 0 and before not in bounds and (question := _last_question(messages, before, at)):
+            bounds[before] = question
+        answered = after < len(messages) and messages[at].role != messages[after].role
+        if answered and is_question(messages[at].words[slice(*bounds[at])].strip()):
+            spans = sentence_spans(messages[after].words) or ((0, 0),)
+            end = bounds[after][1] if after in bounds else spans[min(1, len(spans) - 1)][1]
+            bounds[after] = (spans[0][0], end)
+    return bounds
+
+
+def _first(words: str) -> int:
+    return next((start for start, _ in sentence_spans(words)), 0)
+
+
+def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[int, int] | None:
+    """The question at the end of a message of the other side."""
+    if messages[before].role == messages[at].role:
+        return None
+    spans = sentence_spans(messages[before].words)
+    asked = [span for span in spans if messages[before].words[slice(*span)].strip().endswith(("?", "？"))]
+    return asked[-1] if asked else None
+
+
+def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
+    """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
+    shown = dict(_shown(fact.quotes, messages))
+    named = [place for place, message in enumerate(messages) if message.text_id in fact.turns]
+    first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
+    lines = []
+    for place in range(max(0, first - _BEFORE), last + 1):
+        message = messages[place]
+        if message.hidden:
+            continue
+        who = message.speaker or (speakers or {}).get(message.role) or message.role
+        words = re.sub(r"\s+", " ", message.words).strip()
+        if len(words) > _MOST_BEFORE:
+            words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
+        lines.append(f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}")
+    return Testimony(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)

@@ -1,0 +1,209 @@
+"""Requests to forget: what a message asks for is hidden at once, and a model reads in the background what it concerns.
+
+Guarantees: the rules alone hide only what a request surely or probably refers to; a model is asked at most once for a
+message, and the next turn waits for it; where it fails or doubts, the narrow reading stays hidden and the person is
+asked. What a model adds are rounds that it was shown, or that hold a matter in the person's own words. Nothing is
+erased here. A message that allows something to be mentioned again unhides what it refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+from domain import errors
+from domain.events import Notice
+from domain.recollection import RecallLimits
+from domain.records import Message, Round, pair_messages, without_hidden
+from domain.workers import CancelToken
+from facts.reply_json import handles_of, line_of, read_object
+from language.forget_requests import (
+    ForgetRequest,
+    detect_forget_request,
+    detect_release,
+    rounds_about,
+    rounds_spoken_of,
+    select_rounds,
+)
+from language.scripts import language_of
+from llm import Llm
+from memory import Memory
+
+#: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
+#: single word ("work") would take years with it.
+_FEW, _ONE_IN = 12, 20
+#: How many rounds before a request a model is shown, and how many of other sessions.
+_SHOWN, _SHOWN_ELSEWHERE = 8, 4
+
+
+@dataclass(frozen=True)
+class ForgetOutcome:
+    """What a message asks to have forgotten, and what was done at once.
+
+    ``rounds`` are those that are hidden now, the request itself the last one. ``released`` counts the messages that may
+    be mentioned again. ``reading``: a model will read the request. ``asks``: there is none, so the person is asked.
+    """
+
+    request: ForgetRequest | None = None
+    rounds: tuple[Round, ...] = ()
+    released: int = 0
+    reading: bool = False
+    asks: bool = False
+
+    @property
+    def notice(self) -> Notice | None:
+        """What the person should know of it."""
+        if self.released:
+            return Notice("forget_request.released", {"turns": self.released})
+        if self.request is None or not self.rounds:
+            return None
+        if self.asks:
+            return _question([turn for one in self.rounds for turn in one.turns])
+        return Notice("forget_request.detected", {"rounds": len(self.rounds), "matter": self.request.matter})
+
+
+def follow_forget_request(
+    memory: Memory, spoken: Round, unwritten: Sequence[Round] = (), *, readable: bool
+) -> ForgetOutcome:
+    """Hide what a round asks to have forgotten, or show again what it allows; ``readable``: a model can read it.
+
+    No later prompt contains what is hidden and stored. Call in the commit that stores the round.
+    """
+    words = spoken.user.words
+    if (release := detect_release(words)) and (released := find_released(memory, release)):
+        memory.rounds.unhide(released)
+        return ForgetOutcome(released=len(released))
+    request = detect_forget_request(words, spoken.assistant.words)
+    if request is None:
+        return ForgetOutcome()
+    reading, rounds = readable and bool(spoken.user.seq), tuple[Round, ...]()
+    if request.hides:
+        said = (*memory.messages.rounds(spoken.user.session_id), *unwritten)
+        before = [one for one in said if one.user.text_id != spoken.user.text_id]
+        rounds = (*find_rounds_to_hide(memory, request, spoken.user.session_id, before), spoken)
+    hidden = [turn.text_id for one in rounds for turn in one.turns if turn.seq and not turn.hidden]
+    if hidden:
+        memory.rounds.hide(hidden)
+    if reading:
+        memory.jobs.request("forget_request", spoken.user.text_id, " ".join(hidden))
+    return ForgetOutcome(request, rounds, 0, reading, request.certainty == "likely" and not reading)
+
+
+def hide_forgotten_alone(memory: Memory, spoken: Message, before: Sequence[Message]) -> None:
+    """Hide what a message without a reply asks to have forgotten, of those ``before`` it in its session; the same for
+    what it allows to be mentioned again.
+    """
+    if (release := detect_release(spoken.words)) and (released := find_released(memory, release)):
+        memory.rounds.unhide(released)
+    elif (request := detect_forget_request(spoken.words)) and request.hides:
+        meant = [before[at] for at in rounds_spoken_of(request, [(one.words, "") for one in before])]
+        memory.rounds.hide([one.text_id for one in (*meant, spoken)])
+
+
+def find_rounds_to_hide(
+    memory: Memory, request: ForgetRequest, session_id: str, before: Sequence[Round]
+) -> tuple[Round, ...]:
+    """The rounds that a forget request means: of older sessions, then of those ``before`` it in its own.
+
+    Of older sessions those that contain the words it names; if it is about something recent, only where this session
+    has none of it.
+    """
+    if request.lately and (near := select_rounds(request, before)):
+        return near
+    named = (part for part in request.matter if request.names_enough(part))
+    found = {one.user.text_id: one for part in named for one in _find_older_rounds(memory, part, session_id)}
+    older = tuple(found.values())
+    return (*older, *select_rounds(request, before, older))
+
+
+def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Round, ...]:
+    """The rounds of older sessions that contain these words; none where they are too many."""
+    most = max(_FEW, memory.sessions.counts()[1] // _ONE_IN)
+    # A round has two messages; one more than all of them shows that there are too many.
+    found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).turns
+    session_ids = sorted({turn.session_id for turn in found} - {session_id})
+    if len(found) > 2 * most:
+        return ()
+    rounds = tuple(
+        one for each in session_ids for one in rounds_about(part, without_hidden(memory.messages.rounds(each)))
+    )
+    return rounds if len(rounds) <= most else ()
+
+
+def find_released(memory: Memory, release: ForgetRequest) -> list[str]:
+    """The hidden messages that a release refers to: those about what it names, else the newest request with its own."""
+    hidden = memory.messages.hidden()
+    rounds = _pair_by_session(hidden)
+    if release.matter:
+        rounds = [one for part in release.matter for one in rounds_about(part, rounds)]
+    elif rounds:
+        *before, newest = [one for one in rounds if one.user.session_id == rounds[-1].user.session_id]
+        request = detect_forget_request(newest.user.words, newest.assistant.words)
+        rounds = [*(select_rounds(request, before) if request else ()), newest]
+    return list(dict.fromkeys(turn.text_id for one in rounds for turn in one.turns))
+
+
+def _pair_by_session(turns: Sequence[Message]) -> list[Round]:
+    """The rounds of messages of several sessions, in the order of the sessions."""
+    sessions = dict.fromkeys(turn.session_id for turn in turns)
+    return [one for each in sessions for one in pair_messages(turn for turn in turns if turn.session_id == each)]
+
+
+def read_forget_request(
+    memory: Memory, llm: Llm, text_id: str, narrow: Sequence[str], cancel: CancelToken
+) -> Generator[Notice, None, None]:
+    """Let a model say what the message asks for; ``narrow`` are the messages that are hidden for it so far.
+
+    Nothing happens where the message is gone, or the person has shown all of it again. Raises Interrupted.
+    """
+    found = memory.messages.with_ids([text_id, *narrow])
+    asked = next((turn for turn in found if turn.text_id == text_id), None)
+    if asked is None or (narrow and not any(turn.hidden for turn in found)):
+        return
+    session = memory.messages.of_session(asked.session_id)
+    elsewhere = [turn for turn in found if turn.session_id != asked.session_id]
+    shown = [turn for turn in session if turn.round <= asked.round and (turn.text_id in narrow or not turn.hidden)]
+    window = [*elsewhere[: 2 * _SHOWN_ELSEWHERE], *shown[-2 * _SHOWN :]]
+    try:
+        number = 1 + [turn.text_id for turn in window].index(text_id)
+        read = read_object(llm.read_forget_request(window, number, language_of(asked.words), cancel, memory.names()))
+    except errors.ModelError:
+        read = {}
+    cancel.check()
+    asks, matter = line_of(read.get("asks")).lower(), line_of(read.get("matter")) or line_of(read.get("person"))
+    request = detect_forget_request(asked.words) or ForgetRequest(alone=True, certainty="possible")
+    if asks == "nothing" and request.certainty != "clear":
+        if narrow:
+            memory.rounds.unhide(narrow)
+            yield Notice("forget_request.none", {"turns": len(narrow)})
+        return
+    if asks == "show":
+        memory.rounds.unhide(narrow)
+        released = find_released(memory, ForgetRequest(True, (matter,) if matter else ()))
+        memory.rounds.unhide(released)
+        yield from [Notice("forget_request.released", {"turns": len(released)})] if released else []
+        return
+    sure = asks in ("hide", "erase")
+    named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
+    own = (asked.session_id, asked.round)
+    if not named and all((turn.session_id, turn.round) == own for turn in found):
+        if not request.matter and matter.lower() in asked.words.lower():
+            request = replace(request, matter=(matter,) if matter else ())
+        before = [one for one in pair_messages(session) if one.user.round < asked.round and not one.hidden]
+        meant = find_rounds_to_hide(memory, request, asked.session_id, before)
+        named = [turn for one in meant for turn in one.turns]
+    of = {(turn.session_id, turn.round) for turn in [asked, *named]}
+    hidden = [turn for turn in {*window, *named, *session} if (turn.session_id, turn.round) in of and not turn.hidden]
+    memory.rounds.hide([turn.text_id for turn in hidden])
+    if not sure:
+        yield _question(memory.messages.with_ids([*narrow, *(turn.text_id for turn in hidden)]))
+    elif rounds := {(turn.session_id, turn.round) for turn in hidden}:
+        yield Notice("forget_request.detected", {"rounds": len(rounds), "matter": ()})
+    if asks == "erase":
+        yield Notice("forget_request.erase", {})
+
+
+def _question(turns: Sequence[Message]) -> Notice:
+    """Ask the person whether what is hidden in doubt is to stay so."""
+    rounds = sum(turn.role == "user" for turn in turns)
+    return Notice("forget_request.asked", {"rounds": rounds, "turns": tuple(turn.text_id for turn in turns)})

@@ -1,0 +1,37 @@
+"""Sentences and clauses of a text, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+
+from domain.patterns import pattern_of
+
+_SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
+_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
+#: A denial after "and" is separate if a clause precedes it.
+_DENIED_BESIDES = pattern_of(
+    r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE
+)
+_SHORTEST_CLAUSE = 5
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, in order. A point inside a number or a name ends none."""
+    return tuple(text[start:end] for start, end in sentence_spans(text))
+
+
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of a text begin and end, without the spaces around them."""
+    found = ((each.start(), each[0]) for each in _SENTENCE.finditer(text))
+    trimmed = ((start + len(one) - len(one.lstrip()), one.strip()) for start, one in found)
+    return tuple((start, start + len(one)) for start, one in trimmed if one)
+
+
+def split_clauses(sentence: str) -> tuple[str, ...]:
+    """The clauses of a sentence."""
+    parts: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        found = _DENIED_BESIDES.search(part)
+        apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
+        parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
+    return tuple(clause for part in parts if (clause := part.strip()))

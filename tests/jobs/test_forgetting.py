@@ -1,0 +1,228 @@
+"""What a person asks to have forgotten is hidden at once, read by a model once, and exactly what is meant (P22)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from domain.events import Notice
+from domain.workers import CancelToken
+from storage.jobs import Job
+from tests.support.house import House, Mind, friend, house, marked, records
+from tests.support.server import ScriptedServer, status
+
+PATTY = "my sister in law patty had an abortion and my brother has no idea"
+REGRET = "shouldnt of typed that. forget i said anything about patty there will you"
+PROMOTION = "Guess what, I got the promotion!"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+def say(at: House, line: str) -> list[str]:
+    """Say something, and let what the next turn waits for be done; the notices of both."""
+    events = list(at.talk.turn(line, CancelToken()))
+    notices = [event for event in events if isinstance(event, Notice)] + at.talk.compact_now()
+    at.settle()
+    return [notice.key for notice in notices]
+
+
+def hidden(at: House) -> list[str]:
+    return [turn.words for turn in at.memory.messages.hidden() if turn.role == "user"]
+
+
+def answered(**given: Any) -> str:
+    return json.dumps({"asks": "hide", "turns": [], "matter": "", "person": "", **given})
+
+
+def test_a_misspelt_request_hides_the_secret_that_it_names_and_not_the_promotion_before_it(
+    tmp_path, server, clock, new_id, log
+):
+    with house(tmp_path, server, clock, new_id, log) as at:
+        for line in ("Patty is coming on Sunday.", "It rains.", PATTY, PROMOTION):
+            assert say(at, line) == []
+        assert say(at, REGRET) == ["forget_request.detected"]
+        assert hidden(at) == [PATTY, REGRET]
+
+
+def test_the_same_is_hidden_without_a_model(tmp_path, clock, new_id, log):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        for line in (PROMOTION, PATTY, REGRET):
+            say(at, line)
+        assert hidden(at) == [PATTY, REGRET]
+        assert at.memory.jobs.find("forget_request", at.memory.messages.hidden()[-2].text_id) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "other"),
+    [
+        ("I owe Sam 300 pounds. Please forget that.", PROMOTION),
+        ("I owe Sam 300 pounds. Forget about the money I owe Sam.", PROMOTION),
+        ("Please don't remember this: my PIN is 4711.", PROMOTION),
+        ("我欠了阿杰三万块钱。这件事你忘了吧，别记。", "我升职了！"),
+        ("请不要记住这个：我的密码是四七一一。", "我升职了！"),
+    ],
+)
+def test_a_message_that_tells_the_matter_itself_is_hidden_alone(tmp_path, server, clock, new_id, log, told, other):
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, other)
+        say(at, told)
+        assert hidden(at) == [told]
+
+
+def test_a_model_is_asked_once_and_adds_the_rounds_that_tell_the_matter(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(turns=[3]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, PROMOTION)
+        say(at, "Klara kissed me in the kitchen.")
+        say(at, "It rains.")
+        assert hidden(at) == []
+        keys = say(at, "Please forget what I said about my boss's wife.")
+        assert keys == ["forget_request.detected"] * 2
+        assert hidden(at) == ["Klara kissed me in the kitchen.", "Please forget what I said about my boss's wife."]
+        say(at, "How are you?")
+        (request,) = mind.asked("forget")
+        *shown, question = records(request)
+        assert [one["text"] for one in shown][2] == "Klara kissed me in the kitchen."
+        assert question == {"in_question": 7}
+
+
+def test_what_only_may_be_a_request_is_hidden_when_the_model_says_so(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(turns=[1]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        assert say(at, "Forget it.") == ["forget_request.detected"]
+        assert hidden(at) == ["Josef drinks.", "Forget it."]
+
+
+def test_the_next_turn_waits_until_the_model_has_read_the_request(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(turns=[1]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        list(at.talk.turn("Josef drinks.", CancelToken()))
+        list(at.talk.turn("Forget it.", CancelToken()))
+        list(at.talk.turn("How are you?", CancelToken()))
+        assert "drinks" not in json.dumps([one for one in server.chats if marked(one, "talk")][-1])
+
+
+def test_what_a_model_calls_no_request_may_be_mentioned_again(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(asks="nothing"))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        assert say(at, "forget i said anything about josef") == ["forget_request.detected", "forget_request.none"]
+        assert hidden(at) == []
+
+
+@pytest.mark.parametrize("reply", [answered(asks="unsure"), "I cannot say.", 401])
+def test_in_doubt_or_where_the_model_fails_the_narrow_reading_is_hidden_and_the_person_is_asked(
+    tmp_path, server, clock, new_id, log, reply
+):
+    mind = Mind(server)
+    mind.answers("forget", *([status(reply)] * 3 if isinstance(reply, int) else [reply]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        for line in (PROMOTION, "Josef drinks."):
+            say(at, line)
+        assert say(at, "Forget it.") == ["forget_request.asked"]
+        assert hidden(at) == ["Josef drinks.", "Forget it."]
+        assert len(at.talk.in_doubt) == 4
+        assert at.talk.answer_doubt(keep=False) == 4
+        assert hidden(at) == []
+        assert len(mind.asked("forget")) == 1
+
+
+def test_a_clear_request_stays_hidden_whatever_the_model_says(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(asks="nothing"))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        assert say(at, "Please forget that, I mean it.") == ["forget_request.detected", "forget_request.asked"]
+        assert hidden(at) == ["Josef drinks.", "Please forget that, I mean it."]
+
+
+def test_a_request_to_erase_is_answered_with_how_that_is_done(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(asks="erase", turns=[1]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        assert "forget_request.erase" in say(at, "Please erase what I said about Josef.")
+        assert len(at.memory.messages.hidden()) == 4, "nothing is erased by a model"
+
+
+@pytest.mark.parametrize(
+    ("secret", "request_", "released"),
+    [
+        ("Josef drinks.", "Please forget what I said about Josef.", "You can talk about Josef again."),
+        ("Josef drinks.", "Please forget that, I mean it.", "It's fine, you may mention it again."),
+        ("约瑟夫酗酒。", "请忘掉约瑟夫的事。", "约瑟夫的事可以再提了。"),
+        ("约瑟夫酗酒。", "请把这件事忘掉、别再提", "可以再提了"),
+    ],
+)
+def test_a_withdrawn_request_shows_again_what_it_hid_and_nothing_else(
+    tmp_path, server, clock, new_id, log, secret, request_, released
+):
+    with house(tmp_path, server, clock, new_id, log) as at:
+        for line in ("My PIN is 4711. Please forget that.", secret, request_):
+            say(at, line)
+        assert secret in hidden(at)
+        assert say(at, released) == ["forget_request.released"]
+        assert hidden(at) == ["My PIN is 4711. Please forget that."]
+        say(at, "How are you?")
+        assert secret in json.dumps(server.chats[-1], ensure_ascii=False)
+
+
+def test_what_was_hidden_before_is_in_no_later_reading(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "My PIN is 4711. Please forget that.")
+        say(at, "Josef drinks.")
+        say(at, "Please forget what I said about Josef.")
+        assert "4711" not in json.dumps(mind.asked("forget")[-1])
+
+
+def test_a_reading_that_was_killed_is_done_by_whoever_opens_the_memory_next(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    mind.answers("forget", answered(turns=[1]))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        list(at.talk.turn("Josef drinks.", CancelToken()))
+        with at.talk.maintenance.queue.compaction.paused():
+            list(at.talk.turn("Forget it.", CancelToken()))
+        at.talk.maintenance.queue.compaction.end(0)
+    server.requests.clear()
+    with house(tmp_path, server, clock, new_id, log) as at:
+        at.talk.start_maintenance()
+        at.talk.compact_now()
+        assert hidden(at) == ["Josef drinks.", "Forget it."]
+
+
+def test_a_reading_of_what_was_erased_or_released_meanwhile_does_nothing(tmp_path, server, clock, new_id, log):
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        say(at, "Please forget that, I mean it.")
+        asked = at.memory.messages.hidden()
+        at.memory.rounds.unhide([turn.text_id for turn in asked])
+        before = len(server.chats)
+        payload = " ".join(turn.text_id for turn in asked)
+        for key in (asked[-2].text_id, "gone"):
+            at.talk.maintenance._run_job(Job("forget_request", key, payload, 1, 0, 0.0, ""), CancelToken())
+        assert len(server.chats) == before
+        assert hidden(at) == []
+
+
+def test_an_external_memory_retells_what_is_hidden_only_to_who_asks_about_it() -> None:
+    from language.forget_requests import retells_hidden
+
+    told = ["Josef borrowed two thousand pounds to cover gambling debts."]
+    note = "Josef has gambling debts, two thousand pounds, borrowed in May."
+    assert retells_hidden(note, told, "What shall I cook on Sunday?")
+    assert not retells_hidden(note, told, "What do you know about Josef?")
+    assert not retells_hidden("Josef likes walnuts.", told, "What shall I cook on Sunday?")
