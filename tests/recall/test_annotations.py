@@ -424,5 +424,7 @@ def test_what_is_vital_for_a_matter_is_recalled_though_nobody_asks_for_it(life, 
 def test_an_important_fact_is_recalled_for_less_than_any_other(life, importance, recalled):
     life.live("loss", [("He is gone since that night.", "I am so sorry.")], NOW - timedelta(days=200))
     life.learn("loss", fact("dead", "loss-0u", "Grandpa died in November.", DEATH), importance=importance)
+    for number in range(8):
+        employed(life, f"job{number}", 100 - number, f"Mill {number}", slot=Slot("ann", f"job {number}"))
     found = life.recall("The November barbecue is on.", embed=None)
     assert ("Grandpa died in November." in told(found)) is recalled
