@@ -477,12 +477,12 @@ class CandidateSearch:
         gathered.counts[np.ix_(faint, ~says_all)] = 0
         numbers, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         sessions = numbers.astype(np.int64)
-        clarity, nearest = _compare_with_background(found.dense, len(table), vector, background)
+        clarity, above = _compare_with_background(found.dense, len(table), vector, background)
         evidence = replace(
             self._gather_evidence(asked, gathered, weights, sessions, of_session),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
             clarity=clarity,
-            nearest=nearest,
+            nearest=above,
         )
         return Candidates(asked, gathered, sessions, found.terms, evidence, self._match_facts(asked))
 
