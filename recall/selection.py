@@ -136,11 +136,16 @@ class Selector:
         self._present = present
         self._cutting = cutting
 
-    def select(self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = ()) -> Selected:
-        """What the budget has room for of what was found, and of the facts that answer, best first."""
+    def select(
+        self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = (), fact_budget: int = 0
+    ) -> Selected:
+        """What the budget has room for of what was found, and of the facts that answer, best first.
+
+        ``fact_budget``: the tokens of which facts may take their share, where those are more than all others may take.
+        """
         if not searches and not facts:
             return Selected()
-        offered = _fitting_facts(facts, int(self._limits.tokens * _FACTS))
+        offered = _fitting_facts(facts, int((fact_budget or self._limits.tokens) * _FACTS))
         laid = self._laid(searches)
         summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
