@@ -80,7 +80,7 @@ class Companion:
 
     def turn_steps(self) -> TurnSteps:
         """The steps of a turn with it."""
-        return TurnSteps(self.settings, self.memory, self.llm, self.log, self.clock)
+        return TurnSteps(self.settings, self.memory, self.llm)
 
     def read_persona(self, persona: Persona) -> str:
         """A persona as a model or a program sees it: with annotations of lines that have changed."""

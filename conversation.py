@@ -9,7 +9,6 @@ stored only marked as such; the next input never meets half a compaction.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -159,15 +158,12 @@ class TurnSteps:
     It keeps nothing but what was already said of recall that has to do without one of its parts.
     """
 
-    def __init__(
-        self, settings: Settings, memory: Memory, llm: Llm, log: logging.Logger, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, settings: Settings, memory: Memory, llm: Llm) -> None:
         self.settings = settings
         self.memory = memory
         self.llm = llm
-        self.log = log
-        self.clock = clock
-        self.asking = Asking(settings, memory, llm, log, clock)
+        self.log, self.clock = llm.log, llm.clock
+        self.asking = Asking(settings, memory, llm)
         self._limits = settings.recall_limits
         self._known_degraded: set[str] = set()
         self._index_missing = False
@@ -360,7 +356,7 @@ class Conversation:
         #: Set when a prompt had to be shortened: the context is compacted however few rounds it has.
         self._shortened = False
         self._owns_maintenance = maintenance is None
-        self.maintenance = maintenance or Maintenance(settings, memory, llm, steps.log, steps.clock)
+        self.maintenance = maintenance or Maintenance(settings, memory, llm)
         if self._owns_maintenance:
             self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)

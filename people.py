@@ -367,7 +367,7 @@ class People:
             memory.close()
             raise
         settings = replace(self.settings, data_dir=folder)
-        maintenance = Maintenance(settings, memory, self.llm, self.log, self.clock, self.scheduler)
+        maintenance = Maintenance(settings, memory, self.llm, self.scheduler)
         opened = Companion(person, instruction, maintenance, self.new_id)
         maintenance.client_history_done = partial(self._settle_client_history, opened, number)
         return opened

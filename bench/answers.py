@@ -182,7 +182,7 @@ def _opened(
         try:
             memory.start()
             history = LivedHistory(memory, llm, clock, settings, settings, embedder, language)
-            yield history, Asking(settings, memory, llm, log, clock)
+            yield history, Asking(settings, memory, llm)
         finally:
             memory.close()
             llm.close()

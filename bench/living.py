@@ -199,7 +199,7 @@ class Lived:
     def _conversation(self, settings: Settings, *, incognito: bool = False) -> Conversation:
         session, resumed = self.memory.sessions.resume_or_start()
         return Conversation(
-            TurnSteps(settings, self.memory, self._llm, self._log, self._clock), session,
+            TurnSteps(settings, self.memory, self._llm), session,
             new_id=self.new_id, resumed=resumed, incognito=incognito,
         )  # fmt: skip
 

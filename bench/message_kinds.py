@@ -1,10 +1,10 @@
 """Make ``recall/message_kinds.json``: what kind of message needs memory. ``python -m bench.message_kinds``.
 
-``sets/message_kinds.json`` has messages that need no memory (tasks, knowledge, translations, sums, small talk, reactions,
-pasted text) and messages that may (remarks about one's own life, requests for advice, questions about people and what
-was said), in both languages. A ridge regression on the vectors of the built-in sentence embedder tells them apart; a
-class counts as much as the other. For other embedders, which have other vectors, a few examples of each class and
-language are written beside the weights: those that the weights tell apart best, so that they are typical.
+``sets/message_kinds.json`` has messages that need no memory (tasks, knowledge, translations, sums, small talk,
+reactions, pasted text) and messages that may (remarks about one's own life, requests for advice, questions about people
+and what was said), in both languages. A ridge regression on the vectors of the built-in sentence embedder tells them
+apart; a class counts as much as the other. For other embedders, which have other vectors, a few examples of each class
+and language are written beside the weights: those that the weights tell apart best, so that they are typical.
 
 Printed: how well each language is told apart by weights that were made from the other one, and how well the direction
 from the examples alone does on all that are not examples (areas under the ROC curve).

@@ -56,9 +56,8 @@ def main(given: Sequence[str] | None = None) -> None:
         for one in cases:
             print(one.name, len(one.allowed), len(one.found), sorted(one.allowed ^ one.found))
     found = figures(cases)
-    print(
-        json.dumps(found, indent=1) if options.json else "\n".join(f"{name}: {value}" for name, value in found.items())
-    )
+    lines = "\n".join(f"{name}: {value}" for name, value in found.items())
+    print(json.dumps(found, indent=1) if options.json else lines)
 
 
 def ask_all(folder: Path) -> Iterator[Case]:

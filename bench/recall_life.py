@@ -81,8 +81,8 @@ class Embedding:
 class HandedOver:
     """What stood in a prompt with default settings: ids in the set, and tokens of the whole block of memories.
 
-    ``facts`` counts the facts in it; ``known`` are its turns, and those on which its facts rest. ``unknown``: the prompt
-    says that nothing is known of what was asked.
+    ``facts`` counts the facts in it; ``known`` are its turns, and those on which its facts rest. ``unknown``: the
+    prompt says that nothing is known of what was asked.
     """
 
     tids: frozenset[str]

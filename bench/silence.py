@@ -1,12 +1,14 @@
-"""How often memory is silent when it should be. ``python -m bench.silence --data silence.json --lives FOLDER [--json]``.
+"""How often memory is silent when it should be.
+
+    python -m bench.silence --data silence-dev.json --lives FOLDER [--json]
 
 Every message is asked in the lives, alone and in the middle of another talk, and those that need no memory also in
 large histories (``--histories``, a folder of the sets of ``bench.recall``): the longest of each set with 600 messages
 and more, and all Chinese sets as one. Nothing is answered by a model; default settings, the sentence embedder.
 
-``none_silent``: of messages that need no memory, the share that gets nothing. ``near``: questions about the person whose
-answer was never said; ``near_tokens`` is what they get on average, ``near_unknown`` how often the prompt says that
-nothing is known of it. ``needed_found``: of messages that need memory, the share that gets one that is needed;
+``none_silent``: of messages that need no memory, the share that gets nothing. ``near``: questions about the person
+whose answer was never said; ``near_tokens`` is what they get on average, ``near_unknown`` how often the prompt says
+that nothing is known of it. ``needed_found``: of messages that need memory, the share that gets one that is needed;
 ``needed_share``: of the messages that are handed over to them, the share that is needed. ``halves`` has the same for
 each half of the messages by text: the gate was fitted looking at half 0 alone.
 """

@@ -132,7 +132,7 @@ def check_quotations(reply: str, recollection: Recollection) -> tuple[Quoted, ..
 
 
 def with_references(turn: Message) -> str:
-    """The words of a message, with a reference for each quotation that has a source."""
+    """The words of a message, without its prefix, with a reference for each quotation that has a source."""
     text, checked_ones = turn.words, {quoted.number: quoted for quoted in turn.quoted}
     if not checked_ones:
         return text
@@ -161,7 +161,8 @@ def as_memory(turn: Message) -> Message:
     'Yes: [“…” 2026-11-23] Nice!'
     """
     if turn.role == "assistant":
-        turn = replace(turn, text=_REFERENCE.sub(r" [“…” \1]", with_references(turn)), quoted=())
+        words = with_references(turn) if turn.quoted else turn.words
+        turn = replace(turn, text=PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words), quoted=())
     said = memory_text(own_words(turn))
     return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
 

@@ -12,7 +12,7 @@ from domain.records import Role
 MissingPart = Literal["embeddings", "index", "words"]
 
 #: The share of the best score below which a message adds too little to be recalled; the same for terse clients.
-SHARE, TERSE_SHARE = 0.3, 0.5
+SHARE, TERSE_SHARE = 0.25, 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class _Checking:
         if fault:
             return fault
         stance = said if claim.stance == "stated" else claim.stance
-        needed = answered if self._needs(answered, sources, basis.claim) else ()
+        needed = answered if answered and self._needs(answered, sources, basis.claim) else ()
         return replace(
             basis, said=said, sources=in_order((*needed, *sources, *lenders)), claim=replace(basis.claim, stance=stance)
         )
@@ -238,7 +238,7 @@ class _Checking:
         said, asked = (frozenset().union(*(telling_terms(one.text) for one in each)) for each in (sources, answered))
         if telling_terms(claim.text) & asked - said - telling_terms(" ".join(self._own)):
             return True
-        return bool(answered) and wrong_figure(claim.text, Figures(source.figures for source in sources)) != ""
+        return wrong_figure(claim.text, Figures(source.figures for source in sources)) != ""
 
     def _with_right_figures(
         self, claim: _Claim, sources: tuple[Source, ...], answered: tuple[Source, ...]

@@ -406,10 +406,10 @@ class SpokenWindow:
 
     def is_denied(self, statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
         """Whether a statement has its words only from a question of the companion that was answered with no."""
-        if ends_or_denies(statement) or not wanted:
+        answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
+        if not answers or not wanted or ends_or_denies(statement):
             return False
         said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
-        answers = [each for each in sources if each.spoken_by_person and each.place and each.denies]
         asked = [self._sources[each.place - 1] for each in answers]
         heard = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
         return bool(wanted & heard) and wanted.isdisjoint(said)
@@ -446,7 +446,7 @@ _ANY_DAY = date(2000, 1, 1)
 #: A sentence that shares this much of what the best one shares may be evidence, too.
 _NEARLY_BEST = 0.6
 #: A denial is the reverse of what has this much of its words, an assertion of a denial with this much of its words.
-_NEARLY_ALL, _ENOUGH = 0.66, 0.34
+_NEARLY_ALL, _ENOUGH, _ENOUGH_HAN = 0.66, 0.34, 0.25
 
 
 def best_sentences(
@@ -496,7 +496,11 @@ def is_reversed(
         return False
     scored = [(len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back]
     most = max((score for score, _ in scored), default=0)
-    return most >= len(wanted) * _ENOUGH and bool(most) and all(denied for score, denied in scored if score == most)
+    return (
+        most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)
+        and bool(most)
+        and all(denied for score, denied in scored if score == most)
+    )
 
 
 def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
@@ -322,6 +323,7 @@ def _counts(text: str) -> Mapping[str, set[int]]:
     return found
 
 
+@lru_cache(256)
 def _best_clause(statement: str, sentence: str) -> str:
     """The clause of a sentence that shares most with a statement."""
     wanted = set(terms(statement))

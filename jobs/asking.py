@@ -12,11 +12,9 @@ asked for an answer.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from threading import Timer
 
 from domain import errors
@@ -61,22 +59,12 @@ class _Search:
 class Asking:
     """Plans searches of one memory with one model. ``last`` is the last answer, to show how it was found."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        memory: Memory,
-        llm: Llm,
-        log: logging.Logger,
-        clock: Callable[[], datetime],
-        *,
-        patience: float = _PATIENCE,
-    ) -> None:
+    def __init__(self, settings: Settings, memory: Memory, llm: Llm, *, patience: float = _PATIENCE) -> None:
         self.last: MemoryAnswer | None = None
         self._settings = settings
         self._memory = memory
         self._llm = llm
-        self._log = log
-        self._clock = clock
+        self._log, self._clock = llm.log, llm.clock
         self._patience = patience
 
     def search_by_plan(

@@ -14,7 +14,6 @@ archived. Job modules are loaded when a job needs them, not when a conversation 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -107,20 +106,11 @@ def _remove_leaves(memory: Memory, leaves: Sequence[Leaf], limit: ForgetLimit) -
 class Maintenance:
     """Requests and does the jobs of one memory; all its conversations share it."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        memory: Memory,
-        llm: Llm,
-        log: logging.Logger,
-        clock: Callable[[], datetime],
-        scheduler: Scheduler | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, memory: Memory, llm: Llm, scheduler: Scheduler | None = None) -> None:
         self.settings = settings
         self.memory = memory
         self.llm = llm
-        self.log = log
-        self.clock = clock
+        self.log, self.clock = llm.log, llm.clock
         #: What the person should know; whoever shows it removes it.
         self.notices: list[Notice] = []
         #: The sessions in use, which are not autosaved.
@@ -133,7 +123,7 @@ class Maintenance:
         self._failures: dict[tuple[str, str], str] = {}
         self._opened = False
         self.queue = JobQueue(
-            memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), clock, log
+            memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), llm.clock, llm.log
         )
 
     # -- asking for jobs -----------------------------------------------------------------------------------------

@@ -14,11 +14,10 @@ from typing import Literal
 
 from domain import errors
 from domain.events import Notice
-from domain.facts import About, Change, Fact, PersonaDraft, Quote
-from domain.records import Message, Persona
+from domain.facts import About, Change, Fact, PersonaDraft
+from domain.records import Persona
 from domain.workers import CancelToken
 from facts.evidence import telling_terms
-from facts.known_people import known_people
 from facts.persona_lines import (
     Grounds,
     PersonaEditing,
@@ -30,10 +29,10 @@ from facts.persona_lines import (
     number_lines,
     read_operations,
 )
-from facts.slots import Names
+from facts.slots import Names, known_people
+from facts.spans import quotation_of
 from jobs.extraction import names_of_both
 from language.scripts import Language
-from language.sentences import split_sentences
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask
@@ -91,7 +90,7 @@ class PersonaUpdate:
         changes = [one for one in self._find_changes(own) if _BELONGS[one.known.about] == persona]
         changing = {one.by.text_id for one in changes if one.by}
         facts = [
-            QuotedFact(one, _quote_sentences(one.quotes, messages))
+            QuotedFact(one, quotation_of(one.quotes, messages))
             for one in (*own, *again)
             if one.text_id in changing or (one.current and _BELONGS[one.about] == persona)
         ]
@@ -137,7 +136,7 @@ class PersonaUpdate:
         task = PersonaTask(
             persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
             [number for number, line in lines.items() if line.strip() in grounds.past],
-            [one for one in known_people(known) if _is_mentioned(one.name, material)],
+            known_people(known, names, "\n".join(material.texts)),
         )  # fmt: skip
         try:
             refused = yield from self._ask(task, editing, language, cancel, names)
@@ -193,24 +192,3 @@ class PersonaUpdate:
         concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
         past = {line.line.strip() for line in current.lines if is_past(line.line, facts_in_line(line, resting), today)}
         return Grounds(material.facts, today, names, concerned, overruled, frozenset(past))
-
-
-def _is_mentioned(name: str, material: Material) -> bool:
-    return any(name in text for text in material.texts)
-
-
-def _quote_sentences(quotes: Sequence[Quote], messages: Sequence[Message]) -> str:
-    """The whole sentences with these words."""
-    words = {one.text_id: one.words for one in messages}
-    found = [
-        sentence
-        for quote in quotes
-        for sentence in split_sentences(words.get(quote.message, "")) or [quote.words]
-        if _overlaps(words.get(quote.message, ""), sentence, quote)
-    ]
-    return " ".join(dict.fromkeys(found)) or " ".join(one.words for one in quotes)
-
-
-def _overlaps(words: str, sentence: str, quote: Quote) -> bool:
-    start = words.find(sentence)
-    return start < quote.end and quote.start < start + len(sentence)

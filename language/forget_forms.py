@@ -166,6 +166,13 @@ CLEAR = (
 )  # fmt: skip
 #: Orders that most people mean.
 LIKELY = (
+    Guarded("erase|wipe|scrub|bury|delete", rf"(?:{_START}|{_ASKED})(?:erase|wipe|scrub|bury|delete) [^.!?\n]{{0,30}}?\b(?:conversation|chat|confession|secret|story|thing|stuff|talk)\b(?: we had| i told you)?(?: about\b| with\b| regarding\b|{_END})"),
+    Guarded("scratch|strike|drop|cut|unsay", rf"(?:{_START}|{_ASKED})(?:scratch|strike|drop|cut|unsay)(?: out)? (?:what|everything|anything|all) i(?:ve| just| have)* (?:said|told you|wrote|typed|mentioned)"),
+    Guarded("agree", r"\bagree(?: that)? (?:i|we|you|this|that|it) (?:never|didnt)(?: ever| even)* (?:\w+)"),
+    Guarded("off", r"\b(?:that|this|it|topic|subject|my [^.!?\n]{1,25}?) (?:is|are|stays|remains|should be) (?:now )?off[- ](?:limits|the table)\b"),
+    Guarded("gone|erased|wiped|deleted|removed|forgotten|unsaid|buried", r"\bi(?:d like| want| need| would like) [^.!?\n]{0,40}?\b(?:said|told|about|conversation|message|chat|story|secret)\b[^.!?\n]{0,30}?\b(?:gone|erased|wiped|deleted|removed|forgotten|unsaid|buried)\b"),
+    Guarded("with me|with you|with us", r"\b(?:die|dies|died) with (?:me|you|us)\b"),
+    Guarded("spread|shar|blab|gossip", rf"(?:{_START}|{_ASKED}){_NOT} (?:go |be |ever )?(?:spread|shar|blab|gossip)(?:e|ing)?(?: (?:it|that|this|any of (?:it|this|that)))?(?: around| about| on| with (?:anyone|anybody|others))?{_END}"),
     Guarded("wipe|erase|delete|scrub|remove|ignore", rf"(?:{_START}|{_ASKED})(?:wipe|erase|delete|scrub|remove|ignore) (?:my|the|that) (?:last|previous) (?:message|sentence|line|thing|bit|part|remark|comment)\b(?! of)"),
     Guarded("treat", r"\btreat\b[^.!?\n]{1,60}?\bas (?:if|though)\b[^.!?\n]{0,20}\b(?:never|not|unsaid|didnt)\b"),
     Guarded("refrain|abstain|avoid|hold back", rf"(?:{_START}|{_ASKED})(?:refrain from|abstain from|avoid|hold back from) {_RAISING}"),
@@ -223,13 +230,13 @@ LIKELY = (
 POSSIBLE = Guarded(
     "forget|unhear|unlearn|unsa|unsee|unread|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between|record|yourself|private|privacy|confid|secret"
     "|never mind|have said|have told|have typed|have written|have mentioned|have shared|have brought|wish i|talk|speak|drop|take that back|take it back|hear|never happened|tell|slipped|too much|out of"
-    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|stays|subject|topic",
+    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|off limits|off-limits|off the table|with me|remind me|spread|bury|gone|unlearn|stays|subject|topic",
     r"\b(?:forget|unhear|unlearn|unsee|unread|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap (?:it|that|this)|scratch (?:it|that|this)|strike (?:it|that|this|what|my)"
     r"|(?:dont|do not|not|never|no|stop|stopped|quit) (?:\w+ ){0,3}?(?:remember|mention|bring|talk|speak|repeat|hear about|tell|quote|store|keep|save|note|record|ask)\w*"
     r"|pretend|as (?:if|though) (?:i|you|we|this|that|it)|between (?:us|you and me)|off the record|to yourself|private|privacy|confid\w+|secrets?|never mind"
     r"|(?:should|shouldnt|should not|should never|could|wish i had|wish i hadnt|wish id never) (?:have )?(?:said|told|typed|written|mentioned|shared|brought)|drop (?:it|the (?:topic|subject|matter))"
     r"|take (?:that|it) back|never happened|slipped out|(?:said|shared|told you) too much|out of (?:this|it)|didnt hear|not a word|lips|no (?:more )?mention|(?:come|comes) up"
-    r"|(?:prefer|rather) you|(?:nobody|no one|anyone|anybody) (?:must|can|may|should|is to)|ignore (?:it|that|this|what)|disregard|regret (?:telling|saying|typing)|stays (?:here|with you)|lose (?:it|that|this)"
+    r"|(?:prefer|rather) you|(?:nobody|no one|anyone|anybody) (?:must|can|may|should|is to)|ignore (?:it|that|this|what)|disregard|regret (?:telling|saying|typing)|stays (?:here|with you)|lose (?:it|that|this)|off[- ]limits|off the table|remind me of|die[sd]? with|spread(?:ing)? (?:it|that|this)|(?:bury|scratch|strike|drop) (?:it|that|this|the|what)|(?:said|told|about)\b[^.!?\n]{0,40} gone"
     r"|(?:clear|away) (?:of|from) (?:the )?(?:topic|subject)|keep (?:it|this|that|the \w+ thing) \w+|get rid of|bin (?:it|that|this)|let (?:it|that) go|(?:dont|never|not) raise|refrain from|never said|for your ears|(?:isnt|not|never|arent) (?:to be |be |being )?(?:kept|stored|saved|mentioned|remembered|recorded)|(?:it|this|that) never (?:left|left my))\b",
 )  # fmt: skip
 #: Bare idioms, which count with a sign that they are meant.
@@ -289,12 +296,17 @@ HAN_CLEAR = (
     Guarded("记|存|留|写|收|入库", rf"(?:{_HAN_THAT})[^，。！？\n]{{0,12}}?(?:你|，你|，)?(?:可|就|都|请|千万){{0,2}}{_HAN_NOT}(?:再|给我)?(?:记住|记下|记着|记到|记在|保存|存下|存进|留在|写进|写下)"),
     Guarded("记|存|写进", rf"(?<!我){_HAN_NOT}(?:把|将)?(?:这|那|我刚|我说的|刚才|刚刚)[^，。！？\n]{{0,12}}?(?:记住|记下|记着|记到|记在|保存|存进|存下|写进)"),
     Guarded("记|存", rf"(?<!我){_HAN_NOT}(?:记住|记下来?|保存|记着)(?:我|刚才|刚刚|这|那|它)"),
-    Guarded("记|存|留|知道", r"我(?:真的?)?不(?:想|希望|愿意?|要)(?:让)?你(?:再)?(?:记|存|保存|留着|知道)"),
+    Guarded("记|存|留|知道", r"(?<![他她])不(?:想|希望|愿意?)(?:让)?你(?:再)?(?:记|存|保存|留着|知道)"),
     Guarded("记", rf"{_HAN_IT}你(?:可|就|都|也|千万)?{_HAN_NOT}记(?:[，,；;。！!吧啊哦]|$)"),
     Guarded("忘", rf"{_HAN_IT}{_HAN_ASKED_I}[就都]?(?:彻底|永远|赶快)?{_HAN_FORGET}"),
     Guarded("没说|没讲|没提", rf"(?:就|请)[你]?当(?:作|做)?我?(?:刚才|从来)?没[说讲提]过?{_HAN_IT}"),
 )  # fmt: skip
 HAN_LIKELY = (
+    Guarded("说|讲", rf"(?:从此|以后|今后|往后|求你?|拜托你?|请你?)[^，。！？\n]{{0,6}}{_HAN_NOT}再(?:说|讲)(?:了|起|[。！!]|$)"),
+    Guarded("忘", rf"{_CLAUSE}[把将][^，。！？\n别不没未]{{1,16}}(?:有关的|相关的|的一切|那些|这些)[^，。！？\n别不没未]{{0,6}}忘"),
+    Guarded("问", rf"(?:谁|别人|有人|人家)问[^，。！？\n]{{0,6}}(?:{_HAN_NOT})(?:说|讲|提|告诉)"),
+    Guarded("你", rf"(?<![我他她们妈爸]){_HAN_NOT}你(?:再)?(?:记(?:得|住|着|下)|提(?!醒|供|前)|留着|保存)"),
+    Guarded("面前", rf"(?<![我他她们妈爸]){_HAN_NOT}(?:再)?在我面前(?:再)?(?:提|说|出现|讲)"),
     Guarded("瞒|隐瞒|保守|遮|藏", r"(?:替|帮|给|为)我(?:好好|先|一直)?(?:瞒|隐瞒|保守|遮|藏)(?:着|住|一下|好|点)?"),
     Guarded("出现|冒出|蹦出", rf"(?:以后|今后|再也|往后)[^。！？\n]{{0,16}}{_HAN_NOT}(?:再)?(?:出现|冒出|蹦出)"),
     Guarded("被", r"我(?:真的?)?不(?:希望|想|愿意?|要)[^，。！？\n]{0,10}被(?:你|人|别人)?(?:再)?(?:记|提|存|保存|知道|说起|翻|留)"),

@@ -46,15 +46,6 @@ class RecordContext:
     speakers: Mapping[Role, str]
     boundary: str
 
-    def moment(self, timestamp: str) -> str:
-        """When something was said, with its weekday and its age."""
-        return moment_in(self.language, timestamp, self.now)
-
-    @property
-    def templates(self) -> Templates:
-        """The templates of this language."""
-        return TEMPLATES[self.language]
-
     def harmless_text(self, text: str) -> str:
         """What was said, with nothing in it that could act."""
         return make_harmless(text, self.boundary)
@@ -82,7 +73,9 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
         dated = not day.turns or not all(turn.undated for turn in day.turns)
         yield format_record(
-            **number, when=context.moment(day.timestamp) if dated else UNKNOWN_DATE, **_day_fields(day, context)
+            **number,
+            when=moment_in(context.language, day.timestamp, context.now) if dated else UNKNOWN_DATE,
+            **_day_fields(day, context),
         )
     for other in sorted(found.external, key=lambda one: one.timestamp):
         yield format_record(**_external_fields(other, context))
@@ -139,15 +132,15 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     """What was said on a day; each annotation stands in its record once."""
-    clients = [*(one.client for one in day.turns if one.client), *(one.client for one in day.summaries if one.client)]
-    archived = any(turn.archived for turn in day.turns)
+    clients = [one.client for one in day.turns if one.client] + [one.client for one in day.summaries if one.client]
+    archived = [turn for turn in day.turns if turn.archived]
     remarks: dict[str, None] = {}
     fields: dict[str, object] = {}
     if clients:
-        fields["through"] = context.templates.clients[clients[0]]
+        fields["through"] = TEMPLATES[context.language].clients[clients[0]]
     if archived:  # in which tone it is to be mentioned
         age = vague_age_in(context.language, _parse_time(day.timestamp).date(), context.now.date())
-        fields["faint"] = context.templates.faint.format(age=age)
+        fields["faint"] = TEMPLATES[context.language].faint.format(age=age)
     if day.summaries:
         text = context.harmless_text("\n".join(one.text for one in day.summaries))
         marks = [mark for one in day.summaries for mark in one.annotations]
@@ -172,21 +165,21 @@ def _said(
         before = turn
         speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
         if turn.client == "stored" and turn.role == "user":  # what a program stored is its own words
-            speaker = context.templates.stored_by.format(person=context.speakers["user"])
+            speaker = TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
         yield {speaker: context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))}
         yield from map(str.strip, _new_remarks(turn.annotations, context, remarks))
 
 
 def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> list[str]:
     """Annotations in words, without those that stand ``before`` in the record, where these are added."""
-    said = [context.harmless_text(_remark(mark, context.templates)) for mark in marks]
+    said = [context.harmless_text(_remark(mark, TEMPLATES[context.language])) for mark in marks]
     new = [one for one in dict.fromkeys(said) if one not in before]
     before |= dict.fromkeys(new)
     return new
 
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
-    when = context.moment(fact.said[:10])
+    when = moment_in(context.language, fact.said[:10], context.now)
     if fact.basis == "quoted":
         said = []
         for quote in fact.quotes:
@@ -197,8 +190,8 @@ def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object
     text = fact.text
     doubt = Annotation("doubtful_since", fact.doubtful_since, text) if fact.doubtful_since else None
     planned = Annotation("was_planned_for", fact.planned_for, text) if fact.planned_for else None
-    remarks = [_remark(mark, context.templates, about=False) for mark in (doubt, planned) if mark]
-    how_said = {} if fact.stance == "stated" else {"only": context.templates.stances[fact.stance]}
+    remarks = [_remark(mark, TEMPLATES[context.language], about=False) for mark in (doubt, planned) if mark]
+    how_said = {} if fact.stance == "stated" else {"only": TEMPLATES[context.language].stances[fact.stance]}
     since = {"since": fact.since[:10]} if fact.since and not planned else {}
     known = "maybe" if fact.basis == "inferred" else "known"
     return {known: context.harmless_text("".join([text, *remarks])), **how_said, "when": when, **since}
@@ -207,8 +200,8 @@ def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object
 def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[str, object]:
     """A text of a memory that is not ours: always with the name of its source."""
     place = {"place": context.harmless_text(other.place)} if other.place else {}
-    speaker = {"speaker": context.templates.others_speakers[other.role]} if other.role else {}
-    when = {"when": context.moment(other.timestamp)} if other.timestamp else {}
+    speaker = {"speaker": TEMPLATES[context.language].others_speakers[other.role]} if other.role else {}
+    when = {"when": moment_in(context.language, other.timestamp, context.now)} if other.timestamp else {}
     return {
         "source": context.harmless_text(other.source),
         **place,
@@ -221,7 +214,11 @@ def _external_fields(other: RecalledExternal, context: RecordContext) -> dict[st
 def _note_fields(note: ClientNote, context: RecordContext) -> dict[str, object]:
     points = [context.harmless_text(memory_text(point)) for point in json.loads(note.key_points)]
     fields = {"memory": context.harmless_text(memory_text(note.summary)), "importance": note.importance}
-    return {"when": context.moment(note.created_at), **fields, **({"key_points": points} if points else {})}
+    return {
+        "when": moment_in(context.language, note.created_at, context.now),
+        **fields,
+        **({"key_points": points} if points else {}),
+    }
 
 
 def ids_shown(recalled: Recollection) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from domain.facts import Change, Fact, NewFact
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from facts.known_people import NamedPerson
 from facts.persona_lines import QuotedFact, Refusal
 from facts.spans import Testimony
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
@@ -50,7 +49,7 @@ class PersonaTask:
     limit: int
     fixed: Collection[int] = ()
     past: Collection[int] = ()
-    people: Sequence[NamedPerson] = ()
+    people: Sequence[str] = ()
     refused: Sequence[Refusal] = ()
 
 
@@ -145,22 +144,13 @@ class Task:
         head |= {"size": estimate_all(about.lines.values()), "limit": about.limit}
         records: list[Mapping[str, object]] = [
             head,
-            *self.people_records(about.people),
+            *([{"people": [*map(self._harmless_text, about.people)]}] if about.people else []),
             *({"line": number, "text": self._harmless_text(line), **_marks(number, about)}
               for number, line in about.lines.items()),
             *(self._persona_fact(number, one, about.changes) for number, one in enumerate(about.facts, 1)),
             *(self._refused_record(one) for one in about.refused),
         ]  # fmt: skip
         return self._task_prompt(tasks.operations, records, **filled)
-
-    def people_records(self, people: Sequence[NamedPerson]) -> list[Mapping[str, object]]:
-        """Who is known, in one record; none if nobody is."""
-        shown = [
-            " = ".join(map(self._harmless_text, (one.name, *one.aliases)))
-            + (f" ({self._harmless_text(one.relation)})" if one.relation else "")
-            for one in people
-        ]
-        return [{"people": shown}] if shown else []
 
     def chapter_prompt(
         self, members: Sequence[Member], material: Material, vital: Sequence[str] = ()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A fact answers with this share of a question's weight in rare words, and this share of the best fact's.
 _ANSWERS, _OF_BEST = 0.45, 0.7
+#: An important fact is recalled with this share of a message's weight in rare words, whatever kind of message it is.
+_CONCERNED, _VITAL = 0.2, 8
 #: How many facts are read, and how many are returned.
 _LOOKED_AT, _MOST = 24, 8
 #: Tokens around a fact in a prompt, around words that it is shown as, around an annotation, and of the explanation.
@@ -72,21 +74,30 @@ class KnownFacts:
         self.newer: frozenset[str] = frozenset()
 
     def find_answers(
-        self, questions: Iterable[str], searches: Iterable[tuple[str, Mapping[int, float]]]
+        self,
+        questions: Iterable[str],
+        searches: Iterable[tuple[str, Mapping[int, float]]],
+        others: Iterable[tuple[str, Mapping[int, float]]] = (),
     ) -> list[RecalledFact]:
         """The current facts that answer, best first; those of the slots asked for come before all others.
 
         ``searches``: for each relevant search its question and the share of it that each fact contains, by number.
+        ``others``: the same of searches that found nothing relevant: only important facts are taken from them.
         """
         if not self.has_any:
             return []
+        searches = list(searches)
         shares = _best_shares(searches)
         slots = {slot for question in questions for slot in self._slots_asked(question)}
         asked_for = {fact.number: fact for fact in self._archive.facts.in_slots(slots)}
         best = max((why.score for why in shares.values()), default=0.0)
         enough = [number for number, why in shares.items() if why.score >= max(_ANSWERS, best * _OF_BEST)]
-        others = [number for number in enough if number not in asked_for]
-        facts = [*asked_for.values(), *self._archive.facts.with_numbers(others[:_LOOKED_AT])]
+        enough = [number for number in enough if number not in asked_for][:_LOOKED_AT]
+        vital = {number: why for number, why in _best_shares((*searches, *others)).items() if why.score >= _CONCERNED}
+        likely = sorted(vital.keys() - asked_for.keys() - set(enough), key=lambda number: -vital[number].score)
+        read = self._archive.facts.with_numbers([*enough, *likely[:_LOOKED_AT]])
+        facts = [*asked_for.values(), *(one for one in read if one.number in enough or one.importance >= _VITAL)]
+        shares = vital | shares
         self._in_context = self._messages_in_context(facts)
         in_asked = [fact for fact in asked_for.values() if fact.current and fact.verified]
         current = [

@@ -477,12 +477,12 @@ class CandidateSearch:
         gathered.counts[np.ix_(faint, ~says_all)] = 0
         numbers, of_session = np.unique(table.session[gathered.rows], return_inverse=True)
         sessions = numbers.astype(np.int64)
-        clarity, standing_out = _compare_with_background(found.dense, len(table), vector, background)
+        clarity, above = _compare_with_background(found.dense, len(table), vector, background)
         evidence = replace(
             self._gather_evidence(asked, gathered, weights, sessions, of_session),
             summary_similarity=self._summary_similarity(near_summaries, sessions),
             clarity=clarity,
-            nearest=standing_out,
+            nearest=above,
         )
         return Candidates(asked, gathered, sessions, found.terms, evidence, self._match_facts(asked))
 
@@ -512,7 +512,7 @@ class CandidateSearch:
             asks=table.has_mark(rows, "asks").astype(np.float32),
             later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),
-            remark=asked.remark or asked.advice,
+            remark=asked.remark,
             goes_on=asked.goes_on,
             learned=self._learned,
             similarity=gathered.similarity,
@@ -643,7 +643,7 @@ class CandidateSearch:
 def _compare_with_background(
     similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]
 ) -> tuple[float, float]:
-    """How well the embedder separates texts, and how much nearer the three nearest messages are than unrelated sentences.
+    """How well the embedder separates texts, and how much nearer the nearest messages are than unrelated ones.
 
     In a large history, of which only the nearest are known, the first is measured against the sentences too.
     """

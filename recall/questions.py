@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from domain.facts import Slot
 from domain.patterns import pattern_of
 from domain.settings import Planning
 from language import words
@@ -41,6 +42,26 @@ _YOU_SAID = pattern_of(
     r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
     r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
     re.IGNORECASE,
+)
+#: What a message is about, and the attributes of the person that matter for it.
+_VITAL = (
+    (
+        pattern_of(
+            r"\b(?:cook|bake|baking|eat|eating|dinner|lunch|breakfast|brunch|supper|recipe|menu|restaurant|snack|dessert"
+            r"|cake|cookies?|meal|barbecue|buffet)\w*"
+            r"|做饭|做菜|做点吃|炒菜|烤|吃(?!惊|力|亏|醋|香)|早餐|午饭|晚饭|早饭|夜宵|菜谱|食谱|餐厅|馆子|点心|蛋糕|零食",
+            re.IGNORECASE,
+        ),
+        ("allergy", "diet"),
+    ),
+    (
+        pattern_of(
+            r"\b(?:medicine|medication|pills?|painkillers?|antibiotics?|aspirin|ibuprofen|prescri\w+|surgery)\b"
+            r"|吃药|药店|开药|止痛药|消炎药|抗生素|布洛芬|阿司匹林|手术",
+            re.IGNORECASE,
+        ),
+        ("allergy", "medication"),
+    ),
 )
 _ASKING = r"(?:what|when|where|who|whom|whose|which|why|how)"
 #: Several questions in one, things compared, counted or gathered, a change over time.
@@ -162,6 +183,16 @@ def parse_question(text: str, today: date) -> Question:
         names=frozenset(_name_terms(text)),
         goes_on=not _ASKS.search(first_sentence),
     )
+
+
+def vital_slots(text: str) -> tuple[Slot, ...]:
+    """The slots of the person that nobody may overlook in the matter of a message, whether it asks for them or not.
+
+    >>> [slot.attribute for slot in vital_slots("I'm making dinner for friends.")]
+    ['allergy', 'diet']
+    """
+    found = (name for pattern, names in _VITAL if pattern.search(text) for name in names)
+    return tuple(Slot("person", name) for name in dict.fromkeys(found))
 
 
 def _name_terms(text: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Whether memory is needed, whether what was found is about the message, and how much of it is enough.
 
 ``needs_memory`` reads the message alone, before anything is searched. ``judge`` reads what kind of message it is, off
-its vector (``MessageKinds``), together with what was found. Saying nothing is right for a task, a reaction or a question
-that any stranger could answer; a question about oneself is given little where nothing seems to answer it.
+its vector (``MessageKinds``), together with what was found. Saying nothing is right for a task, a reaction or a
+question that any stranger could answer; a question about oneself is given little where nothing seems to answer it.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ class Features:
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
     the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one; ``near_talk``: the
-    same of the input together with the last round, where that is more. ``kind``: of ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
+    same of the input together with the last round, where that is more. ``kind``: of ``MessageKinds``. ``across``:
+    question and turns share no script, so that words cannot tell. ``known``: the question
     calls by name what was heard of. ``fits``: the whole history would fit into the budget.
     """
 

@@ -21,7 +21,7 @@ from domain.recollection import MissingPart, RecallLimits, Recollection
 from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
-from recall.annotations import KnownFacts, SlotsAsked
+from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
 from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
@@ -29,6 +29,7 @@ from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.time_ranges import TimeRangeSearch
 
 if TYPE_CHECKING:
+    from domain.facts import Slot
     from domain.indexes import Embed, Vector, VectorIndex
     from storage.repositories import Repositories
 
@@ -127,20 +128,29 @@ class Retriever:
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
-        elif "enough" not in amounts:
-            limits = replace(limits, tokens=min(limits.tokens, _LITTLE_TOKENS), sessions=0)
         present = self._archive.sessions.number_of(session_id)
-        known = KnownFacts(self._archive, session_id, hidden, self._slots_asked, now.date().isoformat())
-        shares = [(each.searched.asked.text, each.searched.facts) for each in relevant]
-        facts = known.find_answers(said if apart else said[-1:], shares)
+        known = KnownFacts(self._archive, session_id, hidden, self._slots_of, now.date().isoformat())
+        shares, others = (
+            [(each.searched.asked.text, each.searched.facts) for each in searches]
+            for searches in (relevant, ranked[-1:])
+        )
+        facts = known.find_answers(said if apart else said[-1:], shares, others)
+        whole = limits.tokens
+        if not in_range and "enough" not in amounts:
+            little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
+            limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
         selector = Selector(self._archive, table, limits, known, present, cutting=gated)
-        selected = selector.select(relevant, facts)
+        selected = selector.select(relevant, facts, whole)
         resolved = tuple(each.text for each in asked)
         recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
         known_of = in_range or selected.facts or "enough" in amounts
         unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
         chapters = in_range.chapters if in_range else ()
         return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
+
+    def _slots_of(self, text: str) -> Collection[Slot]:
+        """The slots that a message asks for, and those that are vital for its matter."""
+        return dict.fromkeys((*self._slots_asked(text), *questions.vital_slots(text)))
 
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that contain the words of ``text``, and no others."""

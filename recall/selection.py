@@ -136,11 +136,16 @@ class Selector:
         self._present = present
         self._cutting = cutting
 
-    def select(self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = ()) -> Selected:
-        """What the budget has room for of what was found, and of the facts that answer, best first."""
+    def select(
+        self, searches: Sequence[RankedSearch], facts: Sequence[RecalledFact] = (), fact_budget: int = 0
+    ) -> Selected:
+        """What the budget has room for of what was found, and of the facts that answer, best first.
+
+        ``fact_budget``: the tokens of which facts may take their share, where those are more than all others may take.
+        """
         if not searches and not facts:
             return Selected()
-        offered = _fitting_facts(facts, int(self._limits.tokens * _FACTS))
+        offered = _fitting_facts(facts, int((fact_budget or self._limits.tokens) * _FACTS))
         laid = self._laid(searches)
         summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
@@ -189,8 +194,8 @@ class Selector:
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        shown = [replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()]
-        marks = self._known.annotations_of_messages(shown, self._answered(read)) if self._known.has_any else {}
+        shown = {row: replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()}
+        marks = self._known.annotations_of_messages(shown.values(), self._answered(read)) if self._known.has_any else {}
         plain = {
             row: _recalled(turn, said[row], marks.get(turn.text_id, ()), int(self._table.place[row]))
             for row, turn in read.items()

@@ -261,9 +261,10 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
 
 
 def test_a_call_that_takes_too_long_is_not_waited_for(home: House, server: ScriptedServer) -> None:
-    talk, log, faults = home.talk, logging.Logger("search"), list[object]()
-    log.addFilter(lambda record: faults.append(record.args[1]) or False)
-    talk.steps.asking = Asking(home.settings, home.memory, home.llm, log, talk._clock, patience=0.2)
+    talk, faults = home.talk, list[object]()
+    home.llm.log = logging.Logger("search")
+    home.llm.log.addFilter(lambda record: faults.append(record.args[1]) or False)
+    talk.steps.asking = Asking(home.settings, home.memory, home.llm, patience=0.2)
     server.script(hang, "The vase.")
     events = turn(home, SEVERAL)
     assert [type(fault) for fault in faults] == [errors.Interrupted], "we left, and no limit of the client"

@@ -199,11 +199,13 @@ def test_7_an_import_that_is_taken_back_comes_again_without_what_was_erased_of_i
         said = [f"P: {told.beside[0]}", "C: I see.", f"P: {told.secret}", f"C: {told.short}"]
         bring(home.memory, talk("cats", *said))
         home.memory.erasure.erase(home.memory.erasure.scope_of_words(told.word))
+        home.memory.erasure.erase(home.memory.erasure.scope_of_message(_message(home, told.short, "Assistant")))
         list(home.memory.imports.take_back(1))
         assert stored(home) == ""
         again = bring(home.memory, talk("cats", *said), sha256="2")
-        assert (again.messages, again.erased) == (3, 1)
+        assert (again.messages, again.erased) == (2, 2)
         assert told.word not in stored(home)
+        assert told.short not in stored(home)
 
 
 @BOTH
@@ -382,6 +384,23 @@ def test_12_what_was_said_again_after_the_erasure_is_restored_without_a_question
         assert stored(home).count(told.secret) == 2
 
 
+@BOTH
+def test_12_a_message_that_is_still_here_is_restored_although_another_that_says_the_same_was_erased(
+    opens: Opens, told: Told, tmp_path: Path, clock, new_id, log
+) -> None:
+    data, counts = tmp_path / "home" / "data", list[int | None]()
+    with opens() as home:
+        home.say(told.secret)
+        first = _message(home, told.secret)
+        home.say(told.secret)
+        back_up(data, tmp_path / "copy")
+        home.memory.erasure.erase(home.memory.erasure.scope_of_message(first))
+    restore(tmp_path / "copy", data, clock, leaving_out_erased(clock, new_id, log, _asked([True], counts)))
+    with opens() as home:
+        assert counts == [1]
+        assert stored(home).count(f"User: {told.secret}") == 1
+
+
 def test_12_a_damaged_memory_is_restored_over_and_the_person_learns_that_erasures_are_not_known(
     opens: Opens, tmp_path: Path, clock, new_id, log
 ) -> None:
@@ -471,8 +490,8 @@ def _restore_rows(copy: Path, data: Path, clock: Callable[[], datetime], prepare
     restore_portable(document["schema"], rows, data, clock, prepare)
 
 
-def _message(home: House, words: str) -> str:
-    return next(row["text_id"] for row in home.rows("conversation") if row["text"] == f"User: {words}")
+def _message(home: House, words: str, role: str = "User") -> str:
+    return next(row["text_id"] for row in home.rows("conversation") if row["text"] == f"{role}: {words}")
 
 
 def _fact(home: House, words: str) -> Fact:

@@ -681,3 +681,16 @@ def test_the_turns_of_a_conversation_share_a_record_a_day_and_a_pause_is_told():
     assert first["when"] == "Sun 2025-03-02 10:30, 628 days ago"
     assert first["said"] == [{"Li Wei": "Mimi is 3."}, "13:05", {"Li Wei": "Still 3."}]
     assert (second["conversation"], second["when"][:20], "summary" in second) == (1, "Mon 2025-03-03 09:00", False)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("turns", [(), (MARKED,)])
+def test_the_prompt_says_so_where_nothing_is_known_of_what_was_asked(language, turns):
+    layers = dataclasses.replace(ENGLISH, language=language)
+    said = TEMPLATES[language].recalled_unknown
+    prompts = [
+        "\n".join(one.content for one in assemble_prompt(dataclasses.replace(layers, recalled=found), MARK))
+        for found in (Recollection(turns=turns, unknown=True), Recollection(turns=turns))
+    ]
+    assert said in prompts[0]
+    assert said not in prompts[1]

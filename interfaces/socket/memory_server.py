@@ -239,7 +239,7 @@ def _take_turn(conversation: Conversation, text: str, stop: CancelToken) -> Gene
 def _answer_question(people: People, question: str, stop: CancelToken) -> Iterator[_Line]:
     """The events of an answer from memory alone, without a session, the answer last."""
     with people.companion(ME) as one:
-        asking = Asking(one.settings, one.memory, one.llm, one.log, one.clock)
+        asking = Asking(one.settings, one.memory, one.llm)
         for event in asking.answer_question(question, "", stop):
             yield from _answer_line(event) if isinstance(event, MemoryAnswer) else protocol.event_line(event)
 

@@ -82,6 +82,8 @@ class Repl:
         match entered:
             case TypedCommand(name, argument):
                 command = self.context.commands[name]
+                if name != "forget":
+                    self.context.conversation.in_doubt = ()
                 if not self.context.interactive and not command.alone:
                     raise errors.UsageError("batch.needs_terminal", command=f"/{name}")
                 return command.run(self.context, argument)

@@ -133,13 +133,13 @@ class Program:
 @contextmanager
 def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemoryServer]]:
     """The conversation to go on with, and the memory server for other programs of this machine."""
-    settings, log = program.settings, program.debug.log
+    settings = program.settings
     with closing(program.make_llm()) as llm, ExitStack() as open_things:
         memory = program.open_memory(llm)
         open_things.callback(memory.close, settle=_SETTLE)
         session, resumed = session_to_open(memory, settings, program.clock())
         conversation = Conversation(
-            TurnSteps(settings, memory, llm, log, program.clock), session,
+            TurnSteps(settings, memory, llm), session,
             new_id=program.new_id, resumed=resumed, incognito=program.options.incognito,
         )  # fmt: skip
         with closing(ChatMemoryServer(conversation, program.words, program.new_id)) as server:

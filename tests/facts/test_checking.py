@@ -483,5 +483,5 @@ def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
 def test_a_value_that_nobody_said_is_not_believed() -> None:
     said = talk("2025-03-02", "My mum Ellen lives in Whitby and keeps bees.")
     of_mother = {"subject": "Ellen", "about": "other"}
-    assert reason("Mara's mum Ellen keeps chickens.", said, 1, value="chickens", **of_mother) == "value"
+    assert reason("Ellen breeds chickens.", said, 1, value="chickens", **of_mother) == "value"
     assert reason("Mara's mum Ellen keeps bees.", said, 1, value="bees", **of_mother) == ""

@@ -419,6 +419,11 @@ def test_only_verified_facts_change_or_confirm_anything(basis: Basis, verdict: V
     assert (outcome.facts, outcome.changes, outcome.replaced) == ((YORK,), (), {})
 
 
+def test_a_death_that_is_only_quoted_ends_nothing() -> None:
+    known = list(arrived([new_fact("pet", "pet", "Pickle", "2025-03-01T20:00:00+00:00")]).values())
+    assert compare_facts([replace(DIED, basis="quoted")], known).changes == ()
+
+
 def test_a_quotation_that_repeats_a_quotation_is_stored_once() -> None:
     said = replace(LEEDS, basis="quoted")
     known = list(arrived([said]).values())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from domain.events import Notice
+from domain.facts import Quote
 from domain.workers import CancelToken
 from interfaces.messages import Words
 from jobs.persona_update import PersonaUpdate
@@ -288,7 +289,7 @@ def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of
         saved(home, "I live in Oslo now.")
         home.say("Hello.")
         day = home.memory.facts.all(current=False)[0].until[:10]
-        marked = f"{line} [changed since {day}: the user lives in Oslo.]"
+        marked = f"{line} [“Lyon”: changed since {day}: the user lives in Oslo.]"
         assert marked in server.chats[-1]["messages"][0]["content"].splitlines()
         (oslo,) = home.memory.facts.all(current=True)
         home.memory.fact_log.correct_by_hand(oslo.text_id, None)
@@ -384,9 +385,13 @@ def test_a_fact_that_a_model_concluded_is_in_no_persona(opened, mind):
         updating = PersonaUpdate(home.memory, home.llm)
         (known,) = updating._all_facts
         session = known.session_id
-        updating._all_facts[:] = [replace(known, learned_as="inferred", verified=False)]
+        words = (Quote(known.turns[0], 0, 12, "I keep bees.", "user"),)
+        updating._all_facts[:] = [replace(known, quotes=words, learned_as="quoted", verified=False)]
+        (shown,) = updating.find_material("user", session).facts
+        assert shown.quotation == "I keep bees."
+        updating._all_facts[:] = [replace(known, quotes=words, learned_as="inferred", verified=False)]
         assert not updating.find_material("user", session)
-        updating._all_facts[:] = [replace(known, learned_as="quoted", verified=False)]
+        updating._all_facts[:] = [replace(known, quotes=(), learned_as="quoted", verified=False)]
         assert not updating.find_material("user", session)  # without any words
         assert asked == 1
 
@@ -401,7 +406,7 @@ def test_a_mixed_life_has_its_personas_in_one_language_and_every_line_in_its_own
         saved(home, "我每天跑步。")
         assert home.memory.language() == "en"
         assert [one["messages"][0]["content"][:5] for one in mind.asked("user")] == ["Task:"] * 2
-        assert home.memory.personas.read("user") == "The user keeps bees.\n用户每天跑步。"
+        assert home.memory.personas.read("user") == "The user keeps bees.\nSaid 2026-03-01: “我每天跑步。”"
     with opened() as home:
         assert home.memory.language() == "en"
 

@@ -197,23 +197,50 @@ OF_ASKING: tuple[Break, ...] = (
         "a forget request hides the round before it whatever it names",
         "P22",
         "language/forget_requests.py",
-        "    return tuple(sorted(going_on | (before if doubtful else set())))\n",
-        "    return tuple(before)\n",
+        "    return tuple(sorted(going_on))\n",
+        "    return before\n",
         (
             FORGET_REQUESTS
-            + "test_a_forget_request_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",
+            + "test_a_forget_request_speaks_of_what_holds_its_matter_and_of_no_unrelated_round_before_it",
             HEARD + "test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_the_round_before",
         ),
     ),
     Break(
-        "a forget request in doubt leaves the round before it",
+        "a message that tells the matter itself takes the round before it along",
         "P22",
         "language/forget_requests.py",
-        "    doubtful = request.points or shares_word or bool(_LEANS.search(last.lower()))\n",
-        "    doubtful = False\n",
+        "    before = (len(said) - 1,) if said and request.alone and request.points else ()\n",
+        "    before = (len(said) - 1,) if said and request.points else ()\n",
+        ("tests/jobs/test_forgetting.py::test_a_message_that_tells_the_matter_itself_is_hidden_alone",),
+    ),
+    Break(
+        "the next turn does not wait for a model that reads a forget request",
+        "P22",
+        "jobs/scheduler.py",
+        '_AWAITED: tuple[JobKind, ...] = ("forget_request", "compact")\n',
+        '_AWAITED: tuple[JobKind, ...] = ("compact",)\n',
+        ("tests/jobs/test_forgetting.py::test_the_next_turn_waits_until_the_model_has_read_the_request",),
+    ),
+    Break(
+        "an external memory retells what is hidden to whoever asks about something else",
+        "P22",
+        "memory.py",
+        "                offered = replace(offered, found=tuple(shown))\n",
+        "                offered = replace(offered, found=offered.found)\n",
         (
-            FORGET_REQUESTS
-            + "test_a_forget_request_speaks_of_what_holds_its_matter_and_in_doubt_of_the_round_before_it",
+            "tests/test_forgotten_everywhere.py::"
+            "test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_it_afterwards",
+        ),
+    ),
+    Break(
+        "an older persona brings back what is hidden",
+        "P22",
+        "storage/persona_versions.py",
+        '        return "\\n".join(line for line in version.text.split("\\n") if line.strip() not in gone)\n',
+        "        return version.text\n",
+        (
+            "tests/test_forgotten_everywhere.py::"
+            "test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_it_afterwards",
         ),
     ),
     Break(

@@ -58,8 +58,8 @@ OF_TALK: tuple[Break, ...] = (
         "an answer that cannot be read empties the persona",
         "P6",
         "jobs/persona_update.py",
-        "        return PersonaDraft(made.text, made.lines)\n",
-        '        return PersonaDraft(made.text if found.understood else "", made.lines)\n',
+        "            return tuple(task.refused)\n",
+        "            editing._lines.clear()\n            return tuple(task.refused)\n",
         (PROMISES + "test_p6_no_answer_of_a_model_loses_what_stands_in_a_persona",),
     ),
     Break(

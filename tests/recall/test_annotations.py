@@ -18,6 +18,7 @@ from recall.retriever import Retriever
 from tests.recall.test_retriever import LIMITS, LOG, NOW, StoredLife
 
 JOB = Slot("person", "employer")
+DEATH = Slot("grandpa", "death")
 WEATHER = [(f"The fog over the northern moor was grey on day {at}.", "It will lift.") for at in range(30)]
 
 
@@ -28,9 +29,9 @@ class KnowingLife(StoredLife):
         super().__init__(folder)
         self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model, find_asked_slots)
 
-    def learn(self, session_id, *facts, changes=()):
+    def learn(self, session_id, *facts, changes=(), importance=5):
         turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
-        notes = tuple(NewNote(one.note, one.restatement, "", 5, "active", one.turns) for one in facts)
+        notes = tuple(NewNote(one.note, one.restatement, "", importance, "active", one.turns) for one in facts)
         window = Window(turns[-1], session_id, turns)
         assert self.store.at(NOW.isoformat()).fact_log.learn(Learned(window, notes, facts, changes=tuple(changes)))
 
@@ -360,6 +361,7 @@ def test_a_quotation_is_left_out_where_the_slot_has_a_verified_value(life):
 
 def test_a_fact_of_which_the_words_are_gone_is_not_shown_as_what_a_model_made_of_them(life):
     employed(life, basis="quoted")
+    employed(life, "gym", 100, "Redpoint", slot=GYM)
     assert not life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
 
 
@@ -521,3 +523,25 @@ def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, quest
     found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
     assert told(found) == ["Ann works at Acme."]
     memory.close()
+
+
+ALLERGIC = "Ann is allergic to walnuts."
+
+
+@pytest.mark.parametrize("said", ["I'm baking something for the office tomorrow.", "今晚想做点新菜吃。"])
+def test_what_is_vital_for_a_matter_is_recalled_though_nobody_asks_for_it(life, said):
+    life.live("cake", [("That cake made my throat swell up.", "Goodness, be careful.")], NOW - timedelta(days=200))
+    life.learn("cake", fact("walnuts", "cake-0u", ALLERGIC, Slot("person", "allergy")))
+    found = life.recall(said, embed=None)
+    assert told(found) == [ALLERGIC] or any(turn.text_id == "cake-0u" for turn in found.turns)
+    assert told(life.recall("The gate squeaks.", embed=None)) == []
+
+
+@pytest.mark.parametrize(("importance", "recalled"), [(9, True), (5, False)])
+def test_an_important_fact_is_recalled_for_less_than_any_other(life, importance, recalled):
+    life.live("loss", [("He is gone since that night.", "I am so sorry.")], NOW - timedelta(days=200))
+    life.learn("loss", fact("dead", "loss-0u", "Grandpa died in November.", DEATH), importance=importance)
+    for number in range(8):
+        employed(life, f"job{number}", 100 - number, f"Mill {number}", slot=Slot("ann", f"job {number}"))
+    found = life.recall("The November barbecue is on.", embed=None)
+    assert ("Grandpa died in November." in told(found)) is recalled

@@ -214,7 +214,7 @@ def test_who_asks_about_themselves_is_given_what_has_a_few_of_the_words_and_is_s
 
 @pytest.mark.parametrize(("across", "amount"), [(True, "enough"), (False, "little")])
 def test_who_asks_about_themselves_in_a_language_that_nothing_was_said_in_is_refused_less(across, amount):
-    found = Features(0.0, 0.0, 0.0, 0.0, 0.0, 4, 200, likeness=0.0, near=0.26, kind=0.3, across=across)
+    found = Features(0.0, 0.0, 0.0, 0.0, 0.0, 4, 200, likeness=0.0, near=0.3, kind=0.3, across=across)
     assert judge(found, "What did my grandfather teach me?", seeks=True) == amount
 
 

@@ -161,7 +161,7 @@ class House:
         self.memory.index.start()
         session, resumed = session_to_open(self.memory, self.settings, clock())
         self.talk = Conversation(
-            TurnSteps(self.settings, self.memory, self.llm, log, clock), session, new_id=new_id, resumed=resumed
+            TurnSteps(self.settings, self.memory, self.llm), session, new_id=new_id, resumed=resumed
         )
 
     def say(self, text: str) -> str:

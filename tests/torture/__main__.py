@@ -159,7 +159,14 @@ PROMISES = (
         "P20",
         "what was drawn from talk goes with the turns it rests on",
         (),
-        ("tests/test_known_erased.py", "tests/storage/test_persona_lines.py", "tests/test_survivors.py -k p20"),
+        (
+            "tests/test_known_erased.py",
+            "tests/storage/test_persona_lines.py",
+            "tests/facts/test_persona_lines.py",
+            "tests/facts/test_summary_checks.py",
+            "tests/jobs/test_persona_update.py",
+            "tests/test_survivors.py -k p20",
+        ),
     ),
     Promise(
         "P21",

@@ -64,10 +64,7 @@ class Stage:
             self.memory.index.start()
         session, resumed = self.memory.sessions.resume_or_start()
         self.talk = Conversation(
-            TurnSteps(self.settings, self.memory, self.llm, self.debug.log, now),
-            session,
-            new_id=new_id,
-            resumed=resumed,
+            TurnSteps(self.settings, self.memory, self.llm), session, new_id=new_id, resumed=resumed
         )
         # Without an index recall would start it.
         self.talk.recalling = index

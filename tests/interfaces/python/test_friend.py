@@ -147,3 +147,18 @@ def test_the_package_depends_on_what_the_requirements_name_but_not_on_pytest() -
     assert [line for line in named if line not in project["dependencies"]] == ["pytest>=8"]
     assert [line for line in project["dependencies"] if line not in named] == []
     assert project["optional-dependencies"]["serve"] == required("requirements-serve.txt")
+
+
+@pytest.mark.parametrize(
+    "secret", ["My sister Patty is expecting a child in May.", "我表妹小莉五月要生孩子了，家里还没人知道。"]
+)
+def test_a_program_cannot_add_what_was_erased_and_sees_that_something_was(
+    tmp_path: Path, settings: dict[str, str], secret: str
+) -> None:
+    with Friend(tmp_path / "data", settings=settings) as friend:
+        friend.forget(friend.remember(secret).id)
+        assert not friend.add_dialogue("Bob", secret, "2025-11-12T10:00:00+00:00")
+        assert friend.add_dialogue("Bob", "Fine, at seven by the river.", "2025-11-12T10:01:00+00:00")
+        (one,) = friend.erased().erasures
+        assert (one.messages, one.reason, one.proof.traces_left) == (1, "person", 0)
+        assert secret not in str(one)

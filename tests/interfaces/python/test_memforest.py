@@ -304,3 +304,13 @@ def test_what_follows_a_unit_whose_id_was_taken_stays_in_its_session(system: Mem
 def test_a_time_that_cannot_be_is_refused(system: MemorySystem, year: int) -> None:
     with pytest.raises(errors.UsageError, match=r"memforest\.time"):
         system.add_memory("I had soup.", creation_time=datetime(year, 12, 31))
+
+
+def test_a_unit_of_the_past_that_was_erased_is_refused_and_one_that_is_said_now_is_stored(system: MemorySystem) -> None:
+    secret = "My sister Patty is expecting a child in May."
+    system.start_session("first")
+    system.add_memory(secret, source="user", creation_time=BEGAN)
+    system.remove_session("first")
+    with pytest.raises(errors.UsageError, match=r"memory\.erased"):
+        system.add_memory(secret, source="user", creation_time=BEGAN)
+    assert system.add_memory(secret, source="user").content == secret
