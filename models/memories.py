@@ -170,12 +170,13 @@ def _said(
         yield from map(str.strip, _new_remarks(turn.annotations, context, remarks))
 
 
-def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> list[str]:
+def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> Iterator[str]:
     """Annotations in words, without those that stand ``before`` in the record, where these are added."""
-    said = [context.harmless_text(_remark(mark, TEMPLATES[context.language])) for mark in marks]
-    new = [one for one in dict.fromkeys(said) if one not in before]
-    before |= dict.fromkeys(new)
-    return new
+    for mark in marks:
+        said = context.harmless_text(_remark(mark, TEMPLATES[context.language]))
+        if said not in before:
+            before[said] = None
+            yield said
 
 
 def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object]:
