@@ -33,6 +33,7 @@ from facts.slots import Names
 from facts.spans import Testimony, governs_next, locate_quote, material_of, quotation_of, takes_back_before
 from language.scripts import language_of
 from language.sentences import sentence_spans
+from llm import names_in
 from models.tasks import Task
 
 _ADDED = re.compile(r"\s?[(（][^()（）]*[)）]")
@@ -172,7 +173,7 @@ def _ask_model(found: Sequence[_Judged], replies: KeptReplies) -> None:
     for told, kept in windows.items():
         random.Random(told).shuffle(kept)
         language = language_of(*(message.words for message in kept[0].messages))
-        names = {"person": _name_of(kept[0], "person"), "companion": _name_of(kept[0], "companion")}
+        names = names_in(language, _name_of(kept[0], "companion"), _name_of(kept[0], "person"))
         task = Task(language, names, _BOUNDARY, datetime.fromisoformat(kept[0].messages[-1].timestamp))
         asked = task.verification_prompt([_candidate(one) for one in kept])
         answers = read_answers(replies.reply([{"role": one.role, "content": one.content} for one in asked]), len(kept))
