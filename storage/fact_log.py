@@ -220,6 +220,8 @@ class FactLog:
             known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
             if known and known[0]["decided"] != "hand":
                 by, what = self._number_of(change, facts), EVENT_OF_VERDICT[change.verdict]
+                if what == "corrected" and by and self.facts.only_renames(known[0]["seq"], by):
+                    what = "renamed"
                 _add_event(tx, known[0]["seq"], what, change.when or now, by, now, window)
                 changed.append(known[0]["seq"])
         return changed
