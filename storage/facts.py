@@ -312,15 +312,24 @@ class Facts:
         found = [CorrectedValue(Slot(row[0], row[1]), *row[2:]) for row in self.database.run(_CORRECTED)]
         return [name for one in found if (name := self._find_renaming(one))]
 
-    def only_renames(self, known: int, by: int) -> bool:
-        """Whether a fact says of a known one, both by number, only that its name was wrong, and not what else it says."""
+    def only_renamed(self, corrections: Iterable[tuple[int, int]]) -> set[int]:
+        """Of pairs of (known fact, correction), by number, the known ones in which only a name was wrong.
+
+        A correction of the same slot says the same of the right one, and takes its place.
+        """
         query = (
-            "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, n.said, n.seq FROM fact o, fact n"
-            " WHERE o.seq = ? AND n.seq = ? AND NOT (n.slot_subject = o.slot_subject"
-            " AND n.slot_attribute = o.slot_attribute)"
+            "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, n.said, n.seq, o.seq, o.text,"
+            " n.slot_subject, n.slot_attribute FROM fact o, fact n WHERE o.seq = ? AND n.seq = ?"
         )
-        found = (CorrectedValue(Slot(row[0], row[1]), *row[2:]) for row in self.database.run(query, known, by))
-        return any(self._find_renaming(one) for one in found)
+        rows = [row for pair in corrections for row in self.database.run(query, *pair)]
+        found = [self._find_renaming(CorrectedValue(Slot(row[0], row[1]), *tuple(row)[2:7])) for row in rows]
+        wrong = {(name.by, name.wrong) for name in found if name}
+        return {
+            int(row[7])
+            for row in rows
+            if (row[0], row[1]) != (row[9], row[10])
+            and any(by == row[6] and _is_named(name, row[8]) for by, name in wrong)
+        }
 
     def _find_renaming(self, corrected: CorrectedValue) -> Renaming | None:
         """What a correction does to a name, unless several are called by it."""

@@ -206,12 +206,12 @@ def test_a_correction_of_a_name_alone_leaves_who_that_is_as_it_was_until_it_is_t
     assert store.at(at(90)).fact_log.learn(learned([first], partner, teaches))
     before = store.facts.all()
     name = fact_of("right", later, "spelling", told, right)
-    change = Change("partner", "corrects", name.said, "right")
-    assert store.at(at(91)).fact_log.learn(learned([later], name, changes=[change]))
+    changes = [Change(one, "corrects", name.said, "right") for one in ("partner", "teaches")]
+    assert store.at(at(91)).fact_log.learn(learned([later], name, changes=changes))
     fact = known(store, "partner")
     assert (fact.current, fact.restatement, fact.value) == (True, bond.format(right), right)
     assert [one.kind for one in store.facts.events_of("partner")] == ["learned", "renamed"]
-    assert known(store, "teaches").restatement == f"{right} teaches."
+    assert (known(store, "teaches").current, known(store, "teaches").restatement) == (True, f"{right} teaches.")
     assert right in "\n".join(known_people(store.facts.all(), Names(("Ann",)), told))
     store.at(at(92)).fact_log.correct_by_hand("right", None)
     assert known(store, "partner").restatement == bond.format(wrong)
