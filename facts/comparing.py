@@ -230,7 +230,7 @@ class _Comparison:
         ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
         kept: list[_Value] = []
         for one in (by_number[learned.number] for learned in ordered):
-            before = kept[-1] if kept and _is_repeated(one, kept[-1]) else None
+            before = kept[-1] if kept and self._is_repeated(one, kept[-1]) else None
             if before and isinstance(one.fact, NewFact):
                 self._merge_into(one.fact, before.fact)
                 continue
@@ -239,6 +239,10 @@ class _Comparison:
                 kept.pop()
             kept.append(one)
         return kept
+
+    def _is_repeated(self, one: _Value, before: _Value) -> bool:
+        apart = (before.learned.text_id, one.learned.text_id) in self._placed
+        return not apart and _is_repeated(one, before)
 
     def _merge_into(self, new: NewFact, other: Fact | NewFact) -> None:
         if isinstance(other, Fact):
@@ -362,7 +366,9 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
         return False
     if before.fact.start > before.fact.said and not _is_same_day(one.fact, before.fact):
         return False  # it was put off
-    return _is_same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
+    denied = [takes_back(fact.restatement) for fact in (one.fact, before.fact)]
+    less = new and denied[0] == denied[1] and _is_less_exact(one.fact.value, before.fact.value)
+    return less or _is_same_matter(one.fact, before.fact)
 
 
 def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
@@ -404,7 +410,7 @@ def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
 def _adds_nothing(new: NewFact, known: Fact) -> bool:
     """Whether a fact that is called the same says no number that is not known, and is as certain at the most."""
     known_numbers = find_numbers(f"{known.restatement} {known.value}")
-    alike = known.stance in (new.stance, "stated")
+    alike = known.stance in (new.stance, "stated") and takes_back(new.restatement) <= takes_back(known.restatement)
     one_value = (
         not (new.single and new.slot == known.slot)
         or _says_the_same(new, known)
@@ -593,10 +599,23 @@ def _is_less_exact(one: str, other: str) -> bool:
 def _is_same_matter(one: Fact | NewFact, other: Fact | NewFact) -> bool:
     """Whether two facts of a slot say the same and neither denies the other."""
     if one.value or other.value:
-        equal = same_value(one.value, other.value)
+        equal = same_value(one.value, other.value) and _has_same_object(one, other)
     else:
         equal = _letters_of(one.restatement) == _letters_of(other.restatement)
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
+
+
+#: Words that leave to the rest of the statement what a value is about.
+_POINTS = pattern_of(r"\b(?:it|this|that|these|those|them|him|her)\b|[它这那]", re.IGNORECASE)
+
+
+def _has_same_object(one: Fact | NewFact, other: Fact | NewFact) -> bool:
+    """Whether facts of equal values are about the same thing, where the values do not say about what: "I'll keep it"."""
+    if one.slot.attribute != "promise" and not _POINTS.search(f"{one.value} {other.value}"):
+        return True
+    beside = telling_terms(f"{one.value} {other.value} {one.attribute} {other.attribute}")
+    objects = sorted((telling_terms(fact.restatement) - beside for fact in (one, other)), key=len)
+    return objects[0] <= objects[1]
 
 
 _MARKS = pattern_of(r"[\W_]+")
