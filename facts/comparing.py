@@ -45,6 +45,12 @@ _CHANGES = pattern_of(
     r"|现在|如今|改|换|搬|不再|不是|以前|之前|原来|后来|变|升|降|涨|起|其实|新|刚|开始|戒|停|成了|到了",
     re.IGNORECASE,
 )
+#: Words for what somebody has got but may not have yet, and for the day on which it begins.
+_GOT = pattern_of(
+    r"\b(?:got|gets?|landed|accepted|offered|hired|found|signed)\b|拿到|得到|录取|录用|找到|签了|租到|买了|offer",
+    re.IGNORECASE,
+)
+_BEGINS = pattern_of(r"\b(?:start\w*|begin\w*|join\w*|mov(?:e|es|ing))\b|开始|入职|上班|报到|到岗|搬", re.IGNORECASE)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -73,7 +79,8 @@ def compare_facts(
     ``known`` are all known facts of the slots of ``new``, past ones too, and current ones of their subjects; with no
     verdicts the slots alone decide.
     """
-    lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in new]
+    dated = [_with_day_ahead(fact, new) for fact in new]
+    lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in dated]
     comparison = _Comparison(lasting, {fact.text_id: fact for fact in (*known, *shown)})
     comparison.follow_verdicts(verdicts, shown)
     comparison.settle_slots()
@@ -380,6 +387,24 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
 
 
+def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
+    """What was got and begins later, from the day that another fact of its note gives: a job, a home."""
+    if fact.start or fact.slot.attribute not in _TRIGGERS or not is_alone(fact) or not _GOT.search(fact.restatement):
+        return fact
+    own = telling_terms(fact.subject)
+    about = telling_terms(fact.restatement) - own
+    days = (
+        one.start
+        for one in listed
+        if one.note == fact.note
+        and one.slot.subject == fact.slot.subject
+        and one.start > fact.said[: len(one.start)]
+        and _BEGINS.search(one.restatement)
+        and not about.isdisjoint(telling_terms(one.restatement) - own)
+    )
+    return replace(fact, start=min(days, default=""))
+
+
 def _is_death(fact: Fact | NewFact) -> bool:
     return fact.slot.attribute == "death"
 
@@ -398,7 +423,8 @@ def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
         return "a death"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
         return "not current"
-    if are_apart(new.slot, known.slot):
+    promise_is_over = verdict.verdict == "ends" and known.slot.attribute in ("promise", "plan")
+    if are_apart(new.slot, known.slot) and not (promise_is_over and known.slot.subject == COMPANION):
         return "of somebody else"
     if verdict.verdict == "same":
         return "" if _adds_nothing(new, known) else "not the same"
@@ -610,7 +636,7 @@ _POINTS = pattern_of(r"\b(?:it|this|that|these|those|them|him|her)\b|[它这那]
 
 
 def _has_same_object(one: Fact | NewFact, other: Fact | NewFact) -> bool:
-    """Whether facts of equal values are about the same thing, where the values do not say about what: "I'll keep it"."""
+    """Whether facts of equal values are about one thing, where the values do not say what: "I'll keep it"."""
     if one.slot.attribute != "promise" and not _POINTS.search(f"{one.value} {other.value}"):
         return True
     beside = telling_terms(f"{one.value} {other.value} {one.attribute} {other.attribute}")

@@ -642,8 +642,54 @@ def test_promises_about_different_things_are_two(value: str, text: str, again: s
     ],
 )  # fmt: skip
 def test_what_was_measured_on_one_day_holds_until_the_next_value(attribute: str, value: str, text: str) -> None:
-    ran = new_fact("ran", attribute, value, "2026-05-02T20:00:00+00:00", text=text, start="2026-04-26", end="2026-04-26")
+    ran = new_fact(
+        "ran", attribute, value, "2026-05-02T20:00:00+00:00", text=text, start="2026-04-26", end="2026-04-26"
+    )
     known = arrived([ran])
     assert (known["ran"].current, known["ran"].since) == (True, "2026-04-26")
     later = new_fact("later", attribute, "49", "2026-06-02T20:00:00+00:00")
     assert arrived([ran], [later])["ran"].until == "2026-06-02T20:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("title", "boss", "got", "starts"),
+    [
+        ("claims analyst", "Gareth", "Mara got the job at Osprey.", "Mara starts at Osprey on the 1st of September 2025."),
+        ("理赔员", "高经理", "陈默拿到了蜀芯的工作。", "陈默2025年9月1日去蜀芯入职。"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verdicts", [[], [VerdictDraft(1, 1, "changes")]])
+def test_a_job_that_begins_later_changes_and_doubts_nothing_before_its_day(
+    verdicts: list[VerdictDraft], title: str, boss: str, got: str, starts: str
+) -> None:
+    known = list(
+        arrived([
+            new_fact("now", "job title", title, "2025-03-01T20:00:00+00:00"),
+            new_fact("boss", "boss", boss, "2025-03-01T20:00:00+00:00"),
+        ]).values()
+    )  # fmt: skip
+    job = new_fact("job", "job", got, "2025-07-12T22:15:00+00:00", text=got)
+    ahead = new_fact("ahead", "job start", starts, job.said, text=starts, stance="planned", start="2025-09-01")
+    after = {one.text_id: one for one in stored(known, compare_facts([job, ahead], known, known, verdicts))}
+    assert (after["now"].until, after["now"].replaced_by) == ("2025-09-01", "job")
+    assert (after["job"].since, after["boss"].doubtful_since) == ("2025-09-01", "2025-09-01")
+    other = replace(ahead, note="another matter")
+    assert {one.when for one in compare_facts([job, other], known, known, verdicts).changes} == {job.said}
+
+
+@pytest.mark.parametrize(
+    ("promise", "happened"),
+    [
+        ("Juniper promised Mara to ask how she is around the 3rd of November, Tom's birthday.",
+         "Tom's birthday came and went; it was all right for Mara in the end."),
+        ("老友答应陈默11月3日赵磊生日那天问他怎么样。", "赵磊的生日过去了，陈默没事。"),
+    ],
+)  # fmt: skip
+def test_a_promise_of_the_companion_ends_with_what_happened_to_the_person(promise: str, happened: str) -> None:
+    promised = new_fact("promised", "promise", "I'll ask", "2025-07-12T22:15:00+00:00", subject="Juniper", text=promise)
+    tastes = new_fact("tastes", "likes", "rooks", "2025-07-12T22:15:00+00:00", subject="Juniper")
+    new = new_fact("new", "Tom's birthday", "all right in the end", "2025-11-16T20:00:00+00:00", text=happened)
+    known = list(arrived([promised, tastes]).values())
+    outcome = compare_facts([new], known, known, [VerdictDraft(1, 1, "ends"), VerdictDraft(1, 2, "ends")])
+    assert [(one.fact, one.verdict, one.by) for one in outcome.changes] == [("promised", "ends", "new")]
+    assert outcome.ignored == {"of somebody else": 1}
