@@ -25,6 +25,7 @@ from facts.persona_lines import (
 )
 from facts.slots import Names, slot_of
 from language.scripts import Language, estimate
+from prompts import TEMPLATES
 from tests.facts.talk import CHEN, MARA
 
 TODAY = date(2025, 7, 12)
@@ -92,6 +93,8 @@ def edited(
     operations = read_operations(json.dumps({"operations": deeds}, ensure_ascii=False)).operations
     editing = PersonaEditing(persona, evidence, [PIN], on or grounds(), language)
     refused = editing.apply_operations(operations)
+    # Every reason can be told to a model.
+    assert all(one.reason in each.reasons for one in refused for each in TEMPLATES.values())
     return editing.finish(size), [one.reason for one in refused]
 
 
