@@ -637,12 +637,13 @@ def find_concerning(
 
 def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
     """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned for a day
-    before. None where nothing is: neither a fact, nor the day of a plan.
+    before. False where only the day of a plan that it tells has passed; None where nothing is over.
     """
     over = [_is_over(one, today) for one in stated]
     if _ENDED.search(line.strip()) or (over and all(over)):
         return True
-    return False if any(gone and one.stance == "planned" for one, gone in zip(stated, over, strict=True)) else None
+    plans = (one for one, gone in zip(stated, over, strict=True) if gone and one.current and one.stance == "planned")
+    return False if any(_keeps(line, one.restatement) for one in plans) else None
 
 
 def _is_over(fact: Fact, today: date) -> bool:

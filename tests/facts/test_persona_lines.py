@@ -25,6 +25,7 @@ from facts.persona_lines import (
 )
 from facts.slots import Names, slot_of
 from language.scripts import Language, estimate
+from prompts import TEMPLATES
 from tests.facts.talk import CHEN, MARA
 
 TODAY = date(2025, 7, 12)
@@ -92,6 +93,8 @@ def edited(
     operations = read_operations(json.dumps({"operations": deeds}, ensure_ascii=False)).operations
     editing = PersonaEditing(persona, evidence, [PIN], on or grounds(), language)
     refused = editing.apply_operations(operations)
+    # Every reason can be told to a model.
+    assert all(one.reason in each.reasons for one in refused for each in TEMPLATES.values())
     return editing.finish(size), [one.reason for one in refused]
 
 
@@ -370,6 +373,8 @@ def test_a_line_with_a_plan_whose_day_has_passed_may_be_reworded_or_dropped_with
     firm = fact("f", "蜀芯在成都，做车规芯片", "公司", "成都，做车规芯片", subject="蜀芯")
     assert is_past(JOB, [plan, firm], TODAY) is False
     assert is_past(JOB, [replace(plan, start="2025-09-08"), firm], TODAY) is None
+    assert is_past(JOB, [replace(plan, until="2025-06-09"), firm], TODAY) is None
+    assert is_past("蜀芯在成都，做车规芯片", [plan, firm], TODAY) is None
     evidence = [LineEvidence(JOB, ("old",), "2025-06-08", 8)]
     given = {"on": Grounds((), TODAY, CHEN, past={JOB: False}), "persona": JOB, "evidence": evidence, "language": "zh"}
     text = "陈默找到新工作了，成都的蜀芯，做车规芯片，原定2025年6月八号入职"
