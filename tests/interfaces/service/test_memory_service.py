@@ -388,7 +388,7 @@ def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mi
     opened.consolidate()
     with opened.people.companion("me") as companion:
         assert companion.memory.fact_log.correct_by_hand(companion.memory.facts.all()[0].text_id, None)
-    assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
+    assert opened.service.profile("me").image.endswith(" [The user lives in Lyon: not true]")
 
 
 def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: OpenedService) -> None:
