@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from facts.persona_lines import QuotedFact, Refusal
-from facts.spans import Testimony
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate_all
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
+
+if TYPE_CHECKING:
+    from facts.persona_lines import QuotedFact, Refusal
+    from facts.spans import Testimony
 
 
 @dataclass(frozen=True)

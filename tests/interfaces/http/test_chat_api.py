@@ -179,7 +179,7 @@ def test_the_persons_own_companion_is_told_what_became_of_what_the_personas_say(
         assert memory.fact_log.correct_by_hand(fact.text_id, None)
     assert api.chat([{"role": "user", "content": "Hello"}]).status_code == 200
     (sent,) = asked(server)
-    assert "Home: Lyon. [not true: I live in Lyon.]" in sent["messages"][0]["content"]
+    assert "Home: Lyon. [I live in Lyon: not true]" in sent["messages"][0]["content"]
 
 
 def test_of_a_long_history_the_last_ten_messages_are_sent_on(api: Served, server: ScriptedServer) -> None:
@@ -429,7 +429,7 @@ def test_memories_of_one_instruction_are_recalled_with_no_other_and_with_nobody_
     assert api.chat(question, system_instruction_id=number).json()["memories_used"] == 0
     assert api.chat(question, "bob").json()["memories_used"] == 0
     assert api.memories("bob") == []
-    assert "collar" not in json.dumps([sent["messages"] for sent in asked(server)[1:]])
+    assert "collar" not in json.dumps([sent["messages"] for sent in asked(server)[2:]])
     assert api.chat(question).json()["memories_used"] == 5
 
 

@@ -57,7 +57,7 @@ CHANGED = json.dumps({"operations": [{**LIVES, "operation": "add"}]})
 
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
     """A chat with one archived session and one round in the present one."""
-    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, CHANGED)
+    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, "1 yes", CHANGED)
     terminal = chat(columns=110, rows=50, **settings)
     terminal.prompt()
     terminal.say("I am Ann and I live in Oslo")
