@@ -38,7 +38,7 @@ def settings(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def handler(settings: dict[str, str]) -> EmbeddingHandler:
-    return EmbeddingHandler(settings)
+    return EmbeddingHandler(settings=settings)
 
 
 @pytest.fixture
