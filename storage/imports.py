@@ -188,7 +188,10 @@ class Imports:
             turn = replace(said, replies=replies)
             piece = PastPiece(conversation, "", False, (turn,), session_id=session_id)
             how = _Import(number, _digest_of(conversation), piece, self._stamp.now(), self._stamp.new_id)
-            return self._add_run(tx, _Run(0, after, 0, [turn]), how)[0]
+            added = self._add_run(tx, _Run(0, after, 0, [turn]), how)[0]
+            # Vectors are made once somebody searches or flushes: many at once cost less, and delay no message.
+            tx.commit.follows.discard("vectors")
+        return added
 
     def count_known(self, piece: PastPiece) -> KnownMessages:
         """How many messages of a piece were stored before, and how many were erased."""

@@ -57,8 +57,10 @@ _NAME, _UNIT = re.compile(r"\w[\w.-]{0,63}"), re.compile(r"[0-9A-Za-z_.:-]{1,128
 _PERSON, _COMPANION = frozenset(("user", "human")), frozenset((COMPANION, "assistant"))
 #: Seconds to wait for the vectors of new texts.
 _PATIENCE = 60.0
-#: Most results of a text, or of a vector at first, that are filtered.
-_LOOKED_THROUGH = 200
+#: So many more results of a text are looked through where they are filtered.
+_LOOKED_THROUGH = 40
+#: The vectors of so few messages are compared one by one.
+_FEW = 500
 _TOKENS = 1_000_000
 #: More than any memory has.
 _ALL = 1 << 31
@@ -396,6 +398,7 @@ class MemorySystem:
         with self._lock:
             self._keep_in_mind(self._context)
             self._context.clear()
+            self._memory.index.wake()
 
     _flush_context = flush_context
 
@@ -502,54 +505,60 @@ class MemorySystem:
     def _by_text(self, words: str, chosen: _Chosen, most: int) -> list[MemoryUnit]:
         """Messages and texts of external memories, best first; of what is filtered only messages."""
         self._wait_for_index()
-        turns = _LOOKED_THROUGH if chosen.narrows else most
-        limits = RecallLimits(sessions=0, turns=turns, tokens=_TOKENS)
+        passing = self._passing(chosen)
+        if passing is not None and not passing:
+            return []
+        limits = RecallLimits(sessions=0, turns=most + (_LOOKED_THROUGH if chosen.narrows else 0), tokens=_TOKENS)
         found = self._memory.recall([check_input(words)], "", self._clock(), limits, gated=False)
         hits = {turn.text_id: turn for turn in found.turns if turn.hit}
         ranked = list(dict.fromkeys([*(one for one in found.ranked if one in hits), *hits]))
-        if chosen.narrows:
-            passing = set(self._passing(chosen, ranked))
-            near = list[str]()
-            if len(passing) < most and (vector := self._vector_of(words)) is not None:
-                near = self._by_vector(vector, chosen, most, (None, None))
-            return self._load_units(list(dict.fromkeys([*(one for one in ranked if one in passing), *near])))
-        scored = [(hits[unit.id].why.score, unit) for unit in self._load_units(ranked)]
-        scored += [(one.why.score, _unit_of_external(one)) for one in found.external]
-        return [unit for _, unit in sorted(scored, key=lambda pair: -pair[0])]
+        if not chosen.narrows:
+            scored = [(hits[unit.id].why.score, unit) for unit in self._load_units(ranked)]
+            scored += [(one.why.score, _unit_of_external(one)) for one in found.external]
+            return [unit for _, unit in sorted(scored, key=lambda pair: -pair[0])]
+        besides = set(chosen.besides)
+        best = [one for one in ranked if one not in besides and (passing is None or one in passing)]
+        vector = self._embedder.embed([words])[0] if len(best) < most else None
+        near = [] if vector is None else self._nearest(vector, passing, besides, most, (None, None))
+        return self._load_units(list(dict.fromkeys([*best, *near]))[:most])
 
     def _by_vector(self, vector: Sequence[float], chosen: _Chosen, most: int, within: Range) -> list[str]:
-        """The messages nearest to a vector that pass, best first; more are looked through until there are enough."""
         import numpy as np
 
         self._wait_for_index()
         status, sought = self._memory.index.status(), np.asarray(vector, dtype=np.float32)
         if status.dimension is not None and sought.shape != (status.dimension,):
             raise errors.EmbeddingError("embedding.dimension", found=list(sought.shape), expected=status.dimension)
-        passing = set(self._passing(chosen, chosen.among)) if chosen.narrows else None
+        return self._nearest(sought, self._passing(chosen), set(chosen.besides), most, within)
+
+    def _passing(self, chosen: _Chosen) -> set[str] | None:
+        """The ids of the messages that pass the filters, and are among those in mind; None where all do."""
+        if not chosen.filters:
+            return None if chosen.among is None else set(chosen.among)
+        return set(self._memory.units.find(chosen.filters, _ALL, among=chosen.among))
+
+    def _nearest(
+        self, vector: Vector, passing: set[str] | None, besides: set[str], most: int, within: Range
+    ) -> list[str]:
+        """The messages nearest to a vector, best first; more are looked through until enough of them pass."""
         low, high = within
-        found, looked = list[str](), most if passing is None else max(most, _LOOKED_THROUGH)
-        while passing is None or passing:
-            hits = self._memory.index.nearest(sought, "conversation", looked)
-            found = [
-                one.text_id
-                for one in hits
-                if (low is None or one.similarity >= low)
-                and (high is None or one.similarity <= high)
-                and (passing is None or one.text_id in passing)
-            ]
-            if passing is None or len(found) >= min(most, len(passing)) or len(hits) < looked:
-                break
-            looked *= 8
-        return found[:most]
-
-    def _vector_of(self, words: str) -> Vector | None:
-        return self._embedder.embed([words])[0]
-
-    def _passing(self, chosen: _Chosen, among: Sequence[str] | None) -> list[str]:
-        """The ids of all messages that pass, or of those among these."""
-        if among is not None and chosen.among is not None:
-            among = [one for one in among if one in set(chosen.among)]
-        return self._memory.units.find(chosen.filters, _ALL, among=among, besides=chosen.besides)
+        if passing is not None and len(passing) <= _FEW:
+            scores = self._memory.index.similarities(vector, list(passing - besides))
+            ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+        else:
+            looked, ranked = most + len(besides), list[tuple[str, float]]()
+            while True:
+                hits = self._memory.index.nearest(vector, "conversation", looked)
+                ranked = [
+                    (one.text_id, one.similarity)
+                    for one in hits
+                    if one.text_id not in besides and (passing is None or one.text_id in passing)
+                ]
+                if len(ranked) >= most or len(hits) < looked:
+                    break
+                looked *= 8
+        fitting = (one for one, near in ranked if (low is None or near >= low) and (high is None or near <= high))
+        return list(fitting)[:most]
 
     def _summaries(self, chosen: _Chosen, most: int) -> list[MemoryUnit]:
         """The newest summaries that pass; none of them is ever in mind."""
