@@ -61,6 +61,8 @@ _PATIENCE = 60.0
 _LOOKED_THROUGH = 40
 #: The vectors of so few messages are compared one by one.
 _FEW = 500
+#: Beyond every cosine.
+_FAR = 2.0
 _TOKENS = 1_000_000
 #: More than any memory has.
 _ALL = 1 << 31
@@ -541,24 +543,24 @@ class MemorySystem:
         self, vector: Vector, passing: set[str] | None, besides: set[str], most: int, within: Range
     ) -> list[str]:
         """The messages nearest to a vector, best first; more are looked through until enough of them pass."""
-        low, high = within
+        low, high = (bound if bound is not None else edge for bound, edge in zip(within, (-_FAR, _FAR), strict=True))
         if passing is not None and len(passing) <= _FEW:
             scores = self._memory.index.similarities(vector, list(passing - besides))
-            ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-        else:
-            looked, ranked = most + len(besides), list[tuple[str, float]]()
-            while True:
-                hits = self._memory.index.nearest(vector, "conversation", looked)
-                ranked = [
-                    (one.text_id, one.similarity)
-                    for one in hits
-                    if one.text_id not in besides and (passing is None or one.text_id in passing)
-                ]
-                if len(ranked) >= most or len(hits) < looked:
-                    break
-                looked *= 8
-        fitting = (one for one, near in ranked if (low is None or near >= low) and (high is None or near <= high))
-        return list(fitting)[:most]
+            ranked = sorted((one for one in scores.items() if low <= one[1] <= high), key=lambda one: (-one[1], one[0]))
+            return [one for one, _ in ranked[:most]]
+        looked = most + len(besides)
+        while True:
+            hits = self._memory.index.nearest(vector, "conversation", looked)
+            found = [
+                one.text_id
+                for one in hits
+                if low <= one.similarity <= high
+                and one.text_id not in besides
+                and (passing is None or one.text_id in passing)
+            ]
+            if len(found) >= most or len(hits) < looked:
+                return found[:most]
+            looked *= 8
 
     def _summaries(self, chosen: _Chosen, most: int) -> list[MemoryUnit]:
         """The newest summaries that pass; none of them is ever in mind."""
