@@ -97,15 +97,17 @@ def _parse_unit(given: Mapping[str, Any], reading: Reading) -> _Unit:
     return _Unit(
         as_text(given.get("id")), as_text(given.get("content")), reading.parse_time(given.get("creation_time")),
         as_text(given.get("source")).strip(), as_text(given.get("pre_id")), as_text(given.get("next_id")),
-        as_text(given.get("parent_id")), _own_metadata(as_object(metadata)),
+        as_text(given.get("parent_id")), _own_metadata(as_object(metadata), as_text(given.get("source")).strip()),
         (_as_count(given.get("visit_count")), _as_count(given.get("last_visit"))), bool(given.get("never_delete")),
     )  # fmt: skip
 
 
-def _own_metadata(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _own_metadata(given: Mapping[str, Any], source: str) -> Mapping[str, Any]:
     """Without what every message of our own export has."""
-    ours = given.keys() >= set(DERIVED)
-    return {key: value for key, value in given.items() if not (ours and key in DERIVED)}
+    if not given.keys() >= set(DERIVED):
+        return given
+    role = "user" if _speaker_role(source) == "person" else "assistant"
+    return {key: value for key, value in given.items() if key not in DERIVED or (key == "role" and value != role)}
 
 
 def _as_count(value: Any) -> int:

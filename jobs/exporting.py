@@ -1,6 +1,7 @@
 """Copies of a whole memory for other programs: a LanceDB table, a Milvus collection, MemForest's two layouts.
 
-Guarantees: nothing that exists is overwritten; a copy is complete or absent; hidden messages are in none of them.
+Guarantees: nothing that exists is overwritten, but for a collection that is to be replaced; a copy is complete or
+absent; hidden messages are in none of them.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> 
     return copied.counts()
 
 
-def copy_to_milvus(memory: Memory, target: str, patience: float = _PATIENCE) -> tuple[int, int]:
-    """The same into a Milvus collection: of a new file of Milvus Lite, or of a server."""
+def copy_to_milvus(
+    memory: Memory, target: str, patience: float = _PATIENCE, *, collection: str = "", replaces: bool = False
+) -> tuple[int, int]:
+    """The same into a Milvus collection: of a new file of Milvus Lite, or of a server, where it may replace a copy."""
     from storage.vectors.exports import write_milvus
 
     copied = _Copy(memory, patience)
-    write_milvus(target, copied.read_batches(), copied.dimension)
+    write_milvus(target, copied.read_batches(), copied.dimension, collection, replaces=replaces)
     return copied.counts()
 
 

@@ -58,7 +58,7 @@ _PERSON, _COMPANION = frozenset(("user", "human")), frozenset((COMPANION, "assis
 #: Seconds to wait for the vectors of new texts.
 _PATIENCE = 60.0
 #: So many more results of a text are looked through where they are filtered.
-_LOOKED_THROUGH = 40
+_LOOKED_THROUGH = 15
 #: The vectors of so few messages are compared one by one.
 _FEW = 500
 #: Beyond every cosine.
@@ -515,9 +515,8 @@ class MemorySystem:
         hits = {turn.text_id: turn for turn in found.turns if turn.hit}
         ranked = list(dict.fromkeys([*(one for one in found.ranked if one in hits), *hits]))
         if not chosen.narrows:
-            scored = [(hits[unit.id].why.score, unit) for unit in self._load_units(ranked)]
-            scored += [(one.why.score, _unit_of_external(one)) for one in found.external]
-            return [unit for _, unit in sorted(scored, key=lambda pair: -pair[0])]
+            own = [(len(hits[unit.id].why.words), unit) for unit in self._load_units(ranked)]
+            return _merge(own, [(len(one.why.words), _unit_of_external(one)) for one in found.external])
         besides = set(chosen.besides)
         best = [one for one in ranked if one not in besides and (passing is None or one in passing)]
         vector = self._embedder.embed([words])[0] if len(best) < most else None
@@ -602,23 +601,24 @@ class MemorySystem:
         """Write MemForest's SQLite layout, ``<output_dir>/<chatbot_id>.db``."""
         return exporting.copy_to_forest_tables(self._memory, Path(output_dir), self.chatbot_id, self.ltm_id)
 
-    def convert_sql_to_milvus(self, target: str = "", embedding_history_length: int = 1) -> int:
+    def convert_sql_to_milvus(self, target: str = "", *, embedding_history_length: int = 1) -> int:
         """Write every text with its vector into a Milvus collection: a new file, or a server. Returns how many.
 
-        By default into that of ``milvus_config``. ``embedding_history_length`` changes nothing: a vector is made from a
-        message with what it refers to.
+        By default on the server of ``milvus_config``, where an earlier copy is replaced. The collection is named
+        ``m_<chatbot_id>_<ltm_id>``. ``embedding_history_length`` changes nothing: vectors take in what was said before.
         """
         given = self._milvus
         where = target or given.get("uri", "") or (given and f"http://{given.get('host')}:{given.get('port', '19530')}")
         if not where:
             raise errors.UsageError("memforest.no_milvus")
-        return exporting.copy_to_milvus(self._memory, str(where))[0]
+        name = re.sub(r"[^0-9A-Za-z]", "_", f"m_{self.chatbot_id}_{self.ltm_id}")
+        return exporting.copy_to_milvus(self._memory, str(where), collection=name, replaces=True)[0]
 
-    def convert_json_to_milvus(self, target: str = "", embedding_history_length: int = 1) -> int:
+    def convert_json_to_milvus(self, target: str = "", *, embedding_history_length: int = 1) -> int:
         """Import MemForest's JSON files where there are some, and write everything into a Milvus collection."""
         if self._json.exists():
             self.convert_json_to_sqlite()
-        return self.convert_sql_to_milvus(target, embedding_history_length)
+        return self.convert_sql_to_milvus(target, embedding_history_length=embedding_history_length)
 
     def convert_json_to_sqlite(self, path: str | Path | None = None) -> int:
         """Import MemForest's data, in either of its layouts. Returns how many units were new.
@@ -661,6 +661,15 @@ def _time_of(said: datetime) -> str:
     if said.year not in YEARS:
         raise errors.UsageError("memforest.time", given=said.isoformat())
     return (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
+
+
+def _merge(own: Sequence[tuple[int, MemoryUnit]], outside: Sequence[tuple[int, MemoryUnit]]) -> list[MemoryUnit]:
+    """Two lists as one, each in its order: first what has more words of the question, by turns where that is equal."""
+    merged, left, others = list[MemoryUnit](), deque(own), deque(outside)
+    while left and others:
+        ours = left[0][0] > others[0][0] or (left[0][0] == others[0][0] and len(merged) % 2 == 0)
+        merged.append((left if ours else others).popleft()[1])
+    return [*merged, *(unit for _, unit in (*left, *others))]
 
 
 def _unit_of_external(one: RecalledExternal) -> MemoryUnit:
