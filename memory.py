@@ -1,6 +1,7 @@
 """One person's memory: everything that is stored, by subject, and recall over it.
 
-    memory.sessions, messages, summaries, facts, notes, personas, chapters, archive    read, changed by their own rules
+    memory.sessions, messages, summaries, facts, notes, personas, chapters, archive, units
+                         read, changed by their own rules
     memory.rounds        rounds and sessions, stored and removed with everything that rests on them
     memory.imports       what other programs exported            memory.clients    what clients keep
     memory.erasure       what an erasure would take, and the erasure with its proof
@@ -138,7 +139,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.erased = of.erased
+            self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)

@@ -562,6 +562,23 @@ class Archive:
             if back := sorted(self._index.archived_among(ids)):
                 self.bring_back(tx, back)
 
+    def visit(self, names: Sequence[str]) -> None:
+        """The same in a commit of its own."""
+        with self._database.write() as tx:
+            self.count_round(tx, names)
+
+    def note_visits(self, tx: Transaction, name: str, visits: tuple[int, int], *, never_delete: bool) -> None:
+        """Note how often a new message was recalled elsewhere, in which round last, and whether it may be archived."""
+        tx.do(
+            "INSERT INTO visit (text_id, visit_count, last_visit, never_delete) VALUES (?, ?, ?, ?) ON CONFLICT"
+            " (text_id) DO UPDATE SET visit_count = excluded.visit_count, last_visit = excluded.last_visit,"
+            " never_delete = excluded.never_delete",
+            name, *visits, int(never_delete),
+        )  # fmt: skip
+        if visits[1] > self.rounds_counted():
+            # What is recalled here from now on is recalled later than that.
+            tx.next("round", visits[1] - self.rounds_counted())
+
     def set_never_delete(self, names: Sequence[str], never: bool) -> None:
         """Note whether these nodes may never be archived out of the search or deleted."""
         with self._database.write() as tx:

@@ -962,6 +962,9 @@ MESSAGES = {
     "memforest.name": "{given} cannot name a memory: letters, digits, _ . - and at most 64 of them.",
     "memforest.session": "{given} cannot name a session here: it is one that a conversation holds, or no plain name.",
     "memforest.time": "{given} cannot be when something was said.",
+    "memforest.option": "{name}={given} cannot be used; possible: {wanted}.",
+    "memforest.no_files": "There are no files to read: name a folder, or call convert_sql_to_json first.",
+    "memforest.no_milvus": "Where is Milvus? Name a target, or open the memory with milvus_config.",
     "memforest.filter": "{given} is no filter that can be used: (field, operator, value), with one of {operators}.",
     # -- files of other programs
     "history.not_found": "There is no file or folder {path}. Check the name.",

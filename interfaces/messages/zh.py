@@ -962,6 +962,9 @@ MESSAGES = {
     "memforest.name": "{given} 不能作为记忆的名字：只能用字母、数字、_ . -，最多 64 个。",
     "memforest.session": "{given} 不能作为这里的会话名：它属于某段对话，或不是简单的名字。",
     "memforest.time": "{given} 不可能是说话的时间。",
+    "memforest.option": "不能用 {name}={given}；可以是：{wanted}。",
+    "memforest.no_files": "没有可读的文件：请写明文件夹，或先调用 convert_sql_to_json。",
+    "memforest.no_milvus": "Milvus 在哪里？请写明目标，或在打开记忆时给出 milvus_config。",
     "memforest.filter": "{given} 不是可用的过滤条件：要写成（字段，运算符，值），运算符是 {operators} 之一。",
     # -- files of other programs
     "history.not_found": "没有名为 {path} 的文件或文件夹。请检查名称。",
