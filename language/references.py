@@ -83,6 +83,16 @@ def find_pronouns(text: str) -> tuple[str, ...]:
     return tuple(match[0] for match, _ in _find_pronouns(text))
 
 
+def begins_with_pronoun(text: str) -> bool:
+    """Whether a statement does not say whom or what it is about.
+
+    >>> begins_with_pronoun("She likes drawing."), begins_with_pronoun("Tom and his wife moved.")
+    (True, False)
+    """
+    first = next(_find_pronouns(text), None)
+    return first is not None and not text[: first[0].start()].strip()
+
+
 def find_mentions(text: str) -> list[Mention]:
     """The persons, animals, things and places that a text mentions, in order."""
     return _mentions_of(text)

@@ -133,6 +133,11 @@ class Messages:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
 
+    def unread_among(self, text_ids: Sequence[str]) -> set[str]:
+        """Those of these messages that no extraction has read; never what is hidden."""
+        query = f"SELECT c.text_id FROM conversation c WHERE c.text_id IN {EACH} AND {UNREAD}"
+        return {row[0] for row in self._database.run(query, list(text_ids))} if text_ids else set()
+
     def before(self, turn: Message, count: int) -> list[Message]:
         """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
         query = f"{TURN} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"

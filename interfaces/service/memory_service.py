@@ -12,19 +12,21 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, TypeVar
 
 from domain.errors import UsageError
-from domain.facts import Fact, Relation
+from domain.facts import Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
 from domain.recollection import Recollection
+from domain.records import PREFIX
 from domain.text import check_input
-from interfaces.recollections import certainty_note, program_score, program_text, recalled_items, safe_text
+from facts.cues import is_question
+from interfaces.recollections import certainty_note, fact_text, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
     DayResponse,
     ErasedPerson,
@@ -59,7 +61,8 @@ from interfaces.service.schemas import (
 )
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from language.calendar import in_zone
-from language.references import find_pronouns, resolve_references
+from language.references import begins_with_pronoun, find_pronouns, resolve_references
+from language.sentences import split_sentences
 from memory import Memory, write_portable
 from people import ME, Companion, People
 
@@ -372,7 +375,7 @@ class MemoryService:
         )
         ended = time.perf_counter()
         related = _find_relations(memory, found, resolved)
-        memories = within_budget(recalled_memories(found), _MOST_MEMORIES, _MOST_CHARACTERS)
+        memories = within_budget(consolidated_memories(memory, found, size), _MOST_MEMORIES, _MOST_CHARACTERS)
         read_ms = 1000 * (searched - began + time.perf_counter() - ended)
         used = min(size, len(before)) if find_pronouns(text) else 0
         return _Answer(resolved, found, memories, related, used, read_ms, 1000 * (ended - searched))
@@ -398,6 +401,65 @@ def recalled_memories(found: Recollection) -> list[Remembered]:
     return sorted(memories, key=lambda one: -one.score)
 
 
+def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -> list[Remembered]:
+    """What consolidation made of what was recalled, and messages that wait for it, best first.
+
+    A message that was read stands for its current facts. In one that waits, and in words that a fact only quotes,
+    references are resolved by the ``look_back`` messages before; questions, and quoted words that name nobody, are left
+    out.
+    """
+    waiting = memory.messages.unread_among([turn.text_id for turn in found.turns])
+    scores = {turn.text_id: program_score(turn) for turn in found.turns if turn.hit and turn.text_id not in waiting}
+    best = {one.text_id: program_score(one) for one in found.facts}
+    facts = {one.text_id: one for one in memory.facts.with_ids(list(best))}
+    for text_id, learned in memory.facts.of_turns(list(scores)).items():
+        for fact in learned:
+            facts[fact.text_id] = fact
+            best[fact.text_id] = max(best.get(fact.text_id, 0.0), scores[text_id])
+    planned = {one.text_id: program_text(one, ()) for one in found.facts if one.planned_for}
+    resting = dict.fromkeys(text_id for fact in facts.values() for text_id in fact.turns)
+    said = {one.text_id: one for one in memory.messages.with_ids([*waiting, *resting])}
+
+    def resolve(text_id: str, words: str, start: int | None = None) -> str:
+        before = [one.words for one in memory.messages.before(said[text_id], look_back)]
+        own = said[text_id].words[:start] if start is not None else ""
+        return resolve_references(words, [*before, own], look_back and look_back + 1)
+
+    memories: dict[str, Remembered] = {}
+    for fact in sorted(facts.values(), key=lambda one: -best[one.text_id]):
+        text = planned.get(fact.text_id) or fact_text(fact)
+        if fact.basis == "quoted":
+            parts = [
+                resolve(one.message, one.words, one.start) if one.role == "user"
+                else f"{one.speaker or 'Assistant'}: {one.words}"
+                for one in fact.quotes
+            ]  # fmt: skip
+            text = safe_text(" — ".join(parts))
+        elif begins_with_pronoun(text):
+            text = resolve(fact.turns[-1], text, len(said[fact.turns[-1]].words))
+        unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
+        if fact.current and fact.basis != "inferred" and text and not unclear:
+            date, score = _utc_time(fact.said), best[fact.text_id]
+            memories.setdefault(text, Remembered(id=fact.text_id, kind="fact", date=date, text=text, score=score))
+    turns = [
+        replace(
+            turn,
+            text=PREFIX["user"] + resolve(turn.text_id, turn.text.removeprefix(PREFIX["user"])),
+            hit=turn.hit and not _only_asks(said[turn.text_id].words),
+        )
+        if turn.role == "user"
+        else turn
+        for turn in found.turns
+        if turn.text_id in waiting
+    ]
+    others = recalled_memories(replace(found, facts=(), turns=tuple(turns)))
+    return sorted((*memories.values(), *others), key=lambda one: -one.score)
+
+
+def _only_asks(text: str) -> bool:
+    return all(map(is_question, split_sentences(text)))
+
+
 def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[Text]:
     """The first of them, as many as fit."""
     kept: list[Text] = []
@@ -412,13 +474,6 @@ def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[
 def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
     """Relations, each once, however many facts state it, with their certainty."""
     return list(dict.fromkeys(map(_found_relation, found)))[:most]
-
-
-def fact_text(fact: Fact) -> str:
-    """A fact, and whether it is certain; one that nobody verified as its words."""
-    if fact.verified:
-        return safe_text(fact.restatement) + certainty_note(fact)
-    return f'said {fact.said[:10]}: "{safe_text(fact.quotation)}"'
 
 
 def _found_relation(one: Relation) -> RelationFound:
@@ -494,7 +549,9 @@ def _process_response(answer: _Answer) -> ProcessResponse:
     relations = tuple(distinct_relations(answer.relations, _MOST_RELATIONS))
     return ProcessResponse(
         resolved_query=answer.resolved,
-        memories=tuple(MemoryFound(content=one.text, score=one.score) for one in answer.memories),
+        memories=tuple(
+            MemoryFound(content=one.text, score=one.score, consolidated=one.kind != "turn") for one in answer.memories
+        ),
         relations=relations,
         metadata=ProcessMetadata(
             retrieval_time_ms=round(answer.read_ms + answer.search_ms), has_memory=bool(answer.memories or relations)

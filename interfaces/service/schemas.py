@@ -22,10 +22,11 @@ class Schema(BaseModel):
 
 
 class MemoryFound(Schema):
-    """A memory of an earlier session, and how well it fits."""
+    """A memory of an earlier session, and how well it fits. ``consolidated`` is given only where it is false."""
 
     content: str
     score: Score
+    consolidated: Annotated[bool, Field(exclude_if=bool)] = True
 
 
 class RelationFound(Schema):

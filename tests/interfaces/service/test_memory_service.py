@@ -182,9 +182,62 @@ def test_a_memory_is_one_thing_that_was_said_and_a_reply_comes_with_what_it_answ
         session = companion.memory.sessions.start()
         said = ("Where?", "Under the blue pot.")
         companion.memory.rounds.store(session.session_id, *said, clock().isoformat(), "stop")
-    assert "Kiwi is my parrot." in contents(opened.service.process("What is Kiwi?", "me"))
+    assert "the user: “Kiwi is my parrot.”" in contents(opened.service.process("What is Kiwi?", "me"))
     found = contents(opened.service.process("What lies under the blue pot?", "me"))
     assert "Where?\nAssistant: Under the blue pot." in found
+
+
+#: What a girl's father says, what a model notes of it, and a question that finds it.
+FAMILY = ("我叫小朱", "我女儿叫灿灿", "她5岁了，喜欢画画", "北京是中国的首都", "她今年几岁了？")
+ASKED = "小朱的女儿喜欢什么？"
+_OTHER = {"about": "other", "subject": "灿灿", "persons": ["灿灿"]}
+FAMILY_NOTES = notes(
+    {**_OTHER, "turns": [1, 2], "restatement": "灿灿是小朱的女儿", "attribute": "亲属", "value": "小朱的女儿",
+     "relations": [{"source": "小朱", "relation": "女儿", "target": "灿灿"}]},
+    {**_OTHER, "turns": [3], "restatement": "灿灿5岁", "attribute": "年龄", "value": "5岁"},
+    {**_OTHER, "turns": [3], "restatement": "灿灿喜欢画画", "attribute": "爱好", "value": "画画",
+     "relations": [{"source": "灿灿", "relation": "喜欢", "target": "画画"}]},
+    {**_OTHER, "turns": [3], "restatement": "它喜欢画画", "subject": "它", "attribute": "爱好", "value": "画画"},
+)  # fmt: skip
+
+
+def told(opened: OpenedService, *texts: str) -> None:
+    for text in texts:
+        opened.service.process(text, "me")
+
+
+def test_memories_are_statements_made_by_consolidation_without_questions_and_common_knowledge(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("notes", FAMILY_NOTES)
+    told(opened, *FAMILY)
+    opened.consolidate()
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["灿灿是小朱的女儿", "灿灿5岁（2026-03-01；2020/2021年生）", "灿灿喜欢画画"]
+    assert all(one.consolidated for one in body.memories)
+    assert "consolidated" not in body.model_dump_json()
+    assert related(body) == [("小朱", "女儿", "灿灿"), ("灿灿", "喜欢", "画画")]
+    assert {one.source for one in opened.service.debug(ASKED, "me").debug.candidates} == {"fact"}
+    assert contents(opened.service.process("北京是哪国的首都？", "me")) == []
+
+
+def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("notes", FAMILY_NOTES)
+    mind.answers("verify", "no idea")
+    told(opened, *FAMILY)
+    opened.consolidate()
+    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿", "灿灿5岁了，喜欢画画"]
+
+
+def test_messages_that_wait_for_consolidation_are_found_resolved_and_say_so(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", hang)
+    told(opened, *FAMILY)
+    opened.service.end_session("me")
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["我女儿叫灿灿", "灿灿5岁了，喜欢画画", "我叫小朱"]
+    assert body.model_dump_json().count('"consolidated":false') == 3
 
 
 def test_looking_changes_nothing(opened: OpenedService, clock) -> None:
@@ -388,7 +441,7 @@ def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mi
     opened.consolidate()
     with opened.people.companion("me") as companion:
         assert companion.memory.fact_log.correct_by_hand(companion.memory.facts.all()[0].text_id, None)
-    assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
+    assert opened.service.profile("me").image.endswith(" [The user lives in Lyon: not true]")
 
 
 def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: OpenedService) -> None:
