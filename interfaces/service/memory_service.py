@@ -11,6 +11,7 @@ import json
 import tempfile
 import time
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import IO, Literal, TypeVar
 
 from domain.errors import UsageError
-from domain.facts import Relation
+from domain.facts import Fact, Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
 from domain.recollection import Recollection
@@ -62,6 +63,7 @@ from interfaces.service.schemas import (
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from language.calendar import in_zone
 from language.references import begins_with_pronoun, find_pronouns, resolve_references
+from language.scripts import unspaced_length
 from language.sentences import split_sentences
 from memory import Memory, write_portable
 from people import ME, Companion, People
@@ -404,9 +406,9 @@ def recalled_memories(found: Recollection) -> list[Remembered]:
 def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -> list[Remembered]:
     """What consolidation made of what was recalled, and messages that wait for it, best first.
 
-    A message that was read stands for its current facts. In one that waits, and in words that a fact only quotes,
-    references are resolved by the ``look_back`` messages before; questions, and quoted words that name nobody, are left
-    out.
+    A message that was read stands for its current facts, those of one matter together. In one that waits, and in words
+    that a fact only quotes, references are resolved by the ``look_back`` messages before. Questions, and statements
+    that do not say whom they are about, are left out.
     """
     waiting = memory.messages.unread_among([turn.text_id for turn in found.turns])
     scores = {turn.text_id: program_score(turn) for turn in found.turns if turn.hit and turn.text_id not in waiting}
@@ -425,8 +427,8 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
         own = said[text_id].words[:start] if start is not None else ""
         return resolve_references(words, [*before, own], look_back and look_back + 1)
 
-    memories: dict[str, Remembered] = {}
-    for fact in sorted(facts.values(), key=lambda one: -best[one.text_id]):
+    statements: defaultdict[str, dict[str, Fact]] = defaultdict(dict)
+    for fact in sorted(facts.values(), key=lambda one: one.number):
         text = planned.get(fact.text_id) or fact_text(fact)
         if fact.basis == "quoted":
             parts = [
@@ -439,8 +441,16 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
             text = resolve(fact.turns[-1], text, len(said[fact.turns[-1]].words))
         unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
         if fact.current and fact.basis != "inferred" and text and not unclear:
-            date, score = _utc_time(fact.said), best[fact.text_id]
-            memories.setdefault(text, Remembered(id=fact.text_id, kind="fact", date=date, text=text, score=score))
+            statements[fact.note or fact.text_id].setdefault(text, fact)
+    memories = [
+        Remembered(
+            id=next(iter(of_note.values())).text_id, kind="fact",
+            date=_utc_time(max(one.said for one in of_note.values())),
+            text=safe_text(("；" if unspaced_length(text) else " ").join(of_note)),
+            score=max(best[one.text_id] for one in of_note.values()),
+        )
+        for of_note in statements.values() for text in [next(iter(of_note))]
+    ]  # fmt: skip
     turns = [
         replace(
             turn,
@@ -453,7 +463,7 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
         if turn.text_id in waiting
     ]
     others = recalled_memories(replace(found, facts=(), turns=tuple(turns)))
-    return sorted((*memories.values(), *others), key=lambda one: -one.score)
+    return sorted((*memories, *others), key=lambda one: -one.score)
 
 
 def _only_asks(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -191,14 +192,18 @@ def test_a_memory_is_one_thing_that_was_said_and_a_reply_comes_with_what_it_answ
 FAMILY = ("我叫小朱", "我女儿叫灿灿", "她5岁了，喜欢画画", "北京是中国的首都", "她今年几岁了？")
 ASKED = "小朱的女儿喜欢什么？"
 _OTHER = {"about": "other", "subject": "灿灿", "persons": ["灿灿"]}
-FAMILY_NOTES = notes(
+_FACTS = [
     {**_OTHER, "turns": [1, 2], "restatement": "灿灿是小朱的女儿", "attribute": "亲属", "value": "小朱的女儿",
      "relations": [{"source": "小朱", "relation": "女儿", "target": "灿灿"}]},
     {**_OTHER, "turns": [3], "restatement": "灿灿5岁", "attribute": "年龄", "value": "5岁"},
     {**_OTHER, "turns": [3], "restatement": "灿灿喜欢画画", "attribute": "爱好", "value": "画画",
      "relations": [{"source": "灿灿", "relation": "喜欢", "target": "画画"}]},
-    {**_OTHER, "turns": [3], "restatement": "它喜欢画画", "subject": "它", "attribute": "爱好", "value": "画画"},
-)  # fmt: skip
+    {**_OTHER, "turns": [3], "restatement": "它爱画画", "subject": "它", "attribute": "爱好", "value": "画画"},
+]  # fmt: skip
+_MATTER = {"topic": "家人", "importance": 6}
+_FAMILY_NOTE = {**_MATTER, "turns": [1, 2, 3], "text": "灿灿是小朱的女儿，5岁，喜欢画画", "facts": _FACTS}
+_CAPITAL = {**_MATTER, "turns": [4], "text": "北京是中国的首都", "private": False, "facts": []}
+FAMILY_NOTES = json.dumps({"notes": [_FAMILY_NOTE, _CAPITAL]})
 
 
 def told(opened: OpenedService, *texts: str) -> None:
@@ -213,7 +218,7 @@ def test_memories_are_statements_made_by_consolidation_without_questions_and_com
     told(opened, *FAMILY)
     opened.consolidate()
     body = opened.service.process(ASKED, "me")
-    assert contents(body) == ["灿灿是小朱的女儿", "灿灿5岁（2026-03-01；2020/2021年生）", "灿灿喜欢画画"]
+    assert contents(body) == ["灿灿是小朱的女儿；灿灿5岁（2026-03-01；2020/2021年生）；灿灿喜欢画画"]
     assert all(one.consolidated for one in body.memories)
     assert "consolidated" not in body.model_dump_json()
     assert related(body) == [("小朱", "女儿", "灿灿"), ("灿灿", "喜欢", "画画")]
@@ -228,7 +233,7 @@ def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
     mind.answers("verify", "no idea")
     told(opened, *FAMILY)
     opened.consolidate()
-    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿", "灿灿5岁了，喜欢画画"]
+    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
 
 
 def test_messages_that_wait_for_consolidation_are_found_resolved_and_say_so(opened: OpenedService, mind: Mind) -> None:
