@@ -1,8 +1,8 @@
 """The memory of many people as a service: one method for each operation of ``interfaces.operations``.
 
-Promises: only the person's words are stored, word for word; each person has one open session, which ends on its own;
-ending returns at once, and the session is consolidated in the background, once; no one's memories are returned to
-anyone else; asking about a person who is not known creates nothing. Raises UsageError, StorageError.
+Promises: what is said is stored word for word, and as whose words it is; each person has one open session, which ends
+on its own; ending returns at once, and the session is consolidated in the background, once; no one's memories are
+returned to anyone else; asking about a person who is not known creates nothing. Raises UsageError, StorageError.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import tempfile
 import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 from domain.errors import UsageError
 from domain.facts import Fact, Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
 from domain.recollection import Recollection
-from domain.records import PREFIX
+from domain.records import PREFIX, Role
 from domain.text import check_input
 from facts.cues import is_question
 from interfaces.recollections import certainty_note, fact_text, program_score, program_text, recalled_items, safe_text
@@ -106,14 +106,24 @@ class MemoryService:
         self._people = people
         self._watch = SessionWatch(people)
 
-    def process(self, input: str, user_id: str, request_id: str | None = None) -> ProcessResponse:
-        """Store what a person said in their open session, and return what is remembered for it."""
+    def process(
+        self,
+        input: str,
+        user_id: str,
+        request_id: str | None = None,
+        role: Role = "user",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ProcessResponse:
+        """Store what a person said in their open session, and return what is remembered for it.
+
+        What the program's companion said has the ``role`` "assistant"; ``metadata`` is kept with the message.
+        """
         text = check_input(input)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions_of(companion)
             answer = self._find_answer(companion, sessions, text, request_id)
             self._watch.expect_end(user_id)
-            sessions.store(text, request_id)
+            sessions.store(text, request_id, role=role, metadata=metadata)
             self._watch.check_soon(companion, sessions)
         return _process_response(answer)
 
@@ -158,12 +168,13 @@ class MemoryService:
         """What ``process`` would return, and how it is found; nothing is changed."""
         text = check_input(input)
         if not self._people.has_person(user_id):
-            return _debug_response(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, would_store=True)
+            return _debug_response(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, {}, would_store=True)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions_of(companion)
             answer = self._find_answer(companion, sessions, text, None)
             again = sessions.find_repeated(text, None, sessions.find_open())
-            return _debug_response(answer, text, would_store=again is None)
+            metadata = _metadata_of(companion.memory, answer.memories)
+            return _debug_response(answer, text, metadata, would_store=again is None)
 
     def graph(self, user_id: str, limit: int = 100) -> GraphResponse:
         """At most ``limit`` known relations, the newest first."""
@@ -569,11 +580,24 @@ def _process_response(answer: _Answer) -> ProcessResponse:
     )
 
 
-def _debug_response(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
+def _metadata_of(memory: Memory, memories: Sequence[Remembered]) -> dict[str, dict[str, Any]]:
+    """What programs said of the messages that memories are based on, by the id of the memory."""
+    turns = {one.text_id: one.turns for one in memory.facts.with_ids([one.id for one in memories])}
+    resting = {one.id: turns.get(one.id, (one.id,)) for one in memories}
+    stored = memory.messages.metadata_of([turn for each in resting.values() for turn in each])
+    return {name: {k: v for turn in each for k, v in stored.get(turn, {}).items()} for name, each in resting.items()}
+
+
+def _debug_response(
+    answer: _Answer, text: str, metadata: Mapping[str, dict[str, Any]], *, would_store: bool
+) -> DebugResponse:
     found = DebugFindings(
         pronouns=find_pronouns(text),
         context_events_used=answer.context_events,
-        candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
+        candidates=tuple(
+            Candidate(text_id=one.id, score=one.score, source=one.kind, metadata=metadata.get(one.id, {}))
+            for one in answer.memories
+        ),
         sql_ms=round(answer.read_ms),
         vector_ms=round(answer.search_ms),
         degraded=answer.found.degraded,

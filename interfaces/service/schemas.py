@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
@@ -89,11 +89,12 @@ class SessionStatusResponse(Schema):
 
 
 class Candidate(Schema):
-    """A memory that was found, by its id."""
+    """A memory that was found, by its id, with the metadata of its messages where there is any."""
 
     text_id: str
     score: Score
     source: Literal["fact", "turn", "summary", "other"]
+    metadata: Annotated[dict[str, JsonValue], Field(exclude_if=lambda value: not value)] = {}
 
 
 class DebugFindings(Schema):

@@ -98,6 +98,17 @@ CREATE INDEX conversation_hidden ON conversation (person, seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (person, window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE chapter IS NOT NULL;
 
+CREATE TABLE message_metadata (
+    person bigint NOT NULL DEFAULT own_person(),
+    turn bigint NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    number double precision,
+    PRIMARY KEY (person, turn, key),
+    FOREIGN KEY (person, turn) REFERENCES conversation (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX metadata_of_key ON message_metadata (person, key, number);
+
 CREATE TABLE summary (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,

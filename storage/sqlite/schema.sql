@@ -73,6 +73,15 @@ CREATE INDEX conversation_hidden ON conversation (seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (chapter) WHERE chapter IS NOT NULL;
 
+CREATE TABLE message_metadata (
+    turn INTEGER NOT NULL REFERENCES conversation (seq) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    number REAL,
+    PRIMARY KEY (turn, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX metadata_of_key ON message_metadata (key, number);
+
 CREATE TABLE summary (
     seq INTEGER PRIMARY KEY,
     text_id TEXT NOT NULL UNIQUE,

@@ -52,8 +52,11 @@ for user, said, asked in (
         process_memory(text, user_id=user)
     print(debug(asked, user_id=user)["resolved_query"])
 print(graph(user_id="a")["nodes"], process_memory("")["status"])
+print(process_memory("Hi.", role="system")["status"], process_memory("Hi.", metadata={"n": "x" * 9000})["status"])
+print(process_memory("Hi.", role="assistant", metadata={"from": "web"})["status"])
 """
     with ScriptedServer() as model:
         assert run(script, tmp_path, model).splitlines() == [
             "你喜欢吃桔子吗？", "相机好用吗？", "Do you like eating oranges?", "她今年几岁了？", "[] error",
+            "error error", "success",
         ]  # fmt: skip

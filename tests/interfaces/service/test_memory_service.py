@@ -56,6 +56,44 @@ def test_nothing_that_a_model_reads_of_a_session_looks_as_if_somebody_had_answer
         assert companion.memory.messages.context(companion.memory.sessions.recent(1)[0].session_id) == ()
 
 
+def test_what_a_programs_companion_says_is_never_the_persons_nor_ours(opened: OpenedService, mind: Mind) -> None:
+    about_me = {**lives_in("the user", "Bergen", 2), "about": "person"}
+    about_it = {**lives_in("Old Friend", "Oslo", 2), "about": "companion"}
+    mind.answers("notes", notes({**lives_in("Ann", "Lyon"), "turns": [1]}, about_me, about_it))
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("You live in Bergen, I live in Oslo.", "me", role="assistant")
+    assert opened.said()[1] == ("assistant", "Assistant: You live in Bergen, I live in Oslo.")
+    opened.consolidate()
+    with opened.people.companion("me") as companion:
+        assert [one.restatement for one in companion.memory.facts.all()] == ["Ann lives in Lyon."]
+        assert companion.read_persona("self") == ""
+    assert contents(opened.service.process("Who lives in Bergen, Oslo or Lyon?", "me")) == ["Ann lives in Lyon."]
+
+
+def test_a_companion_that_speaks_of_forgetting_hides_nothing(opened: OpenedService) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("Please forget that.", "me", role="assistant")
+    assert opened.service.process("Is she well?", "me").resolved_query == "Is Ann well?"
+
+
+def test_metadata_goes_with_its_message_and_is_returned_by_debug(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", hang)
+    opened.service.process("My sister Ann lives in Lyon.", "me", metadata={"channel": "web", "turn": 7, "tags": ["a"]})
+    opened.service.end_session("me")
+    (found,) = opened.service.debug("Who lives in Lyon?", "me").debug.candidates
+    assert found.metadata == {"channel": "web", "turn": 7, "tags": ["a"]}
+    opened.service.forget(found.text_id, "me")
+    assert opened.read("SELECT * FROM message_metadata") == []
+
+
+def test_a_memory_has_the_metadata_of_the_messages_it_is_based_on(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me", metadata={"channel": "web"})
+    opened.consolidate()
+    body = opened.service.debug("Where does Ann live?", "me")
+    assert [(one.source, one.metadata) for one in body.debug.candidates] == [("fact", {"channel": "web"})]
+
+
 def test_nothing_to_say_is_refused_and_nothing_is_stored(opened: OpenedService) -> None:
     with pytest.raises(UsageError):
         opened.service.process(" \n", "me")
