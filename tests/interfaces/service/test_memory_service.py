@@ -274,6 +274,15 @@ def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
     assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
 
 
+def test_a_question_that_names_a_child_finds_what_a_pronoun_said_of_it(opened: OpenedService, mind: Mind) -> None:
+    cancan = {"about": "other", "subject": "Cancan", "persons": ["Cancan"], "turns": [1, 2]}
+    likes = {"restatement": "Cancan likes drawing.", "attribute": "likes", "value": "drawing"}
+    mind.answers("notes", notes({**cancan, **likes}))
+    told(opened, "My daughter is called Cancan.", "She likes drawing.", "What does she eat?")
+    opened.consolidate()
+    assert contents(opened.service.process("What does Cancan like?", "me")) == ["Cancan likes drawing."]
+
+
 def test_messages_that_wait_for_consolidation_are_found_resolved_and_say_so(opened: OpenedService, mind: Mind) -> None:
     mind.answers("notes", hang)
     told(opened, *FAMILY)
