@@ -9,12 +9,13 @@ choose tools by them, and still answer in the person's language.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from domain import errors
@@ -27,6 +28,8 @@ from interfaces.service.schemas import Schema
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
+#: Most characters of the metadata of a message, as JSON.
+LONGEST_METADATA = 8_000
 #: The largest integer that every JSON client can write.
 _LARGEST = 2**53 - 1
 
@@ -120,6 +123,23 @@ _INPUT = _text_of(
 )
 _SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
 _REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
+_ROLE = "Who said it: the person, or the program's own companion."
+
+
+def _check_size(metadata: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+    if metadata and len(json.dumps(metadata)) > LONGEST_METADATA:
+        raise ValueError("is too long")
+    return metadata
+
+
+_METADATA = (
+    Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="What the program says of it, kept with it and returned by debug."),
+        AfterValidator(_check_size),
+    ],
+    None,
+)
 _BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
 _MEMORY_ID = _text_of(LONGEST_ID, "An id that recall returned.")
 _INSTRUCTIONS = "/api/v1/system-instructions"
@@ -170,10 +190,13 @@ _TABLE = (
             "refers to something said earlier. Not needed for small talk, for your own words, or twice for one "
             "message.",
             basic=True,
+            hides=("request_id", "role", "metadata"),
         ),
         input=_INPUT,
         user_id=_USER_ID,
         request_id=_REQUEST_ID,
+        role=(Annotated[Literal["user", "assistant"], Field(description=_ROLE)], "user"),
+        metadata=_METADATA,
     ),
     _operation(
         "end_session",

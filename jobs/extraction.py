@@ -276,7 +276,7 @@ class Extraction:
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
-        if self._memory.sessions.was_imported(work.turns[0].session_id):
+        if self._memory.sessions.is_of_program(work.turns[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)

@@ -14,12 +14,14 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from domain.records import (
     PREFIX,
+    SERVICE_CLIENT,
     Finish,
     InFlight,
     Message,
@@ -31,6 +33,7 @@ from domain.records import (
     Summary,
     pair_messages,
 )
+from domain.text import clean_text
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
@@ -132,6 +135,11 @@ class Messages:
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+
+    def unread_among(self, text_ids: Sequence[str]) -> set[str]:
+        """Those of these messages that no extraction has read; never what is hidden."""
+        query = f"SELECT c.text_id FROM conversation c WHERE c.text_id IN {EACH} AND {UNREAD}"
+        return {row[0] for row in self._database.run(query, list(text_ids))} if text_ids else set()
 
     def before(self, turn: Message, count: int) -> list[Message]:
         """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
@@ -255,6 +263,25 @@ class Messages:
     def set_words(self, tx: Transaction, turn: Message, words: str) -> None:
         """Put other words in place of those of a message."""
         tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[turn.role] + words, turn.seq)
+
+    def add_metadata(self, tx: Transaction, turn: int, metadata: Mapping[str, Any]) -> None:
+        """What a program says of a new message, by its number: values of JSON by name."""
+        rows = []
+        for key, value in metadata.items():
+            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            rows.append((turn, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
+        tx.many("INSERT INTO message_metadata (turn, key, value, number) VALUES (?, ?, ?, ?)", rows)
+
+    def metadata_of(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """What programs said of these messages, by id; nothing of what is hidden."""
+        query = (
+            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.turn = c.seq"
+            f" WHERE c.text_id IN {EACH} AND {_VISIBLE} ORDER BY d.key"
+        )
+        found: dict[str, dict[str, Any]] = defaultdict(dict)
+        for text_id, key, value in self._database.run(query, list(text_ids)) if text_ids else ():
+            found[text_id][key] = json.loads(value)
+        return dict(found)
 
     def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
         """Let all rounds as far as the round ``upto`` leave the context."""
@@ -631,6 +658,14 @@ class Sessions:
     def require(self, session_id: str) -> Session:
         """One session that there is."""
         return self._find_all("WHERE session_id = ?", session_id)[0]
+
+    def is_of_program(self, session_id: str) -> bool:
+        """Whether a companion's words in a session are not ours: it came from an export, or the memory service."""
+        query = (
+            "SELECT 1 FROM session s WHERE s.session_id = ? AND (s.client = ?"
+            " OR s.session_id IN (SELECT session_id FROM imported_session))"
+        )
+        return bool(self._database.run(query, session_id, SERVICE_CLIENT))
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session came from an export of another program."""

@@ -25,7 +25,7 @@ from domain.events import MemoryAnswer, Replied
 from domain.text import check_input
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from interfaces.operations import OPERATIONS
+from interfaces.operations import OPERATIONS, LocalMemories
 from interfaces.service.memory_schemas import Remembered
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket.memory_client import open_people
@@ -125,13 +125,12 @@ class Friend:
         operation = next((one for one in OPERATIONS.values() if one.tool and one.tool.name == name), None)
         if operation is None:
             raise AttributeError(name)
-        method = getattr(self._service, operation.name)
 
         def call(*arguments: object, **named: object) -> Any:
             given = {**dict(zip(operation.parameters.model_fields, arguments, strict=False)), **named}
             if given.get("user_id") is None:
                 given["user_id"] = self.person
-            return method(**given)
+            return LocalMemories(self._service).call(operation.name, **given)
 
         return call
 

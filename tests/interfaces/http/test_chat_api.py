@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -602,10 +603,10 @@ def test_system_instructions_are_made_listed_and_changed_by_their_person_alone(a
 
 
 def test_the_published_body_is_answered_on_a_fresh_server(api: Served) -> None:
-    body = {
-        "messages": [{"role": "user", "content": "你好"}], "system_instruction_id": 1, "temperature": 0.7,
-        "max_tokens": 1000,
-    }  # fmt: skip
+    page = (ROOT / "docs" / "chat_api.md").read_text(encoding="utf-8")
+    command = shlex.split(page.split("```")[1].replace("\\\n", ""))
+    assert command[:3] == ["curl", "-s", "http://127.0.0.1:8123/api/v1/chat"]
+    body = json.loads(command[command.index("-d") + 1])
     answered = api.ask("POST", "/chat", json=body)
     assert answered.status_code == 200
     assert answered.json()["message"]

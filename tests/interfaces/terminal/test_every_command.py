@@ -52,7 +52,7 @@ ANSWERED = {"reset": ("[y/N]", "n\r"), "setup": ("[1]", "\x03"), "edit": ("> whe
 LIVES = {"turns": [1], "text": "Ann lives in Oslo."}
 HOME = {**LIVES, "subject": "Ann", "attribute": "home", "value": "Oslo", "about": "person"}
 NOTED = json.dumps({"notes": [{**LIVES, "facts": [HOME]}]})
-CHANGED = json.dumps({"operations": [{**LIVES, "operation": "add"}]})
+CHANGED = json.dumps({"operations": [{"facts": [1], "operation": "add", "text": "Ann lives in Oslo."}]})
 
 
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
