@@ -84,11 +84,15 @@ class Judged:
 
 @dataclass(frozen=True)
 class Truth:
-    """All that was measured of one life. ``secret`` are those that hold it of the ``requests`` after it was told."""
+    """All that was measured of one life. ``requests`` reached the model.
+
+    ``secret`` are those that hold it of the ``after_secret`` that came after it was told; None where there is none.
+    """
 
     life: str
     judged: tuple[Judged, ...]
     requests: int
+    after_secret: int | None
     secret: tuple[str, ...]
     unfounded: tuple[str, ...]
     lines: int
@@ -216,9 +220,11 @@ def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger
         ]
         lines, without = unfounded_lines(whole)
         seen = whole.transport.seen
-        requests, secret = requests_holding(secrets_of(life), seen)
+        secrets = secrets_of(life)
+        later, secret = requests_holding(secrets, seen)
         kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
-        return Truth(life["name"], tuple(found), requests, secret, without, lines, kinds)
+        after = later if secrets else None
+        return Truth(life["name"], tuple(found), len(seen), after, secret, without, lines, kinds)
 
 
 # -- telling
@@ -244,7 +250,9 @@ def findings(truth: Truth) -> Iterator[str]:
             yield f"{one.number} {one.question} ({one.path})"
         yield from (f"    missing: {need}" for need in one.missing)
         yield from (f"    stale: {line}" for line in one.stale)
-    yield f"secret: in {len(truth.secret)} of {truth.requests} later requests"
+    yield f"requests: {truth.requests}"
+    if truth.after_secret is not None:
+        yield f"secret: in {len(truth.secret)} of {truth.after_secret} later requests"
     yield from (f"    {name}" for name in truth.secret)
     yield f"persona lines without a turn: {len(truth.unfounded)} of {truth.lines}"
     yield from (f"    {line}" for line in truth.unfounded)

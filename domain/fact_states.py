@@ -22,7 +22,7 @@ from domain.facts import Decided, Fact, NewFact
 
 #: Events after a fact was learned. The last three are actions of a person.
 EventKind = Literal[
-    "confirmed", "verified", "changed", "ended", "corrected", "doubted", "put_right", "kept", "let_go"
+    "confirmed", "verified", "changed", "ended", "corrected", "renamed", "doubted", "put_right", "kept", "let_go"
 ]  # fmt: skip
 #: The event of each verdict of a comparison.
 EVENT_OF_VERDICT: Mapping[str, EventKind] = {
@@ -120,6 +120,8 @@ def apply_event(state: FactState, event: Event) -> FactState:
             return replace(state, until=event.moment, replaced_by=event.by, doubtful_since="")
         case "corrected":
             return replace(state, corrected=True, replaced_by=event.by, doubtful_since="")
+        case "renamed":
+            return state
         case "doubted":
             since = state.doubtful_since or event.moment
             return replace(state, doubtful_since=since) if state.current else state

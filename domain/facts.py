@@ -238,7 +238,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class FactEvent:
-    """An event of a fact: learned, confirmed, verified, changed, ended, corrected, doubted, put right."""
+    """An event of a fact: learned, confirmed, verified, changed, ended, corrected, renamed, doubted, put right."""
 
     fact: str
     kind: str

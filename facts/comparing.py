@@ -111,8 +111,13 @@ class _Comparison:
     # --- verdicts
 
     def follow_verdicts(self, verdicts: Sequence[VerdictDraft], shown: Sequence[Fact]) -> None:
-        """Apply a model's verdicts, as far as they are plausible."""
-        for verdict in verdicts:
+        """Apply a model's verdicts, as far as they are plausible; those of one matter before those of two."""
+
+        def of_two(verdict: VerdictDraft) -> bool:
+            there = 0 < verdict.new <= len(self._listed) and 0 < verdict.known <= len(shown)
+            return there and self._listed[verdict.new - 1].slot != shown[verdict.known - 1].slot
+
+        for verdict in sorted(verdicts, key=of_two):
             if not 0 < verdict.new <= len(self._listed):
                 self.ignored["unknown fact"] += 1
             elif verdict.verdict != "adds":
@@ -132,7 +137,7 @@ class _Comparison:
             self._changes.setdefault(known.text_id, Change(known.text_id, "corrects", new.said, new.text_id))
         elif new.slot == known.slot and is_alone(new) and is_alone(known) and not _over_since(new):
             self._placed[known.text_id, new.text_id] = verdict.verdict
-        elif verdict.verdict in ("changes", "ends"):
+        elif verdict.verdict in ("changes", "ends") and not any(known.text_id == placed for placed, _ in self._placed):
             change = Change(known.text_id, verdict.verdict, _counts_from(new, known), new.text_id)
             self._changes.setdefault(known.text_id, change)
 
@@ -295,7 +300,7 @@ class _Comparison:
         spoken_of = (
             fact.text_id in self._changes
             or fact.text_id in self._confirmed
-            or any(new.slot == fact.slot and new.single for new in self.facts_to_store())
+            or any(new.slot == fact.slot and is_alone(new) for new in self.facts_to_store())
         )
         if fact.kept or fact.decided == "hand" or not fact.current or not fact.verified or spoken_of:
             self.ignored["doubt of what is settled"] += 1

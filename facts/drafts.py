@@ -375,7 +375,7 @@ def _read_doubts(rows: Iterable[object], listed: Iterable[object]) -> Iterable[D
         elif not isinstance(row, Mapping):
             yield from (DoubtDraft(known, 0) for known in handles_of(row))
     for row in rows:
-        if isinstance(row, Mapping) and "verdict" in row and "doubts" in row:
+        if isinstance(row, Mapping) and "doubts" in row:
             because = handles_of(first_of(row, "new", "fact", "new_fact"))
             yield from (DoubtDraft(known, because[0] if because else 0) for known in handles_of(row["doubts"]))
 

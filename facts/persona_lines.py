@@ -1,10 +1,10 @@
 """Persona updates as operations on numbered lines; a model never copies a line.
 
 A line says only what the facts say that its operation names: the verified ones in their own words, all others as a
-quotation with its day, written by the program. Lines by a person, and pins, never change. A line of the program is
-changed, ended or dropped only by verified facts that concern it; what is past, and what another line says, may be
-dropped or merged without any. An age becomes a year of birth. What is vital outlasts what is newer when the persona
-grows too long.
+quotation with its day, written by the program. A wish or a joke in its own words is marked as one. Lines by a person,
+and pins, never change. A line of the program is changed, ended or dropped only by verified facts that concern it; what
+is past, and what another line says, may be dropped, merged or reworded without any. An age becomes a year of birth.
+What is vital outlasts what is newer when the persona grows too long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
-from domain.facts import Fact, LineEvidence
+from domain.facts import Fact, LineEvidence, Stance
 from domain.patterns import pattern_of
 from facts.ages import without_ages
 from facts.cues import ends_or_denies, is_hedged, stance_of
@@ -25,13 +25,13 @@ from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, i
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
-from facts.slots import COMPANION, PERSON, Names, normalize_text
+from facts.slots import BONDS, COMPANION, PERSON, Names, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
 from language.sentences import split_sentences
 from language.times import parse_date
-from language.words import latin_names
+from language.words import is_name, latin_names
 
 Deed = Literal["add", "change", "end", "correct", "drop"]
 
@@ -46,6 +46,11 @@ _GRAMMAR = pattern_of("[的了是在有和与于不就也都着过被把从到]"
 _LATIN_WORD = pattern_of(r"[A-Za-z]+")
 _ENDED = pattern_of(r"\((?:until|ended) [^()]*\)$|（(?:至|止于)[^（）]*）$")
 _END_MARK: Mapping[Language, str] = {"en": "{} (until {})", "zh": "{}（至{}）"}
+_STANCE_MARK: Mapping[Language, Mapping[Stance, str]] = {
+    "en": {"wished": " (a wish)", "joked": " (in jest)", "supposed": " (a guess)"},
+    "zh": {"wished": "（愿望）", "joked": "（玩笑）", "supposed": "（猜测）"},
+}
+_STANCE_MARKS = pattern_of(r" \((?:a wish|in jest|a guess)\)$|（(?:愿望|玩笑|猜测)）$")
 _QUOTED: Mapping[Language, str] = {"en": "Said {}: “{}”", "zh": "{} 说过：“{}”"}
 
 
@@ -101,7 +106,8 @@ class Grounds:
     """What allows operations on a persona.
 
     ``facts`` are the facts 1 to n of the operations. Of each line, ``concerned`` are the ids of the facts about it,
-    and ``overruled`` of those that ended, changed or corrected what it says. ``past`` are lines about what is over.
+    and ``overruled`` of those that ended, changed or corrected what it says. ``past`` are lines about what is over, and
+    whether all of it is.
     """
 
     facts: Sequence[QuotedFact]
@@ -109,7 +115,7 @@ class Grounds:
     names: Names = field(default_factory=Names)
     concerned: Mapping[str, Collection[str]] = field(default_factory=dict)
     overruled: Mapping[str, Collection[str]] = field(default_factory=dict)
-    past: Collection[str] = ()
+    past: Mapping[str, bool] = field(default_factory=dict)
 
 
 def number_lines(persona_text: str) -> tuple[str, ...]:
@@ -184,7 +190,7 @@ class PersonaEditing:
         """
         moved = []
         removable = [
-            (line.evidence.line not in self._grounds.past and not _ENDED.search(line.text),
+            (not self._grounds.past.get(line.evidence.line) and not _ENDED.search(line.text),
              line.evidence.importance, line.evidence.date, at, line.evidence)
             for at, line in enumerate(self._lines)
             if line and line.evidence and not line.pinned
@@ -241,12 +247,13 @@ class PersonaEditing:
     ) -> str:
         """Give the first of these lines a new text; the others go, if it says what they say or a fact concerns them."""
         (place, line), olds = lines[0], [_BULLET.sub("", line.text) for _, line in lines]
-        if (facts or len(lines) == 1) and not self._is_among(line, facts, self._grounds.concerned):
+        reworded = len(lines) == 1 and not facts and line.evidence and line.evidence.line in self._grounds.past
+        if (facts or len(lines) == 1) and not reworded and not self._is_among(line, facts, self._grounds.concerned):
             return "unconcerned"
         text = self._text_of(operation, facts)
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
         untouched = [one for _, one in lines if not self._is_among(one, facts, self._grounds.concerned)]
-        if not reason and not all(_keeps(text, one.text) for one in untouched):
+        if not reason and not reworded and not all(_keeps(text, one.text) for one in untouched):
             reason = "loses a line"
         if reason:
             return reason
@@ -265,7 +272,9 @@ class PersonaEditing:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            needless = line.evidence.line in self._grounds.past or any(_keeps(other, line.text) for other in others)
+            past = self._grounds.past.get(line.evidence.line)
+            over = past or (past is False and line.evidence.importance < _PROTECTED)
+            needless = over or any(_keeps(other, line.text) for other in others)
             if needless or self._is_among(line, facts, self._grounds.overruled):
                 continue
             if not self._is_among(line, facts, self._grounds.concerned):
@@ -310,6 +319,9 @@ class PersonaEditing:
         if facts and not any(one.may_be_reworded for one in facts):
             return " ".join(dict.fromkeys(one.as_quoted for one in facts if one.as_quoted))
         text = _BULLET.sub("", operation.text, count=1).strip()
+        if any(_letters_of(text) == _letters_of(one.fact.restatement) for one in facts):
+            unsaid = _find_unsaid_stance(text, facts)
+            text = text.rstrip(" .。") + _STANCE_MARK[self._language][unsaid] if unsaid else text
         return without_ages(text, facts[-1].said) if facts else text
 
     def _find_refusal(self, text: str, facts: Sequence[_Evidence], *olds: str, replaced: Sequence[int] = ()) -> str:
@@ -331,6 +343,9 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
+        if unsaid := _find_unsaid_stance(text, open_facts):
+            return unsaid
+        text = _STANCE_MARKS.sub("", text)
         figures = Figures(
             (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
         )
@@ -338,16 +353,6 @@ class PersonaEditing:
             return wrong
         if any(self._missing_words(text, open_facts, olds)):
             return "unsupported"
-        if weak := {one.fact.stance for one in open_facts} - {"stated", "planned"}:
-            stated = any(one.fact.stance in ("stated", "planned") for one in open_facts)
-            wished = weak == {"wished"} and stance_of(text) == "wished"
-            if (
-                not stated
-                and not wished
-                and not is_hedged(text)
-                and not all(_tells_wish(one, text) for one in open_facts)
-            ):
-                return min(weak)
         if any(_swaps_names(text, one.says, self._grounds.names) for one in open_facts):
             return "swapped"
         wanted = telling_terms(text) - self._own_terms
@@ -362,6 +367,8 @@ class PersonaEditing:
         told = ["\n".join((*group, *olds[:1])) for group in groups.values()]
         grounds = [_Words(one) for one in (*told, *olds)]
         neutral = self._own_terms | _neutral_terms()
+        if olds or any(one.fact.until for one in facts):
+            text = _FORMERLY.sub(" ", text)
         for part in _PART.split(text):
             yield from min((list(words.missing_in(part, neutral)) for words in grounds), key=len, default=[])
 
@@ -434,6 +441,18 @@ class _Evidence:
         found = split_sentences(self.fact.restatement)
         around = zip(found, ("", *found), (*found[1:], ""), strict=False)
         return tuple(Sentence(*each, True) for each in around)
+
+
+def _find_unsaid_stance(text: str, facts: Sequence[_Evidence]) -> Stance | None:
+    """How all of these facts were said, where none was stated or planned and the text does not tell so."""
+    weak = sorted({one.fact.stance for one in facts})
+    if not weak or "stated" in weak or "planned" in weak:
+        return None
+    marked = any(text.endswith(marks[stance]) for marks in _STANCE_MARK.values() for stance in weak)
+    wished = weak == ["wished"] and stance_of(text) == "wished"
+    if marked or wished or is_hedged(text) or all(_tells_wish(one, text) for one in facts):
+        return None
+    return weak[0]
 
 
 def _tells_wish(evidence: _Evidence, text: str) -> bool:
@@ -516,6 +535,12 @@ def _letters_of(line: str) -> str:
 _PART = pattern_of(
     r",(?!\d)|[;!?…()，；。！？（）、“”]|\.(?=\s|$)| - |\b(?:and|but|who|which|while|though)\b"
     r"|并且|而且|以及|但是?|不过",
+    re.IGNORECASE,
+)
+#: What says that an old line, or what has ended, is no longer so.
+_FORMERLY = pattern_of(
+    r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then)\b"
+    r"|原来|原先|原本|原定|原为|以前|之前|此前|先前|从前|曾经?|直到|为止|截至|截止|以来|现为|改为|(?<=[\d年月日号])[前后]",
     re.IGNORECASE,
 )
 #: Words that add nothing to a fact, in whatever form it says it.
@@ -610,9 +635,15 @@ def find_concerning(
     return concerned, overruled
 
 
-def is_past(line: str, stated: Sequence[Fact], today: date) -> bool:
-    """Whether a line is marked as ended, or every fact that it states has ended or was planned for a day before."""
-    return _ENDED.search(line.strip()) is not None or (bool(stated) and all(_is_over(one, today) for one in stated))
+def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
+    """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned for a day
+    before. False where only the day of a plan that it tells has passed; None where nothing is over.
+    """
+    over = [_is_over(one, today) for one in stated]
+    if _ENDED.search(line.strip()) or (over and all(over)):
+        return True
+    plans = (one for one, gone in zip(stated, over, strict=True) if gone and one.current and one.stance == "planned")
+    return False if any(_keeps(line, one.restatement) for one in plans) else None
 
 
 def _is_over(fact: Fact, today: date) -> bool:
@@ -637,7 +668,9 @@ def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[
     plain = normalize_text(line)
     if any(is_named_in(name, plain) for name in named if not telling_terms(name) <= own):
         return True
-    return _is_in_line(one.value, line, own)
+    bonds = (fact.value for fact in stated if fact.slot.attribute in BONDS and is_name(fact.value))
+    said = normalize_text(one.restatement)
+    return _is_in_line(one.value, line, own) or any(is_named_in(normalize_text(name), said) for name in bonds)
 
 
 def _is_in_line(value: str, line: str, own: frozenset[str] = frozenset()) -> bool:

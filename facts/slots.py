@@ -50,7 +50,7 @@ def stated_names(facts: Iterable[Fact]) -> Names:
 
 
 #: What somebody is to somebody else.
-_BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
+BONDS = frozenset("partner child pet sibling parent friend colleague neighbour boss doctor".split())  # noqa: SIM905
 
 
 def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
         group |= dict.fromkeys([*(one for one in subjects if is_name(one)), other])
     bonds: dict[str, dict[str, None]] = {}
     for one in stated:
-        if one.slot.attribute in _BONDS:
+        if one.slot.attribute in BONDS:
             bonds.setdefault(one.value, {})[f"{one.attribute}, {one.subject}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
     plain = normalize_text(text)

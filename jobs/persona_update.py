@@ -1,8 +1,9 @@
 """Persona updates: a model names operations on numbered lines, and the program applies them.
 
 Guarantees: a line says only what verified facts say, or quotes; a model never copies a line, so none is lost; it is not
-asked when a session has nothing about the persona. What it asks for in vain it may correct once, with the
-reason; the rest is reported. An answer that is unreadable or refused changes nothing.
+asked when a session has nothing about the persona. What it asks for in vain it may correct once, with the reason; the
+rest is reported. A name that was corrected is right in the lines of the program. An answer that is unreadable or
+refused changes nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
 from domain import errors
@@ -36,6 +38,7 @@ from language.scripts import Language
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask
+from storage.facts import under_right_names
 
 #: Which facts belong into which persona.
 _BELONGS: Mapping[About, Persona] = {"person": "user", "other": "user", "companion": "self"}
@@ -92,7 +95,7 @@ class PersonaUpdate:
         facts = [
             QuotedFact(one, quotation_of(one.quotes, messages))
             for one in (*own, *again)
-            if one.text_id in changing or (one.current and _BELONGS[one.about] == persona)
+            if one.text_id in changing or (_holds(one) and _BELONGS[one.about] == persona)
         ]
         spoken = (messages[0].timestamp, messages[-1].timestamp) if messages else ("", "")
         shown = tuple(one for one in facts if one.fact.basis == "verified" or one.quotation)
@@ -100,12 +103,7 @@ class PersonaUpdate:
 
     def _find_changes(self, by: Sequence[Fact]) -> Iterable[Changed]:
         """The known facts to which these facts did something, as far as they hold themselves."""
-        # One that had ended when it was stated, and was not replaced, still holds as well: that it ended is true.
-        new = {
-            fact.text_id: fact
-            for fact in by
-            if fact.current or (fact.end and not fact.replaced_by and not fact.corrected)
-        }
+        new = {fact.text_id: fact for fact in by if _holds(fact)}
         for known in self._all_facts:
             name = known.text_id
             if known.replaced_by in new:
@@ -129,10 +127,11 @@ class PersonaUpdate:
         persona, limit = material.persona, self._llm.settings.persona_tokens
         known = [fact for fact in self._all_facts if fact.current]
         names = names_of_both(known, self._llm.settings)
-        grounds = self._find_grounds(current, material, names)
         pins = self._memory.personas.pins(persona)
-        editing = PersonaEditing(current.text, current.lines, pins, grounds, language)
-        lines = dict(enumerate(number_lines(current.text), 1))
+        renamed = self._under_right_names(current, pins)
+        grounds = self._find_grounds(renamed, material, names)
+        editing = PersonaEditing(renamed.text, renamed.lines, pins, grounds, language)
+        lines = dict(enumerate(number_lines(renamed.text), 1))
         task = PersonaTask(
             persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
             [number for number, line in lines.items() if line.strip() in grounds.past],
@@ -178,6 +177,30 @@ class PersonaUpdate:
         )  # fmt: skip
         return refused
 
+    def _under_right_names(self, persona: PersonaDraft, pins: Sequence[str]) -> PersonaDraft:
+        """A persona with the right names in the lines of the program, which rest on the corrections then, too."""
+        names = self._memory.facts.corrected_names()
+        if not names:
+            return persona
+        told = {one.number: one.turns for one in self._all_facts if any(one.number == name.by for name in names)}
+        written = {one.line.strip(): one for one in persona.lines}
+        resting = self._memory.messages.with_ids([turn for one in persona.lines for turn in one.turns])
+        said = {one.text_id: one.timestamp for one in resting}
+        fixed = {*map(str.strip, pins)}
+        lines = persona.text.splitlines()
+        for at, name in product(range(len(lines)), names):
+            before = written.get(lines[at].strip())
+            if before is None or before.line.strip() in fixed:
+                continue
+            text = under_right_names(lines[at], [name])
+            # Who is spoken of only after the correction may have that name.
+            if text != lines[at] and min((said[one] for one in before.turns if one in said), default="~") <= name.said:
+                del written[lines[at].strip()]
+                turns = tuple(dict.fromkeys((*before.turns, *told.get(name.by, ()))))
+                written[text.strip()] = replace(before, line=text.strip(), turns=turns)
+                lines[at] = text
+        return replace(persona, text="\n".join(lines), lines=tuple(written.values()))
+
     def _find_grounds(self, current: PersonaDraft, material: Material, names: Names) -> Grounds:
         """What the lines may become: what the session's facts concern, and what is past."""
         today = self._llm.clock().date()
@@ -190,5 +213,11 @@ class PersonaUpdate:
         changes = [(one.known, one.by) for one in material.changes if one.by]
         own = telling_terms(" ".join((*names.person, *names.companion)))
         concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
-        past = {line.line.strip() for line in current.lines if is_past(line.line, facts_in_line(line, resting), today)}
-        return Grounds(material.facts, today, names, concerned, overruled, frozenset(past))
+        over = {line.line.strip(): is_past(line.line, facts_in_line(line, resting), today) for line in current.lines}
+        past = {line: whole for line, whole in over.items() if whole is not None}
+        return Grounds(material.facts, today, names, concerned, overruled, past)
+
+
+def _holds(fact: Fact) -> bool:
+    """Whether what a fact says is so; of one that had ended when it was stated, and was not replaced, that it ended."""
+    return fact.current or bool(fact.end and not fact.replaced_by and not fact.corrected)

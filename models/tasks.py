@@ -224,7 +224,11 @@ class Task:
         asked = one.operation
         given = {"operation": asked.deed, "line": list(asked.lines), "facts": list(asked.facts)}
         words = {"words": [self._harmless_text(word) for word in one.words]} if one.words else {}
-        return {"refused": {**given, "text": self._harmless_text(asked.text)}, "reason": one.reason, **words}
+        return {
+            "refused": {**given, "text": self._harmless_text(asked.text)},
+            "reason": self._templates.reasons[one.reason],
+            **words,
+        }
 
     @property
     def _today(self) -> str:

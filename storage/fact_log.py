@@ -215,14 +215,16 @@ class FactLog:
     def _add_changes(
         self, tx: Transaction, window: str, changes: Iterable[Change], facts: Mapping[str, int], now: str
     ) -> list[int]:
-        changed = []
-        for change in changes:
-            known = self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
-            if known and known[0]["decided"] != "hand":
-                by, what = self._number_of(change, facts), EVENT_OF_VERDICT[change.verdict]
-                _add_event(tx, known[0]["seq"], what, change.when or now, by, now, window)
-                changed.append(known[0]["seq"])
-        return changed
+        found = [
+            (row["seq"], EVENT_OF_VERDICT[change.verdict], change.when, self._number_of(change, facts))
+            for change in changes
+            for row in self.facts.database.run("SELECT seq, decided FROM fact WHERE text_id = ?", change.fact)
+            if row["decided"] != "hand"
+        ]
+        renamed = self.facts.only_renamed((known, by) for known, what, _, by in found if what == "corrected" and by)
+        for known, what, when, by in found:
+            _add_event(tx, known, "renamed" if known in renamed else what, when or now, by, now, window)
+        return [known for known, *_ in found]
 
     def _number_of(self, change: Change, facts: Mapping[str, int]) -> int | None:
         """The number of the fact that does a change; None when that is not stored."""

@@ -1,7 +1,8 @@
 """What is known, as it is read: notes, facts and relations, each with the messages it rests on.
 
 A fact is read under the right name where a name in it was corrected later, for as long as that correction exists; a
-correction that says more than that a name was misspelt or misheard renames nothing. A fact without a window only finds
+correction that says more than that a name was misspelt or misheard renames nothing. The fact that was told under the
+wrong name stays what it is, unless the correction says the same of the right one. A fact without a window only finds
 its messages and is never shown. What a model only concluded is read by ``inferred`` alone, or by its number or id.
 ``storage.fact_log`` writes all of it.
 """
@@ -185,11 +186,12 @@ _QUOTES = (
     " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
     f" FROM fact_turn t JOIN conversation c ON c.seq = t.turn WHERE t.fact IN {EACH} ORDER BY c.position"
 )
-#: Values that never were, with what is so instead.
+#: Values that never were, and names that were wrong in what is so, with what is right instead.
 _CORRECTED = (
     "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, e.moment, n.seq FROM fact_event e"
-    " JOIN fact o ON o.seq = e.fact AND o.corrected = 1 JOIN fact n ON n.seq = e.by_fact AND n.text_id = o.replaced_by"
-    " WHERE e.what IN ('corrected', 'put_right') ORDER BY e.seq"
+    " JOIN fact o ON o.seq = e.fact JOIN fact n ON n.seq = e.by_fact"
+    " WHERE (e.what IN ('corrected', 'put_right') AND o.corrected = 1 AND n.text_id = o.replaced_by) OR"
+    " (e.what = 'renamed' AND NOT (n.corrected = 1 AND n.decided = 'hand' AND n.replaced_by = '')) ORDER BY e.seq"
 )
 #: Slots that are asked for in one statement.
 _SLOTS_AT_ONCE = 200
@@ -308,8 +310,31 @@ class Facts:
     def corrected_names(self) -> list[Renaming]:
         """The names that were corrected, in the order in which they were, but for those of several people."""
         found = [CorrectedValue(Slot(row[0], row[1]), *row[2:]) for row in self.database.run(_CORRECTED)]
-        names = ((one, renaming_of(one)) for one in found)
-        return [name for one, name in names if name and not self._is_shared(one)]
+        return [name for one in found if (name := self._find_renaming(one))]
+
+    def only_renamed(self, corrections: Iterable[tuple[int, int]]) -> set[int]:
+        """Of pairs of (known fact, correction), by number, the known ones in which only a name was wrong.
+
+        A correction of the same slot says the same of the right one, and takes its place.
+        """
+        query = (
+            "SELECT o.slot_subject, o.slot_attribute, o.value, n.value, n.text, n.said, n.seq, o.seq, o.text,"
+            " n.slot_subject, n.slot_attribute FROM fact o, fact n WHERE o.seq = ? AND n.seq = ?"
+        )
+        rows = [row for pair in corrections for row in self.database.run(query, *pair)]
+        found = [self._find_renaming(CorrectedValue(Slot(row[0], row[1]), *tuple(row)[2:7])) for row in rows]
+        wrong = {(name.by, name.wrong) for name in found if name}
+        return {
+            int(row[7])
+            for row in rows
+            if (row[0], row[1]) != (row[9], row[10])
+            and any(by == row[6] and _is_named(name, row[8]) for by, name in wrong)
+        }
+
+    def _find_renaming(self, corrected: CorrectedValue) -> Renaming | None:
+        """What a correction does to a name, unless several are called by it."""
+        name = renaming_of(corrected)
+        return name if name and not self._is_shared(corrected) else None
 
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
         query = (

@@ -504,6 +504,7 @@ MESSAGES = {
     "facts.event.changed": "changed",
     "facts.event.ended": "ended",
     "facts.event.corrected": "corrected: it never was so",
+    "facts.event.renamed": "a name in it was corrected",
     "facts.event.doubted": "in doubt",
     "facts.event.put_right": "put right by you",
     "facts.event.kept": "to be kept, you said",

@@ -504,6 +504,7 @@ MESSAGES = {
     "facts.event.changed": "变了",
     "facts.event.ended": "结束了",
     "facts.event.corrected": "更正：从来不是",
+    "facts.event.renamed": "更正了其中的名字",
     "facts.event.doubted": "存疑",
     "facts.event.put_right": "由你改正",
     "facts.event.kept": "你说要保留",

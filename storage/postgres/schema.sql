@@ -311,7 +311,7 @@ CREATE TABLE fact_event (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
     fact bigint NOT NULL,
-    what text NOT NULL CHECK (what IN ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+    what text NOT NULL CHECK (what IN ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'renamed', 'doubted', 'put_right', 'kept', 'let_go')),
     moment text NOT NULL,
     by_fact bigint,
     window_id text NOT NULL,

@@ -246,7 +246,8 @@ CREATE TABLE fact_event (
     seq INTEGER PRIMARY KEY,
     fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
     what TEXT NOT NULL CHECK (what IN
-        ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'doubted', 'put_right', 'kept', 'let_go')),
+        ('confirmed', 'verified', 'changed', 'ended', 'corrected', 'renamed', 'doubted', 'put_right',
+            'kept', 'let_go')),
     moment TEXT NOT NULL,
     by_fact INTEGER REFERENCES fact (seq) ON DELETE CASCADE,
     window_id TEXT NOT NULL,

@@ -11,6 +11,7 @@ import pytest
 
 from bench.kept_replies import KeptReplies
 from bench.living import Life, lived
+from bench.truth import findings, measured
 from tests.support.server import Exchange, ScriptedServer, say, status
 
 _BEGAN = datetime(2025, 5, 1, 20, 0, tzinfo=UTC)
@@ -59,3 +60,15 @@ def test_a_life_ends_with_what_the_server_of_the_model_did_in_place_of_a_reply(
     mind.answers(task, status(507, "the disk is full"))
     with pytest.raises(httpx2.HTTPStatusError, match="507"), lived(life_of(evenings), replies, tmp_path / "home", log):
         pass
+
+
+def test_all_requests_are_counted_and_those_after_a_secret_only_where_there_is_one(mind, replies, tmp_path, log):
+    asked = {"id": "1", "class": "now", "q": "How far?", "needs": ["1 miles"], "not_as_present": []}
+    life = life_of(1) | {"questions": [asked]}
+    plain = measured(life, replies, tmp_path / "plain", log, "off")
+    assert plain.requests == sum(plain.replies.values()) + 2
+    assert (plain.after_secret, [line for line in findings(plain) if line.startswith("secret")]) == (None, [])
+    secret = {**asked, "id": "2", "class": "asked to be forgotten", "needs": None, "not_as_present": ["gambling"]}
+    told = measured(life | {"questions": [asked, secret]}, replies, tmp_path / "told", log, "off")
+    assert told.after_secret == 0
+    assert f"requests: {told.requests}" in [*findings(told)]

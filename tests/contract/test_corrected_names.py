@@ -8,6 +8,7 @@ import pytest
 
 from domain.facts import Change, Fact, NewRelation, Slot
 from domain.records import Round
+from facts.slots import Names, known_people
 from tests.contract.stores import Store, Teller, at
 from tests.contract.test_knowing import finds, known, learned, new_fact
 
@@ -186,3 +187,33 @@ def test_who_is_spoken_of_after_the_correction_may_have_that_name(store: Store, 
     assert store.at(at(93)).fact_log.learn(learned([after], gym))
     assert known(store, "gym").restatement == "Katja from the gym rang."
     assert life.wedding().restatement == "Katya marries in May."
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "bond", "told"),
+    [
+        ("Katja", "Katya", "Ann's sister is {}.", "Ann had the name misspelt as Katja: it is Katya."),
+        ("林晓", "林筱", "陈默的女朋友叫{}", "陈默一直把名字打错成林晓，正确的是竹字头那个筱，林筱"),
+    ],
+    ids=["en", "zh"],
+)
+def test_a_correction_of_a_name_alone_leaves_who_that_is_as_it_was_until_it_is_taken_back(
+    store: Store, teller: Teller, wrong: str, right: str, bond: str, told: str
+) -> None:
+    first, later = teller.say("s1", wrong), teller.say("s1", right)
+    partner = fact_of("partner", first, "partner", bond.format(wrong), wrong, single=True)
+    teaches = fact_of("teaches", first, "job", f"{wrong} teaches.", "teaches", subject=wrong)
+    assert store.at(at(90)).fact_log.learn(learned([first], partner, teaches))
+    before = store.facts.all()
+    name = fact_of("right", later, "spelling", told, right)
+    changes = [Change(one, "corrects", name.said, "right") for one in ("partner", "teaches")]
+    assert store.at(at(91)).fact_log.learn(learned([later], name, changes=changes))
+    fact = known(store, "partner")
+    assert (fact.current, fact.restatement, fact.value) == (True, bond.format(right), right)
+    assert [one.kind for one in store.facts.events_of("partner")] == ["learned", "renamed"]
+    assert (known(store, "teaches").current, known(store, "teaches").restatement) == (True, f"{right} teaches.")
+    assert right in "\n".join(known_people(store.facts.all(), Names(("Ann",)), told))
+    store.at(at(92)).fact_log.correct_by_hand("right", None)
+    assert known(store, "partner").restatement == bond.format(wrong)
+    store.fact_log.unlearn_windows([later.assistant.text_id])
+    assert store.facts.all() == before

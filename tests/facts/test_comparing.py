@@ -560,3 +560,32 @@ def test_what_only_says_that_something_is_over_is_not_doubted() -> None:
     rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
     found = compare_facts([rafe], known, known, [VerdictDraft(1, 1, "changes")])
     assert (found.changes, found.replaced) == ((), {"tom": "rafe"})
+
+
+@pytest.mark.parametrize("order", [(2, 1), (1, 2)])
+def test_of_two_that_change_one_known_fact_the_one_of_its_own_matter_takes_its_place(order: tuple[int, int]) -> None:
+    zhonghe = new_fact("zhonghe", "住处", "跟李昊在中和合租", "2025-12-20T22:00:00+00:00", subject="陈默")
+    gone = new_fact("gone", "住处", "回西安了", "2026-04-25T21:00:00+00:00", subject="李昊")
+    there = new_fact("there", "住处", "一个人搬到桐梓林", "2026-04-25T21:00:00+00:00", subject="陈默", start="2026-03")
+    before = list(arrived([zhonghe]).values())
+    verdicts = [VerdictDraft(new, 1, "changes") for new in order]
+    outcome = compare_facts([gone, there], before, before, verdicts)
+    after = {fact.text_id: fact for fact in stored(before, outcome)}
+    assert (after["zhonghe"].replaced_by, after["zhonghe"].until) == ("there", "2026-03")
+
+
+def test_a_plan_for_the_same_matter_takes_no_doubt_away() -> None:
+    employer = new_fact("employer", "公司", "净尘科技", "2025-04-05T20:00:00+00:00", subject="Mara")
+    salary = new_fact("salary", "月薪", "两万六", "2025-04-05T20:00:00+00:00", subject="Mara")
+    left = new_fact("left", "公司", "离开净尘", "2025-08-16T20:00:00+00:00", subject="Mara", end="2025-07")
+    plan = new_fact("plan", "月薪", "三万一", left.said, subject="Mara", stance="planned", start="2025-09-08")
+    known = list(arrived([employer, salary]).values())
+    reply = '{"verdicts": [{"new": 1, "verdict": "ends", "known": [1], "doubts": [2]}]}'
+    read = read_comparison(reply)
+    outcome = compare_facts([left, plan], known, known, read.verdicts, read.doubts)
+    assert ("salary", "doubts", "left") in {(one.fact, one.verdict, one.by) for one in outcome.changes}
+
+
+def test_a_doubt_needs_no_verdict_beside_it() -> None:
+    read = read_comparison('{"verdicts": [{"new": 2, "doubts": [4, 5]}]}')
+    assert (read.verdicts, read.doubts) == ((), (DoubtDraft(4, 2), DoubtDraft(5, 2)))

@@ -14,6 +14,7 @@ from domain.workers import CancelToken
 from interfaces.messages import Words
 from jobs.persona_update import PersonaUpdate
 from jobs.saving import Saved
+from prompts import TEMPLATES
 from tests.support.house import House, records
 from tests.support.server import hang, say, status
 
@@ -312,7 +313,7 @@ def test_what_was_refused_may_be_corrected_once_with_the_reason(opened, mind):
         first, second = mind.asked("user")
         assert "refused" not in json.dumps(records(first))
         (refused,) = [one for one in records(second) if "refused" in one]
-        assert (refused["reason"], refused["words"]) == ("unsupported", ["alibi"])
+        assert (refused["reason"], refused["words"]) == (TEMPLATES["en"].reasons["unsupported"], ["alibi"])
         assert refused["refused"]["text"] == wrong["text"]
 
 
@@ -440,3 +441,64 @@ def test_a_line_carries_the_day_that_it_is_about(opened, mind):
     with opened() as home:
         saved(home, "I have a driving test on 7 May 2026.")
         assert [one.date for one in home.memory.personas.line_evidence("user")] == ["2026-05-07"]
+
+
+def noted(*facts: tuple[str, str, str, str], turn: int = 1, **more: Any) -> str:
+    """A reply that notes facts of one turn: statement, subject, attribute and value."""
+    of = [
+        {"turns": [turn], "restatement": text, "subject": subject, "attribute": attribute, "value": value}
+        | {"about": "person", **more}
+        for text, subject, attribute, value in facts
+    ]
+    return json.dumps({"notes": [{"turns": [turn], "topic": "…", "facts": of}]}, ensure_ascii=False)
+
+
+#: What is said in three conversations, and the facts of each.
+LIVES = {
+    "zh": {
+        "我女朋友叫林晓，林晓在小学教美术。": [
+            ("用户的女朋友叫林晓", "用户", "女朋友", "林晓"), ("林晓在小学教美术", "林晓", "工作", "在小学教美术"),
+        ],
+        "我把名字打错成林晓了，正确的是林筱。": [("用户把名字打错成林晓，正确的是林筱", "林晓", "正确的名字", "林筱")],
+        "我和林筱去年11月分手了。": [("用户和林筱2025年11月分手了", "用户", "伴侣", "和林筱分手了")],
+    },
+    "en": {
+        "My partner is called Katja. Katja teaches art.": [
+            ("the user's partner is Katja", "the user", "partner", "Katja"),
+            ("Katja teaches art", "Katja", "job", "art"),
+        ],
+        "I misspelt the name: not Katja, it is Katya.": [
+            ("the name was misspelt as Katja: it is Katya", "Katja", "spelling", "Katya"),
+        ],
+        "Katya and I broke up in November 2025.": [
+            ("the user and Katya broke up in November 2025", "the user", "partner", "broke up with Katya"),
+        ],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches_the_persona(opened, mind, language):
+    (first, second, third), ((bond, job), (name,), (split,)) = LIVES[language], LIVES[language].values()
+    wrong, right, teaches = bond[3], name[3], job[0]
+    mind.answers("notes", noted(bond, job), noted(name), noted(split, end="2025-11"))
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "corrects", "known": [1, 2]}]}', '{"verdicts": []}')
+    lines = [{"operation": "add", "text": bond[0]}, {"operation": "add", "text": teaches, "facts": [2]}]
+    mind.answers("user", operations(*lines), '{"operations": []}',
+                 operations({"operation": "end", "line": 1, "text": split[0], "date": "2025-11"}))  # fmt: skip
+    with opened() as home:
+        saved(home, first)
+        assert home.memory.personas.read("user") == f"{bond[0]}\n{teaches}"
+        home.memory.personas.write("user", f"{bond[0]}\n{teaches}\n{wrong}!", "hand")
+        saved(home, second)
+        renamed = [one.replace(wrong, right) for one in (bond[0], teaches)]
+        assert home.memory.personas.read("user").splitlines() == [*renamed, f"{wrong}!"]
+        assert {one.restatement for one in home.memory.facts.all(current=True)} == {*renamed, name[0]}
+        rests = home.memory.personas.line_evidence("user")
+        assert all(second in home.memory.messages.with_ids(one.turns)[-1].words for one in rests)
+        saved(home, third)
+        told = [one for one in records(mind.asked("user")[-1]) if "fact" in one]
+        assert [one["text"] for one in told] == [split[0]]
+        assert any(right in one for one in records(mind.asked("user")[-1])[1]["people"])
+        ended = home.memory.personas.read("user").splitlines()
+        assert (ended[0].endswith(("(until 2025-11)", "（至2025-11）")), ended[1]) == (True, renamed[1])
