@@ -90,7 +90,9 @@ def is_alone(fact: Fact | NewFact) -> bool:
 
 def state_of(learned: LearnedFact, events: Iterable[Event]) -> FactState:
     """The state of a fact, without regard to its slot."""
-    was_over = bool(learned.end) and learned.said[: len(learned.end)] > learned.end
+    # What happened on one day is no state that ended with it.
+    happened = len(learned.end) == len("2026-03-01") and learned.start == learned.end
+    was_over = bool(learned.end) and not happened and learned.said[: len(learned.end)] > learned.end
     state = FactState(
         since=learned.start or learned.said,
         until=learned.end if learned.alone and was_over else "",

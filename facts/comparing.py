@@ -45,6 +45,12 @@ _CHANGES = pattern_of(
     r"|现在|如今|改|换|搬|不再|不是|以前|之前|原来|后来|变|升|降|涨|起|其实|新|刚|开始|戒|停|成了|到了",
     re.IGNORECASE,
 )
+#: Words for what somebody has got but may not have yet, and for the day on which it begins.
+_GOT = pattern_of(
+    r"\b(?:got|gets?|landed|accepted|offered|hired|found|signed)\b|拿到|得到|录取|录用|找到|签了|租到|买了|offer",
+    re.IGNORECASE,
+)
+_BEGINS = pattern_of(r"\b(?:start\w*|begin\w*|join\w*|mov(?:e|es|ing))\b|开始|入职|上班|报到|到岗|搬", re.IGNORECASE)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -73,7 +79,8 @@ def compare_facts(
     ``known`` are all known facts of the slots of ``new``, past ones too, and current ones of their subjects; with no
     verdicts the slots alone decide.
     """
-    lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in new]
+    dated = [_with_day_ahead(fact, new) for fact in new]
+    lasting = [replace(fact, start=fact.start or fact.end, end="") if _is_death(fact) else fact for fact in dated]
     comparison = _Comparison(lasting, {fact.text_id: fact for fact in (*known, *shown)})
     comparison.follow_verdicts(verdicts, shown)
     comparison.settle_slots()
@@ -230,7 +237,7 @@ class _Comparison:
         ordered = in_order([one.learned for one in values], {one.learned.number: one.state for one in values})
         kept: list[_Value] = []
         for one in (by_number[learned.number] for learned in ordered):
-            before = kept[-1] if kept and _is_repeated(one, kept[-1]) else None
+            before = kept[-1] if kept and self._is_repeated(one, kept[-1]) else None
             if before and isinstance(one.fact, NewFact):
                 self._merge_into(one.fact, before.fact)
                 continue
@@ -239,6 +246,10 @@ class _Comparison:
                 kept.pop()
             kept.append(one)
         return kept
+
+    def _is_repeated(self, one: _Value, before: _Value) -> bool:
+        apart = (before.learned.text_id, one.learned.text_id) in self._placed
+        return not apart and _is_repeated(one, before)
 
     def _merge_into(self, new: NewFact, other: Fact | NewFact) -> None:
         if isinstance(other, Fact):
@@ -362,7 +373,9 @@ def _is_repeated(one: _Value, before: _Value) -> bool:
         return False
     if before.fact.start > before.fact.said and not _is_same_day(one.fact, before.fact):
         return False  # it was put off
-    return _is_same_matter(one.fact, before.fact) or (new and _is_less_exact(one.fact.value, before.fact.value))
+    denied = [takes_back(fact.restatement) for fact in (one.fact, before.fact)]
+    less = new and denied[0] == denied[1] and _is_less_exact(one.fact.value, before.fact.value)
+    return less or _is_same_matter(one.fact, before.fact)
 
 
 def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
@@ -372,6 +385,24 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     exact = _is_less_exact(one.value, other.value) or _is_less_exact(other.value, one.value)
     words = " ".join([one.restatement, other.restatement, *(quote.words for quote in one.quotes)])
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
+
+
+def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:
+    """What was got and begins later, from the day that another fact of its note gives: a job, a home."""
+    if fact.start or fact.slot.attribute not in _TRIGGERS or not is_alone(fact) or not _GOT.search(fact.restatement):
+        return fact
+    own = telling_terms(fact.subject)
+    about = telling_terms(fact.restatement) - own
+    days = (
+        one.start
+        for one in listed
+        if one.note == fact.note
+        and one.slot.subject == fact.slot.subject
+        and one.start > fact.said[: len(one.start)]
+        and _BEGINS.search(one.restatement)
+        and not about.isdisjoint(telling_terms(one.restatement) - own)
+    )
+    return replace(fact, start=min(days, default=""))
 
 
 def _is_death(fact: Fact | NewFact) -> bool:
@@ -392,7 +423,8 @@ def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
         return "a death"
     if known.corrected or (known.until and verdict.verdict != "corrects"):
         return "not current"
-    if are_apart(new.slot, known.slot):
+    promise_is_over = verdict.verdict == "ends" and known.slot.attribute in ("promise", "plan")
+    if are_apart(new.slot, known.slot) and not (promise_is_over and known.slot.subject == COMPANION):
         return "of somebody else"
     if verdict.verdict == "same":
         return "" if _adds_nothing(new, known) else "not the same"
@@ -404,7 +436,7 @@ def _reason_to_ignore(verdict: VerdictDraft, new: NewFact, known: Fact) -> str:
 def _adds_nothing(new: NewFact, known: Fact) -> bool:
     """Whether a fact that is called the same says no number that is not known, and is as certain at the most."""
     known_numbers = find_numbers(f"{known.restatement} {known.value}")
-    alike = known.stance in (new.stance, "stated")
+    alike = known.stance in (new.stance, "stated") and takes_back(new.restatement) <= takes_back(known.restatement)
     one_value = (
         not (new.single and new.slot == known.slot)
         or _says_the_same(new, known)
@@ -593,10 +625,23 @@ def _is_less_exact(one: str, other: str) -> bool:
 def _is_same_matter(one: Fact | NewFact, other: Fact | NewFact) -> bool:
     """Whether two facts of a slot say the same and neither denies the other."""
     if one.value or other.value:
-        equal = same_value(one.value, other.value)
+        equal = same_value(one.value, other.value) and _has_same_object(one, other)
     else:
         equal = _letters_of(one.restatement) == _letters_of(other.restatement)
     return equal and takes_back(one.restatement) == takes_back(other.restatement)
+
+
+#: Words that leave to the rest of the statement what a value is about.
+_POINTS = pattern_of(r"\b(?:it|this|that|these|those|them|him|her)\b|[它这那]", re.IGNORECASE)
+
+
+def _has_same_object(one: Fact | NewFact, other: Fact | NewFact) -> bool:
+    """Whether facts of equal values are about one thing, where the values do not say what: "I'll keep it"."""
+    if one.slot.attribute != "promise" and not _POINTS.search(f"{one.value} {other.value}"):
+        return True
+    beside = telling_terms(f"{one.value} {other.value} {one.attribute} {other.attribute}")
+    objects = sorted((telling_terms(fact.restatement) - beside for fact in (one, other)), key=len)
+    return objects[0] <= objects[1]
 
 
 _MARKS = pattern_of(r"[\W_]+")

@@ -1,7 +1,8 @@
 """Summaries and chapters checked against their messages: their values, what has changed since, and what is vital.
 
-A sentence with a name, number, date or dose that is in no message gives way to the words of the message that says it
-best, as a quotation, or is removed. A summary is never a source of anything itself.
+A sentence with a name, number, date or dose that is in no message and follows from none gives way to the words of the
+message that says it best, as a quotation, or is removed if no message is near enough. A summary is never a source of
+anything itself.
 """
 
 from __future__ import annotations
@@ -71,12 +72,13 @@ class SummarySources:
         return ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))
 
     def _is_supported(self, sentence: str) -> bool:
-        if (
-            wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures)
-            or not set(_doses_in(sentence)) <= self._doses
-        ):
-            return False
-        return all(self._knows_name(name) for name in names_in(sentence.lstrip(_MARKUP), opening=False))
+        return not wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures) and self._knows_rest(sentence)
+
+    def _knows_rest(self, sentence: str) -> bool:
+        """Whether the messages have the doses and names of a sentence."""
+        return set(_doses_in(sentence)) <= self._doses and all(
+            self._knows_name(name) for name in names_in(sentence.lstrip(_MARKUP), opening=False)
+        )
 
     def _knows_name(self, name: str) -> bool:
         plain = normalize_text(name)
@@ -84,21 +86,28 @@ class SummarySources:
         return any(is_named_in(plain, normalize_text(one)) for one in own) or is_named_in(plain, self._plain)
 
     def _quote_instead(self, sentence: str, language: Language) -> str:
-        """The sentence of a message that shares most with this one, if it is half of it or more; else ""."""
+        """The sentence of a message that shares most with this one, if it is half of it or more; else "".
+
+        Where only a number or date is wrong, which may have been worked out, a quarter is enough.
+        """
         own = telling_terms(" ".join((*self._names.person, *self._names.companion, *self._speakers.values())))
         terms = telling_terms(without_times(sentence, read_times(sentence, _ANY_DAY))) - own
         wanted = frozenset(term for term in terms if not find_numbers(term))
         scored = ((len(wanted & one.terms), source, one.text) for source in self._all for one in source.sentences)
         score, source, words = max(scored, key=lambda one: one[0], default=(0, None, ""))
-        if source is None or 2 * score < len(wanted) or not score:
+        enough = 2 * score >= len(wanted) or (score > 1 and 4 * score >= len(wanted) and self._knows_rest(sentence))
+        if source is None or not score or not enough:
             return ""
         speaker = source.turn.speaker or self._speakers[source.turn.role]
         return _QUOTED[language].format(speaker, source.turn.timestamp[:10], words)
 
     @cached_property
     def _figures(self) -> Figures:
-        days = " ".join(dict.fromkeys(one.said.isoformat() for one in self._all))
-        return Figures((TextFigures(days, _ANY_DAY), *(one.figures for one in self._all)))
+        years = {one.said.year for one in self._all}
+        born = {year for one in self._all for year in one.figures.years_of_birth}
+        ages = (str(year - birth) for year in years for birth in born)
+        derived = " ".join(dict.fromkeys((*(one.said.isoformat() for one in self._all), *ages)))
+        return Figures((TextFigures(derived, _ANY_DAY), *(one.figures for one in self._all)))
 
     @cached_property
     def _doses(self) -> frozenset[tuple[str, str]]:

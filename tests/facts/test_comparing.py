@@ -589,3 +589,107 @@ def test_a_plan_for_the_same_matter_takes_no_doubt_away() -> None:
 def test_a_doubt_needs_no_verdict_beside_it() -> None:
     read = read_comparison('{"verdicts": [{"new": 2, "doubts": [4, 5]}]}')
     assert (read.verdicts, read.doubts) == ((), (DoubtDraft(4, 2), DoubtDraft(5, 2)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "again", "ends"),
+    [
+        ("boyfriend Tom", "Tom is Mara's boyfriend.", "Tom and I are over", "Mara and Tom are over; Tom told her on Sunday 2025-07-06."),
+        ("男朋友赵磊", "赵磊是陈默的男朋友。", "赵磊", "陈默和赵磊分手了，2025-07-06说的。"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verdicts", [[], [VerdictDraft(1, 1, "ends")], [VerdictDraft(1, 1, "same")]])
+def test_an_end_is_never_merged_into_what_it_ends(
+    verdicts: list[VerdictDraft], value: str, text: str, again: str, ends: str
+) -> None:
+    together = new_fact("together", "partner", value, "2025-03-01T20:00:00+00:00", text=text)
+    over = new_fact("over", "partner", again, "2025-07-12T22:15:00+00:00", text=ends, start="2025-07-06")
+    before = list(arrived([together]).values())
+    known = {fact.text_id: fact for fact in stored(before, compare_facts([over], before, before, verdicts))}
+    assert (known["together"].until, known["together"].replaced_by) == ("2025-07-06", "over")
+    assert known["over"].current
+
+
+def test_an_end_in_a_slot_of_several_values_is_not_the_same_though_a_model_says_so() -> None:
+    trip = new_fact("trip", "trip", "Portugal", "2025-03-29T20:00:00+00:00", text="Mara goes to Portugal.")
+    off = new_fact("off", "trip", "Portugal", "2025-07-12T20:00:00+00:00", text="Mara's trip to Portugal is cancelled.")
+    known = list(arrived([trip]).values())
+    assert [fact.text_id for fact in compare_facts([off], known, known, [VerdictDraft(1, 1, "same")]).facts] == ["off"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "again", "other"),
+    [
+        ("I'll keep it to myself", "Juniper said it would keep Mara's interview at Osprey Energy to itself.",
+         "I'll keep it", "Juniper promised Mara to keep the haiku."),
+        ("我不会说出去", "老友答应不把陈默面试的事说出去。", "我不会说出去", "老友答应不把陈默怀孕的事说出去。"),
+    ],
+)  # fmt: skip
+def test_promises_about_different_things_are_two(value: str, text: str, again: str, other: str) -> None:
+    first = new_fact("first", "promise", value, "2025-05-17T20:00:00+00:00", subject="Juniper", text=text)
+    second = new_fact("second", "promise", again, "2025-11-16T20:00:00+00:00", subject="Juniper", text=other)
+    known = list(arrived([first]).values())
+    assert [fact.text_id for fact in compare_facts([second], known).facts] == ["second"]
+    repeated = replace(first, text_id="repeated", said="2025-06-01T20:00:00+00:00")
+    assert compare_facts([repeated], known).facts == ()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "text"),
+    [
+        ("10K time", "the Knavesmire 10K 2026-04-26, 58:30", "Mara ran the Knavesmire 10K on Sunday 2026-04-26 in 58:30."),
+        ("体重", "52公斤", "陈默2026-04-26称了体重，52公斤。"),
+    ],
+)  # fmt: skip
+def test_what_was_measured_on_one_day_holds_until_the_next_value(attribute: str, value: str, text: str) -> None:
+    ran = new_fact(
+        "ran", attribute, value, "2026-05-02T20:00:00+00:00", text=text, start="2026-04-26", end="2026-04-26"
+    )
+    known = arrived([ran])
+    assert (known["ran"].current, known["ran"].since) == (True, "2026-04-26")
+    later = new_fact("later", attribute, "49", "2026-06-02T20:00:00+00:00")
+    assert arrived([ran], [later])["ran"].until == "2026-06-02T20:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("title", "boss", "got", "starts"),
+    [
+        ("claims analyst", "Gareth", "Mara got the job at Osprey.", "Mara starts at Osprey on the 1st of September 2025."),
+        ("理赔员", "高经理", "陈默拿到了蜀芯的工作。", "陈默2025年9月1日去蜀芯入职。"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verdicts", [[], [VerdictDraft(1, 1, "changes")]])
+def test_a_job_that_begins_later_changes_and_doubts_nothing_before_its_day(
+    verdicts: list[VerdictDraft], title: str, boss: str, got: str, starts: str
+) -> None:
+    known = list(
+        arrived([
+            new_fact("now", "job title", title, "2025-03-01T20:00:00+00:00"),
+            new_fact("boss", "boss", boss, "2025-03-01T20:00:00+00:00"),
+        ]).values()
+    )  # fmt: skip
+    job = new_fact("job", "job", got, "2025-07-12T22:15:00+00:00", text=got)
+    ahead = new_fact("ahead", "job start", starts, job.said, text=starts, stance="planned", start="2025-09-01")
+    after = {one.text_id: one for one in stored(known, compare_facts([job, ahead], known, known, verdicts))}
+    assert (after["now"].until, after["now"].replaced_by) == ("2025-09-01", "job")
+    assert (after["job"].since, after["boss"].doubtful_since) == ("2025-09-01", "2025-09-01")
+    other = replace(ahead, note="another matter")
+    assert {one.when for one in compare_facts([job, other], known, known, verdicts).changes} == {job.said}
+
+
+@pytest.mark.parametrize(
+    ("promise", "happened"),
+    [
+        ("Juniper promised Mara to ask how she is around the 3rd of November, Tom's birthday.",
+         "Tom's birthday came and went; it was all right for Mara in the end."),
+        ("老友答应陈默11月3日赵磊生日那天问他怎么样。", "赵磊的生日过去了，陈默没事。"),
+    ],
+)  # fmt: skip
+def test_a_promise_of_the_companion_ends_with_what_happened_to_the_person(promise: str, happened: str) -> None:
+    promised = new_fact("promised", "promise", "I'll ask", "2025-07-12T22:15:00+00:00", subject="Juniper", text=promise)
+    tastes = new_fact("tastes", "likes", "rooks", "2025-07-12T22:15:00+00:00", subject="Juniper")
+    new = new_fact("new", "Tom's birthday", "all right in the end", "2025-11-16T20:00:00+00:00", text=happened)
+    known = list(arrived([promised, tastes]).values())
+    outcome = compare_facts([new], known, known, [VerdictDraft(1, 1, "ends"), VerdictDraft(1, 2, "ends")])
+    assert [(one.fact, one.verdict, one.by) for one in outcome.changes] == [("promised", "ends", "new")]
+    assert outcome.ignored == {"of somebody else": 1}

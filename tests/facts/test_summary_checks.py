@@ -138,3 +138,27 @@ def test_what_is_vital_and_missing_is_added_with_its_day(
     assert with_vital("Tea. 茶。", [one], language) == f"Tea. 茶。\n{line}"
     assert with_vital(statement, [one], language) == statement
     assert vital_line(quoted("p", statement, words, value=value), language) == quotation
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "stays", "wrong", "becomes"),
+    [
+        (
+            "en", "I'm Mara, Mara Lindqvist, 34 until the 12th of June. I live in a small flat in Headingley with my cat.",
+            "Mara Lindqvist, 34 until 12 June 2025 (birthday 12 June, turning 35). She was born on 12 June 1990.",
+            "For 47 years she shared the small flat with a cat, tea, the rooks and friends, glad of quiet evenings.",
+            "Mara, 2025-03-01: “I live in a small flat in Headingley with my cat.”",
+        ),
+        (
+            "zh", "我叫陈默，三十二岁，生日是6月12日。", "陈默生日6月12日，今年满33岁，1992年出生。",
+            "陈默介绍自己叫陈默，三十二岁，生日是6月15日，打算请客。", "陈默（2025-03-01）：“我叫陈默，三十二岁，生日是6月12日。”",
+        ),
+    ],
+)  # fmt: skip
+def test_what_follows_from_an_age_is_supported_and_what_is_worked_out_wrongly_is_quoted(
+    language: Language, said: str, stays: str, wrong: str, becomes: str
+) -> None:
+    names, speaker = (MARA, "Mara") if language == "en" else (CHEN, "陈默")
+    sources = SummarySources(talk("2025-03-01", said), names, {"user": speaker, "assistant": "Juniper"})
+    assert sources.check_text(stays, language) == stays
+    assert sources.check_text(wrong, language) == becomes

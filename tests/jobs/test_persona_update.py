@@ -502,3 +502,35 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
         assert any(right in one for one in records(mind.asked("user")[-1])[1]["people"])
         ended = home.memory.personas.read("user").splitlines()
         assert (ended[0].endswith(("(until 2025-11)", "（至2025-11）")), ended[1]) == (True, renamed[1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "promise", "told", "happened"),
+    [
+        ("Will you ask me about it around Tom's birthday?", "I'll ask around Tom's birthday.",
+         "Old Friend promised the user to ask around Tom's birthday.", "Tom's birthday came and went, I baked bread.",
+         "Tom's birthday came and went; the user baked bread."),
+        ("赵磊生日那天你会问我吗？", "我会在赵磊生日那天问你。", "老友答应用户在赵磊生日那天问他。", "赵磊的生日过去了，我烤了面包。",
+         "赵磊的生日过去了，用户烤了面包。"),
+    ],
+    ids=["en", "zh"],
+)  # fmt: skip
+def test_a_promise_that_a_fact_about_the_person_ended_is_shown_to_the_persona_of_the_companion(
+    opened, mind, asked, answer, promise, told, happened
+):
+    promised = {"restatement": promise, "subject": "Old Friend", "about": "companion", "attribute": "promise"}
+    mind.answers("talk", answer)
+    mind.answers(
+        "notes", of_the_companion(promised | {"value": answer}, text=promise),
+        noted((happened, "the user", "birthday of Tom", told)),
+    )  # fmt: skip
+    mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "ends", "known": 1}]}')
+    mind.answers("self", operations({"operation": "add", "text": promise}),
+                 operations({"operation": "end", "line": 1, "text": happened}))  # fmt: skip
+    with opened() as home:
+        saved(home, asked)
+        saved(home, told)
+        (shown,) = [one for one in records(mind.asked("self")[-1]) if "known" in one]
+        assert (shown["text"], [one["ends"] for one in shown["known"]]) == (happened, [promise])
+        (line,) = home.memory.personas.read("self").splitlines()
+        assert line.startswith(promise.rstrip(".。")) and line != promise
