@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
 from domain.records import Message
@@ -37,7 +38,8 @@ from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_o
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
-from language.times import parse_date, written_dates
+from language.sentences import split_clauses
+from language.times import TimeRange, parse_date, range_of, read_times
 from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
@@ -68,6 +70,7 @@ class _Claim:
     handles: tuple[int, ...]
     quotes: tuple[Quote, ...] = ()
     draft: FactDraft | None = None
+    ahead: bool = False  #: a plan or a promise
 
     @property
     def subject(self) -> str:
@@ -158,7 +161,8 @@ class _Checking:
         handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
-        basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft))
+        ahead = draft.stance in ("planned", "wished") or slot.attribute == "promise"
+        basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft, ahead))
         if isinstance(basis, str):
             self.rejected[basis] += 1
             return None
@@ -169,16 +173,18 @@ class _Checking:
         self._of_turn[last.text_id] += 1
         said = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
+        start, end = self._check_times(draft, basis)
+        given = [day for iso in (start, end) if (day := range_of(iso))] or _days_in(basis.claim.text, said)
         # An unsupported detail costs only itself.
         fact = NewFact(
-            self._new_id(), note, text, draft.subject, draft.attribute, basis.own.with_values(basis.claim.value), slot,
+            self._new_id(), note, text, draft.subject, draft.attribute, basis.own.with_values(basis.claim.value, given), slot,
             single, about, _stance_in(slot.attribute, basis), last.timestamp,
             tuple(source.turn.text_id for source in basis.sources),
             tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             tuple(name for name in draft.persons if self._is_named(name, basis)),
             tuple(name for name in draft.entities if self._is_named(name, basis)),
             draft.location if draft.location and self._is_named(draft.location, basis) else "",
-            *self._check_times(draft, basis), quotes=basis.claim.quotes,
+            start, end, quotes=basis.claim.quotes,
         )  # fmt: skip
         self.relations += self._check_relations(draft, fact, basis)
         return fact
@@ -251,7 +257,7 @@ class _Checking:
             self._figures[key] = Figures((*(source.figures for source in sources), *texts))
         figures = self._figures[key]
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
-        own = TextFigures(quoted or " ".join(source.text for source in sources), said)
+        own = TextFigures(quoted or " ".join(source.text for source in sources), said, ahead=claim.ahead)
         text, wrong = correct_figures(claim.text, own, figures)
         value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
@@ -295,7 +301,7 @@ class _Checking:
             claim.text, subject, claim.about, others, tops, self._window.words, said, self._names.person
         ):
             return fault, claim.stance
-        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered):
+        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered, self._names.person):
             return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
@@ -385,9 +391,16 @@ class _Checking:
         start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
         if start or end:
             return start, end
-        written = [one.possible[0].iso for one in written_dates(basis.claim.text) if one.possible[0].days == 1]
-        days = written or [one.iso for one in basis.own.own_days]
-        return (days[0] if len(days) == 1 else ""), ""
+        said = basis.sources[-1].said
+        days = _days_in(basis.claim.text, said) or self._days_of_words(basis, said)
+        return (days[0].iso if len(days) == 1 else ""), ""
+
+    def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
+        """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
+        clauses = [each for quote in basis.claim.quotes for each in split_clauses(quote.words)]
+        wanted = telling_terms(basis.claim.text)
+        told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
+        return TextFigures("，".join(told), said, ahead=basis.claim.ahead).own_days
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:
@@ -404,6 +417,12 @@ class _Checking:
                 yield NewRelation(each.source, each.relation, each.target, fact.text_id)
             else:
                 self.rejected["relation"] += 1
+
+
+def _days_in(text: str, said: date) -> list[TimeRange]:
+    """The single days that a statement names with their year, or by their distance."""
+    found = dict.fromkeys(one.possible[0] for one in read_times(text, said) if len(one.possible) == 1)
+    return [each for each in found if each.days == 1]
 
 
 def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:

@@ -102,11 +102,15 @@ _YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|�
 
 
 class TextFigures:
-    """The numbers, days and clock times that a text written on a day may mean, computed when first used."""
+    """The numbers, days and clock times that a text written on a day may mean, computed when first used.
 
-    def __init__(self, text: str, written: date) -> None:
+    ``ahead``: it is of a plan or a promise, whose days lie ahead.
+    """
+
+    def __init__(self, text: str, written: date, *, ahead: bool = False) -> None:
         self.text = text
         self._written = written
+        self._ahead = ahead or _AHEAD.search(text) is not None
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -139,10 +143,17 @@ class TextFigures:
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
-    def with_values(self, value: str) -> str:
-        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00."""
+    def with_values(self, value: str, given: Sequence[TimeRange] = ()) -> str:
+        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00.
+
+        Of several possible days the one among the ``given`` days of the fact counts; one of another year is no date.
+        """
         for one in reversed(read_times(value, self._written) if value else ()):
-            day = meant_day(one, self.text, self._written)
+            singles = [each for each in one.possible if each.days == 1]
+            inside = [each for each in singles if any(day.first <= each.first <= day.last for day in given)]
+            day = inside[0] if inside else self._meant_day(one)
+            if day and given and len(singles) > 1 and all(day.first.year != each.first.year for each in given):
+                continue
             if one.kind in ("relative", "ago", "weekday") and day:
                 exact = one.hours and one.hours[0] == one.hours[1]
                 at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
@@ -168,8 +179,23 @@ class TextFigures:
         named = [
             one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
         ]
-        days = [day for one in named if (day := meant_day(one, self.text, self._written))]
+        days = [day for one in named if (day := self._meant_day(one))]
         return tuple(dict.fromkeys(days))
+
+    def _meant_day(self, one: TimeExpression) -> TimeRange | None:
+        """The single day that an expression means here: ahead of a plan, behind what happened; None if it means none."""
+        singles = [each for each in one.possible if each.days == 1]
+        last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
+        if self._ahead and len(singles) > 1 and not last and (one.meant or one.kind == "weekday"):
+            ahead = [each for each in singles if each.first >= self._written]
+            if ahead:
+                return min(ahead, key=lambda each: each.first)
+        if one.meant is None:
+            return None
+        if not one.meant.yearly:
+            return one.meant if one.meant.days == 1 and not one.meant.about else None
+        behind = [each for each in singles if each.first <= self._written] if _HAPPENED.search(self.text) else []
+        return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
 
 
 #: What has not happened yet: there "on Friday" is the next one.
@@ -179,20 +205,8 @@ _AHEAD = pattern_of(
     r"|[要会]|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,
 )
-
-
-def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None:
-    """The single day that an expression means in a text written on a day; None if it means no single day."""
-    singles = [each for each in one.possible if each.days == 1]
-    if one.kind in ("weekday", "day of month", "day") and len(singles) > 1 and _AHEAD.search(text):
-        ahead = [each for each in singles if each.first >= written]
-        if ahead and not re.match(r"last|past|上", text[one.start : one.end].casefold()):
-            return min(ahead, key=lambda each: each.first)
-    if one.meant is None:
-        return None
-    near = one.meant if not one.meant.yearly else min(singles, key=lambda each: abs(each.first - written), default=None)
-    return near if near and near.days == 1 and not near.about else None
-
+#: What has happened: there "on 3 May" is the last one.
+_HAPPENED = pattern_of(r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|\w{2,}ed)\b|[了过]|上次|曾")
 
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
