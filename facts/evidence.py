@@ -183,7 +183,7 @@ class TextFigures:
         return tuple(dict.fromkeys(days))
 
     def _meant_day(self, one: TimeExpression) -> TimeRange | None:
-        """The single day that an expression means here: ahead of a plan, behind what happened; None if it means none."""
+        """The single day that an expression means here: ahead of a plan, behind what happened."""
         singles = [each for each in one.possible if each.days == 1]
         last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
         if self._ahead and len(singles) > 1 and not last and (one.meant or one.kind == "weekday"):
