@@ -462,7 +462,7 @@ class _Checking:
 
 def _days_in(text: str, said: date) -> list[TimeRange]:
     """The single days that a statement names with their year, or by their distance."""
-    found = dict.fromkeys(one.possible[0] for one in read_times(text, said) if len(one.possible) == 1)
+    found = dict.fromkeys(one.possible[0] for one in read_times(text, said) if one.meant and len(one.possible) == 1)
     return [each for each in found if each.days == 1]
 
 
