@@ -269,8 +269,13 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source]) -> bool:
-    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else."""
+def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
+    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else.
+
+    A matter of the speaker, who is known by their ``own`` names, is about nobody else.
+    """
+    if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
+        return False
     texts = [said.casefold()]
     asked = [question.casefold() for each in answered for question in each.questions]
     named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
@@ -306,7 +311,7 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
         if noun.isascii() and noun not in said and re.search(rf"\b{noun}s?\b", plain):
             if numbers & elsewhere and not numbers & alone:
                 return True
-        elif numbers <= measured:  # "eight teeth" from "eight months"
+        elif noun not in said and numbers <= measured:  # "eight teeth" from "eight months"
             return True
     return False
 

@@ -25,7 +25,16 @@ from domain.quotations import own_words
 from domain.records import Message
 from domain.settings import Settings
 from domain.workers import CancelToken
-from facts.believing import Spoken, believe, in_asking_order, infer_facts, is_same, without_inferences, without_rejected
+from facts.believing import (
+    Spoken,
+    believe,
+    in_asking_order,
+    infer_facts,
+    is_same,
+    may_be_verified,
+    without_inferences,
+    without_rejected,
+)
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
@@ -228,7 +237,7 @@ class Extraction:
         said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
         names = names_of_both(known, self._llm.settings)
         work = _Work(said, (), (), known, names, self._memory.language())
-        facts = [_as_new(one) for one in quoted]
+        facts = [new for one in quoted if may_be_verified(new := _as_new(one))]
         in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
         work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])
         answers = self._ask_whether_said(work, window, facts, cancel)
@@ -294,7 +303,8 @@ class Extraction:
         answers: Mapping[str, Answer] = {}
         asked = True
         try:
-            answers = self._ask_whether_said(work, work.window.name, facts, cancel)
+            asked_of = [fact for fact in facts if may_be_verified(fact)]
+            answers = self._ask_whether_said(work, work.window.name, asked_of, cancel)
         except errors.ModelError as fault:
             self._log.warning("what words say is asked later", exc_info=fault)
             asked = False

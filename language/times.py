@@ -379,6 +379,11 @@ def _read_month_away(match: re.Match[str], reference: date) -> _Readings:
     return (_third_of(whole, match),)
 
 
+def _read_same_month(match: re.Match[str], reference: date) -> _Readings:
+    """This time last year, 去年这时候: about the month that it is now."""
+    return (_month_away_from(reference, {"last": -12, "next": 12, "去": -12, "明": 12, "前": -24}[match["which"]]),)
+
+
 def _count_steps(which: str) -> int:
     """How many units away: 上 -1, 下下 2, last -1, this 0, next 1."""
     return which.count("下") - which.count("上") + _STEPS.get(which.strip(), 0)
@@ -915,6 +920,8 @@ _RULES = (
     _rule("这|过去|近|前", rf"(?:这|过去|最近|近|前)的?{_ZH_AMOUNT}", _read_adjoining),
     _rule("未来|今后|接下来", rf"(?:未来|今后|接下来)的?{_ZH_AMOUNT}", _read_adjoining),
     # units of the calendar
+    _rule("time", r"\bthis time (?P<which>last|next) (?P<unit>year)\b", _read_same_month),
+    _rule("时|今天|此", r"(?P<which>[去明前])年的?(?:这个?时候?|此时|今天)", _read_same_month),
     _rule("last|next", r"\bthe (?P<unit>week|weekend|month|year) (?:(?P<back>before last)|(?P<on>after next))\b", _read_unit),
     _rule("end|beginning|start|middle|mid|early|late", rf"\b{_THIRD} {_WHICH} month\b", _read_month_away),
     _rule("all|whole|entire|throughout|during|over", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),
