@@ -385,9 +385,10 @@ class Memory:
         with_forms = ((fact, forms_of_all(text, words)) for fact, text in texts)
         return [(fact, found) for fact, found in with_forms if found is not None]
 
-    def says_erased(self, text: str, said: str = "", text_id: str = "") -> bool:
-        """Whether what a program writes was erased; what the person ``said`` since then is new, but for its id."""
-        return self.erased.recognise([SaidMessage("user", text, said, (text_id,) if text_id else ())])[0]
+    def says_erased(self, text: str, said: str = "", text_id: str = "", speaker: str = "") -> bool:
+        """Whether what a program writes was erased; what was ``said`` since then is new, but for its id."""
+        role = "assistant" if speaker else "user"
+        return self.erased.recognise([SaidMessage(role, text, said, (text_id,) if text_id else (), speaker)])[0]
 
     def bring_back(self, text: str, text_id: str) -> None:
         """Let a message be erased no more, since the person wants it stored again."""

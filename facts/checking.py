@@ -158,6 +158,9 @@ class _Checking:
         handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
+        if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
+            spoken = (one for one in self._window.find_named(handles) if one.turn.speaker)
+            judged = "other" if any(one.is_said_by(draft.subject) for one in spoken) else judged
         basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft))
         if isinstance(basis, str):
             self.rejected[basis] += 1
@@ -288,7 +291,7 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(normalize_text(source.turn.speaker) == normalize_text(claim.subject) for source in sources)
+        spoken = any(source.turn.speaker and source.is_said_by(claim.subject) for source in sources)
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(

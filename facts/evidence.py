@@ -231,6 +231,10 @@ class Source:
         #: The words with blanks for what is not the speaker's own; of the person at the same places.
         self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))
 
+    def is_said_by(self, subject: str) -> bool:
+        """Whether another person said it whom this subject names: "Alice", "Alice's sister", "Alice 和 Bob"."""
+        return is_named_in(normalize_text(self.turn.speaker), normalize_text(subject))
+
     @cached_property
     def normalized(self) -> str:
         """The normalized words, for finding names."""
@@ -332,14 +336,12 @@ class SpokenWindow:
     def find_bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """The messages among these that count as evidence, with those their speaker agreed to.
 
-        What another person said is evidence only for a statement with that person as ``subject``.
+        What another person said is evidence only for a statement whose ``subject`` names that person.
         """
         own = (source for source in sources if not source.turn.speaker)
         found = [each for source in own for each in self._with_agreement(source, of_companion)]
-        theirs = (source for source in sources if source.turn.speaker and not of_companion)
-        return in_order(
-            [*found, *(each for each in theirs if normalize_text(each.turn.speaker) == normalize_text(subject))]
-        )
+        theirs = (each for each in sources if each.turn.speaker and not of_companion and each.is_said_by(subject))
+        return in_order([*found, *theirs])
 
     def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | Literal[True] | None:
         """Where a name occurs: True for these messages or known names, else a message of the person, else None."""

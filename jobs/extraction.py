@@ -240,11 +240,12 @@ class Extraction:
     # -- the calls -----------------------------------------------------------------------------------------------
 
     def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
-        """The notes of a window that its messages support; none, and no call, if only the companion spoke.
+        """The notes of a window that its messages support; none, and no call, if only a companion spoke.
 
         Raises BadReply when the reply holds none.
         """
-        if not any(turn.role == "user" for turn in work.turns):
+        imported = self._memory.sessions.was_imported(work.turns[0].session_id)
+        if not any(turn.role == "user" or (turn.speaker and not imported) for turn in work.turns):
             return CheckedNotes((), (), (), Counter())
 
         def ask() -> str:
@@ -276,7 +277,7 @@ class Extraction:
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
-        if self._memory.sessions.was_imported(work.turns[0].session_id):
+        if imported:
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)

@@ -78,6 +78,8 @@ class NewMessage:
     quoted: tuple[Quoted, ...] = ()
     #: Whether the demo model said it.
     demo: bool = False
+    #: Who said it, if neither of the two did; the role is "assistant" then.
+    speaker: str = ""
 
 
 class MessageColumns(NamedTuple):
@@ -233,7 +235,7 @@ class Messages:
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
                 last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
-                quoted=one.quoted, demo=one.demo,
+                quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
             for at, one in enumerate(turns)
         ]  # fmt: skip

@@ -103,14 +103,17 @@ class Rounds:
             self._forget_steps(tx, session_id)
         return pair_messages(added)[0]
 
-    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Message:
+    def store_alone(
+        self, session_id: str, words: str, text_id: str, *, said: str | None = None, speaker: str = ""
+    ) -> Message:
         """A message that no one answers, at the end of its session: it is found, read and erased as every one is.
 
         It is a round without a reply, so it is in no context and in no summary. What is of the past was ``said`` then.
+        It is the person's, or that of another ``speaker``.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            turn = NewMessage(text_id, said or now, "user", words)
+            turn = NewMessage(text_id, said or now, "assistant" if speaker else "user", words, speaker=speaker)
             added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
             self._of.sessions.count(tx, session_id)
             self._of.index.add_turns(tx, added, new=True)

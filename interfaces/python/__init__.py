@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
-from domain.text import check_input
+from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from interfaces.operations import OPERATIONS
@@ -35,6 +35,8 @@ from people import ME
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
+#: Most characters of a speaker's name.
+_LONGEST_NAME = 60
 _HOME = Path(__file__).resolve().parents[2]
 
 
@@ -146,17 +148,17 @@ class Friend:
 
         A time without a zone is local. Raises ValueError where a text is no time.
         """
-        words = check_input(content)
+        words, text_id = check_input(content), self._new_id()
         said = _add_zone(timestamp) if timestamp else None
-        is_person = speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
-        stored = words if is_person else f"{speaker.strip()}: {words}"
+        name = one_line(clean_text(speaker).strip(), _LONGEST_NAME)
+        name = "" if name.casefold() in ("user", self.settings.user_name.casefold()) else name
         memory = self._companion.memory
-        if said and memory.says_erased(words, said):
+        if said and memory.says_erased(words, said, text_id, name):
             return False
         with self._companion.turns:
             going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
             session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
-            memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
+            memory.rounds.store_alone(session.session_id, words, text_id, said=said, speaker=name)
         return True
 
     def finalize(self) -> None:
