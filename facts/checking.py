@@ -37,7 +37,7 @@ from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_o
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
-from language.times import parse_date, written_dates
+from language.times import parse_date, parse_time, written_dates
 from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
@@ -45,6 +45,8 @@ _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 MOST_FACTS_A_TURN = 12
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
 _SIMILAR_NAME = 0.75
+#: Characters of a single day: 2026-11-21.
+_DAY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,13 +386,25 @@ class _Checking:
     # --- what goes with a fact
 
     def _check_times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
-        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words."""
+        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words.
+
+        A single day has the time of day that the model gave, if the words allow it, else the only one of its words.
+        """
         start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
-        if start or end:
-            return start, end
-        written = [one.possible[0].iso for one in written_dates(basis.claim.text) if one.possible[0].days == 1]
-        days = written or [one.iso for one in basis.own.own_days]
-        return (days[0] if len(days) == 1 else ""), ""
+        if not (start or end):
+            written = [one.possible[0].iso for one in written_dates(basis.claim.text) if one.possible[0].days == 1]
+            days = written or [one.iso for one in basis.own.own_days]
+            start = days[0] if len(days) == 1 else ""
+        likely = basis.own.likely_times
+        only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
+        given = [
+            f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
+            for day in (draft.start, draft.end)
+        ]
+        return (
+            f"{start}{given[0] or only}" if len(start) == _DAY else start,
+            f"{end}{given[1]}" if len(end) == _DAY else end,
+        )
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:

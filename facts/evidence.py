@@ -135,13 +135,29 @@ class TextFigures:
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
+    @cached_property
+    def likely_times(self) -> frozenset[time]:
+        """The times of day that it means; "half past two" and 2点 are in the afternoon unless it speaks of the night."""
+        exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
+        return frozenset(map(self._meant_time, exact)) or frozenset(map(self._by_day, _bare_hours(self.text.casefold())))
+
+    def _meant_time(self, one: TimeExpression) -> time:
+        """The time of an exact expression; only a bare hour of twelve may mean the afternoon."""
+        assert one.hours
+        words = self.text[one.start : one.end]
+        return one.hours[0] if _SAYS_WHICH_HALF.search(words) else self._by_day(one.hours[0])
+
+    def _by_day(self, at: time) -> time:
+        early = 0 < at.hour < _DAYBREAK and not _AT_NIGHT.search(self.text)
+        return at.replace(hour=at.hour + 12) if early else at
+
     def with_values(self, value: str) -> str:
         """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00."""
         for one in reversed(read_times(value, self._written) if value else ()):
             day = meant_day(one, self.text, self._written)
             if one.kind in ("relative", "ago", "weekday") and day:
                 exact = one.hours and one.hours[0] == one.hours[1]
-                at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
+                at = f"T{self._meant_time(one).isoformat('minutes')}" if exact else ""
                 value = value[: one.start] + day.iso + at + value[one.end :]
         return value
 
@@ -189,6 +205,13 @@ def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None
     return near if near and near.days == 1 and not near.about else None
 
 
+#: The hour from which a bare one is in the morning.
+_DAYBREAK = 7
+#: Words of a time of day that leave no choice between morning and afternoon, and of a text about the night.
+_SAYS_WHICH_HALF = pattern_of(
+    r"(?<!\d)0\d[:.]|\d ?[ap]\.?m\b|\b(?:morning|afternoon|evening|night|noon)\b|[早晚夜晨]|上午|下午|中午", re.IGNORECASE
+)
+_AT_NIGHT = pattern_of(r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE)
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
