@@ -97,6 +97,10 @@ class Sentence:
         )
 
 
+#: A length of years, with what may be its number: "for twenty five years", 十一年.
+_YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|年)|[一二两三四五六七八九十百几]+个?年")
+
+
 class TextFigures:
     """The numbers, days and clock times that a text written on a day may mean, computed when first used."""
 
@@ -169,7 +173,8 @@ class TextFigures:
     @cached_property
     def years_since(self) -> frozenset[int]:
         """The years that its lengths of time reach back or ahead to: "eleven years now"."""
-        counts = [int(number) for number in self.numbers if number.isdecimal() and int(number) < 120]
+        lengths = " ".join(found[0] for found in _YEARS_LONG.finditer(self.text.casefold()))
+        counts = [int(number) for number in find_numbers(lengths) if number.isdecimal() and int(number) < 120]
         away = {sign * count + slack for count in counts for sign in (-1, 1) for slack in (-1, 0)}
         return frozenset(self._written.year + years for years in away)
 

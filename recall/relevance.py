@@ -244,11 +244,11 @@ def _is_relevant_by_words(found: Features, question: str, *, seeks: bool) -> boo
     Who asks about themselves is given what has some of the rare words and is somewhat near, and the little there is
     where the history is short.
     """
-    if found.across:
-        return found.near >= NEAR
     least = LEAST_IN_LITTLE if found.fits else LEAST_OF_KNOWN if found.known else LEAST
     if confidence(found) >= (least if seeks else LEAST_FOR_REMARK):
         return True
+    if found.across:
+        return found.near >= NEAR
     if not is_of_ourselves(question):
         return found.fits and bool(_PERSONAL.search(question))
     return found.fits or found.held / _RARE + max(found.near, 0.0) / NEAR >= 1.0

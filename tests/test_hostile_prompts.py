@@ -15,7 +15,7 @@ from domain.records import PERSONAS
 from domain.text import make_harmless, new_boundary
 from language.calendar import day_in
 from llm import Layers, assemble_prompt, names_in
-from models.tasks import Task
+from models.tasks import ExtractionTask, Task
 from prompts import TEMPLATES as LANGUAGES
 from tests.support.hostile import CANARY, CONTROL_TOKENS, FORGED, GUESSED, HOSTILE, records
 from tests.support.known import fact, new_fact, persona_task
@@ -104,8 +104,8 @@ def test_what_is_folded_or_rewritten_stays_in_its_fence(hostile, language):
     for messages, fields in (
         (task.compaction_prompt(known, rounds, 10_000), {"today", "summary_so_far", "rounds"}),
         (
-            task.extraction_prompt([rounds[0].user], [rounds[0].assistant], 10_000),
-            {"date", "weekday", "speaker", "text"},
+            task.extraction_prompt(ExtractionTask([rounds[0].user], [rounds[0].assistant]), 10_000),
+            {"date", "speaker", "text"},
         ),
         (task.comparison_prompt([new_fact(known)], [fact(known)]), {"new", "said", "fact"}),
         *((task.persona_operations(persona_task(persona, known, known, known)), {"today"}) for persona in PERSONAS),

@@ -16,7 +16,7 @@ from domain.text import make_harmless, new_boundary
 from language.scripts import estimate
 from llm import Layers, assemble_prompt, describe_time, names_in
 from models.chat import PromptMessage
-from models.tasks import Task
+from models.tasks import ExtractionTask, Task
 from prompts import TEMPLATES
 from recall.annotations import LEGEND
 from tests.support.known import fact, new_fact, persona_task
@@ -375,7 +375,7 @@ def all_tasks(task: Task) -> list[tuple[PromptMessage, ...]]:
     """The prompts of every task."""
     return [
         task.compaction_prompt("", (), 10),
-        task.extraction_prompt([turn("user", "Hi")], [], 10),
+        task.extraction_prompt(ExtractionTask([turn("user", "Hi")]), 10),
         task.comparison_prompt([new_fact("a")], [fact("b")]),
         *(task.persona_operations(persona_task(persona, "a", "b")) for persona in PERSONAS),
     ]
@@ -472,17 +472,19 @@ def test_a_task_that_wants_json_shows_its_form_and_the_empty_one(language):
         assert f'{{"{name}": []}}' in told
         form = next(line for line in told.splitlines() if line.startswith(f'{{"{name}": [{{'))
         assert [*json.loads(form)] == [name]
-        first = {"notes": '"turns"', "verdicts": '"new"', "operations": '"facts"'}[name]
+        first = {"notes": '"topic"', "verdicts": '"new"', "operations": '"facts"'}[name]
         assert form.index(first) == len(f'{{"{name}": [{{')
 
 
 def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number():
     window = [turn("user", "My cat is Momo", 2), turn("assistant", "<blockquote>old</blockquote> Nice!", 2)]
-    found = records(TASK.extraction_prompt(window, [turn("user", "Hello", 1), turn("assistant", "Hi", 1)], 1_000))
+    found = records(
+        TASK.extraction_prompt(ExtractionTask(window, [turn("user", "Hello", 1), turn("assistant", "Hi", 1)]), 1_000)
+    )
     assert [one.get("turn") for one in found] == [None, None, 1, 2]
     assert [one["text"] for one in found] == ["Hello", "Hi", "My cat is Momo", "Nice!"]
     assert found[2] == {
-        "turn": 1, "date": "2026-05-02 13:05", "weekday": "Saturday", "speaker": "Li Wei", "text": "My cat is Momo"
+        "turn": 1, "date": "2026-05-02 Saturday", "speaker": "Li Wei", "text": "My cat is Momo"
     }  # fmt: skip
 
 
@@ -522,7 +524,7 @@ def test_a_persona_is_shown_by_numbered_lines_with_the_facts_and_what_they_chang
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_never_leaves_the_material_of_a_task(text):
     folded = material(TASK.compaction_prompt(text, (spoken(text, text, 1),), 10_000))
-    noted = records(TASK.extraction_prompt([turn("user", text)], [turn("assistant", text)], 10_000))
+    noted = records(TASK.extraction_prompt(ExtractionTask([turn("user", text)], [turn("assistant", text)]), 10_000))
     compared = records(TASK.comparison_prompt([new_fact(text, value=f"{text}!")], [fact(text, value=f"{text}!")]))
     asked = records(TASK.persona_operations(persona_task("user", text, text, text)))
     assert set(folded) == {"today", "summary_so_far", "rounds"}

@@ -32,7 +32,7 @@ def held(home: House, clock: SetClock, count: int) -> None:
     said.append(ClientMessage("user", "Good night."))
     history = ClientHistory(home.memory, "chat", clock, archive_after=timedelta(hours=8))
     kept = history.store_request("id:talk", said, "Sleep well.", "stop", clock().isoformat(timespec="seconds"))
-    for due in find_due_extractions(kept.rounds, kept.messages, kept.key):
+    for due in find_due_extractions(kept.rounds, kept.messages, kept.key, 50):
         home.memory.clients.owe_extraction(due)
 
 
@@ -41,7 +41,7 @@ def held(home: House, clock: SetClock, count: int) -> None:
 )
 def test_every_full_stretch_of_fifty_messages_is_due(messages: int, rounds: list[int]) -> None:
     chains = {place: f"c{place}" for place in range(0, messages, 2)}
-    due = find_due_extractions(chains, messages, "key")
+    due = find_due_extractions(chains, messages, "key", 50)
     assert [one.round for one in due] == rounds
     for one in due:
         places = range(50 * (one.round - 1), 50 * one.round, 2)
