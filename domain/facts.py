@@ -70,8 +70,9 @@ class NewFact:
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     times (ISO, as exact as they are known: year, month, day, or minute as 2026-11-21T14:00; "" unknown) of what it
-    tells, where it happens; ``said`` is when it was said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the
-    words it rests on, at most one passage of each of ``turns``. Only a verified fact is ever the value of a slot.
+    tells, where it happens; ``said`` is when it was said, the time of the last turn it rests on. ``single``: its slot
+    holds one value at a time. ``quotes`` are the words it rests on, at most one passage of each of ``turns``. Only a
+    verified fact is ever the value of a slot.
     """
 
     text_id: str
@@ -224,6 +225,32 @@ class Fact:
             self.first_statement,
         )
         return "\n".join((*own, *self.keywords, *self.persons, *self.entities))
+
+
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """What a fact must have to be found: every name, whole or one word of it, in any case.
+
+    ``since`` and ``until`` (ISO: a year, month, day or minute; both inclusive) are about the start of what it tells, or
+    else about when it was said.
+    """
+
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str = ""
+    topic: str = ""
+    since: str = ""
+    until: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.persons, self.entities, self.location, self.topic, self.since, self.until))
+
+    @property
+    def named(self) -> tuple[tuple[str, str], ...]:
+        """The kind and the name of each part that a fact must have."""
+        one = [("location", self.location), ("topic", self.topic)]
+        many = [*(("person", name) for name in self.persons), *(("entity", name) for name in self.entities)]
+        return tuple((kind, name) for kind, name in (*many, *one) if name.strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from facts.evidence import (
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
-from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length

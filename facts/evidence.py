@@ -141,9 +141,10 @@ class TextFigures:
 
     @cached_property
     def likely_times(self) -> frozenset[time]:
-        """The times of day that it means; "half past two" and 2点 are in the afternoon unless it speaks of the night."""
+        """The times of day that it means; "half past two" and 2点 are in the afternoon, but for words of the night."""
         exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
-        return frozenset(map(self._meant_time, exact)) or frozenset(map(self._by_day, _bare_hours(self.text.casefold())))
+        bare = map(self._by_day, _bare_hours(self.text.casefold()))
+        return frozenset(map(self._meant_time, exact)) or frozenset(bare)
 
     def _meant_time(self, one: TimeExpression) -> time:
         """The time of an exact expression; only a bare hour of twelve may mean the afternoon."""
@@ -214,9 +215,12 @@ def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None
 _DAYBREAK = 7
 #: Words of a time of day that leave no choice between morning and afternoon, and of a text about the night.
 _SAYS_WHICH_HALF = pattern_of(
-    r"(?<!\d)0\d[:.]|\d ?[ap]\.?m\b|\b(?:morning|afternoon|evening|night|noon)\b|[早晚夜晨]|上午|下午|中午", re.IGNORECASE
+    r"(?<!\d)0\d[:.]|\d ?[ap]\.?m\b|\b(?:morning|afternoon|evening|night|noon)\b|[早晚夜晨]|上午|下午|中午",
+    re.IGNORECASE,
 )
-_AT_NIGHT = pattern_of(r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE)
+_AT_NIGHT = pattern_of(
+    r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
+)
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"

@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -39,8 +40,6 @@ from models.tasks import ExtractionTask
 from prompts import TEMPLATES
 
 _Read = TypeVar("_Read")
-#: How many turns before a window are shown with it, for what "she" and "yes" mean.
-_BEFORE = 2
 #: How many messages after a window may ask to have something of it forgotten.
 _AFTER = 2
 _MAY_ASK_TO_FORGET = pattern_of(
@@ -159,6 +158,8 @@ class Extraction:
         """
         allowed = None if most_calls is None else self.calls + most_calls
         size = self._llm.settings.window_size
+        if all_of_it and only is None and most_calls is None:
+            self._read_ahead(session_id, size, cancel)
         while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
             if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                 return False
@@ -168,23 +169,48 @@ class Extraction:
             yield extracted
         return True
 
-    def _extract_window(
-        self, turns: list[Message], cancel: CancelToken
-    ) -> Generator[Notice, None, WindowExtracted | None]:
-        """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
+    def _read_ahead(self, session_id: str, size: int, cancel: CancelToken) -> None:
+        """Ask for the notes of all windows, several at once, and whether their words say them; the replies are stored.
+
+        What fails is asked again in its turn. Raises Interrupted.
+        """
+        unread = self._memory.messages.unread(session_id)
+        windows = [unread[at : at + size] for at in range(0, len(unread), size)]
+        workers = min(self._llm.settings.extraction_workers, len(windows))
+        if workers < 2:
+            return
+
+        def read(turns: list[Message]) -> int:
+            ahead = Extraction(self._memory, self._llm, self._count_calls)
+            try:
+                work = ahead._begin_window(turns)
+                ahead._verify_facts(work, ahead._extract_notes(work, cancel), cancel)
+            except (errors.ModelError, errors.Interrupted) as fault:
+                self._log.info("a window is read in its turn", exc_info=fault)
+            return ahead.calls
+
+        with ThreadPoolExecutor(workers, "windows") as pool:
+            self.calls += sum(pool.map(read, windows))
+        cancel.check()
+
+    def _begin_window(self, turns: list[Message]) -> _Work:
+        """What is shown for a window, and what is known before it."""
         known = self._memory.facts.all(current=True)
         said = [one for one in self._memory.messages.of_session(turns[0].session_id) if not one.hidden and not one.demo]
         before = [one for one in said if one.position < turns[0].position]
         after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
-        work = _Work(
-            turns,
-            before[-_BEFORE:],
-            following,
-            known,
-            names_of_both(known, self._llm.settings),
+        overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
+        return _Work(
+            turns, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
             self._memory.language(),
-        )
+        )  # fmt: skip
+
+    def _extract_window(
+        self, turns: list[Message], cancel: CancelToken
+    ) -> Generator[Notice, None, WindowExtracted | None]:
+        """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
+        work = self._begin_window(turns)
         asked = True
         try:
             checked = self._extract_notes(work, cancel)

@@ -50,6 +50,7 @@ _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?
 _GENERATION = "fadings"
 #: Messages that a model may be shown as said: not hidden, and not by the demo model.
 _VISIBLE = "c.hidden = 0 AND c.demo = 0"
+_FIRST_SPEAKERS = ("c.role = 'user'", "c.speaker <> ''")
 #: ``MessageColumns``, each joined by commas.
 _PLACES = (
     "SELECT "
@@ -127,9 +128,10 @@ class Messages:
         return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
     def first_words(self, most: int) -> list[str]:
-        """What the person said first in this memory, oldest first; nothing hidden."""
-        query = f"{TURN} WHERE c.role = 'user' AND c.hidden = 0 AND c.demo = 0 ORDER BY c.seq LIMIT ?"
-        return [one.words for one in self._read_messages(query, most)]
+        """What the person said first in this memory, oldest first; nothing hidden. Where they never spoke, others."""
+        queries = (f"{TURN} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)
+        found = (self._read_messages(query, most) for query in queries)
+        return [one.words for one in next(filter(None, found), [])]
 
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""

@@ -22,11 +22,13 @@ from typing import Any, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
+from domain.facts import Fact
+from domain.records import Session
 from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from interfaces.operations import OPERATIONS
-from interfaces.service.memory_schemas import Remembered
+from interfaces.service.memory_schemas import FoundMemory
 from interfaces.service.memory_service import MemoryService
 from interfaces.socket.memory_client import open_people
 from jobs.client_memories import consolidate
@@ -137,9 +139,13 @@ class Friend:
 
         return call
 
-    def search(self, query: str, limit: int = 10) -> tuple[Remembered, ...]:
-        """What is remembered for a query, best first, each with its id and its date."""
-        return self._service.recall(query, self.person, limit).memories
+    def search(self, query: str = "", limit: int = 10, **parts: Any) -> tuple[FoundMemory, ...]:
+        """What is remembered for a query, best first, each with its id and its date.
+
+        ``parts``: ``persons`` and ``entities`` (lists), ``location``, ``topic``, ``since``, ``until`` (ISO) that it
+        must have; with them the query may be empty.
+        """
+        return self._service.search(self.person, query, limit=limit, **parts).memories
 
     # -- dialogues -----------------------------------------------------------------------------------------
 
@@ -169,6 +175,30 @@ class Friend:
                 companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
             for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, CancelToken()):
                 pass
+
+    def dialogue_facts(self) -> list[Fact]:
+        """What was learned from added dialogues and holds, in the order of learning."""
+        memory = self._companion.memory
+        found = memory.facts.of_sessions([one.session_id for one in self._dialogue_sessions()])
+        facts = {fact.number: fact for each in found.values() for fact in each if fact.current}
+        return [facts[number] for number in sorted(facts)]
+
+    def clear_dialogues(self) -> int:
+        """Erase all added dialogues, with what was learned from them, out of every file. Returns how many messages.
+
+        They may be added again. Raises StorageError.
+        """
+        companion, memory = self._companion, self._companion.memory
+        with companion.turns, companion.maintenance.paused():
+            sessions = self._dialogue_sessions()
+            turns = [turn for one in sessions for turn in memory.messages.of_session(one.session_id)]
+            if turns:
+                memory.erasure.erase(memory.erasure.scope_of_messages([turn.text_id for turn in turns]))
+                memory.allow_again(turns)
+        return len(turns)
+
+    def _dialogue_sessions(self) -> list[Session]:
+        return [one for one in self._companion.memory.sessions.recent(None) if one.client == _DIALOGUES]
 
 
 def _add_zone(moment: datetime | str) -> str:
