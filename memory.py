@@ -28,11 +28,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from domain import errors
-from domain.facts import Fact, FactFilter, SessionChanges
+from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
 from domain.imports import IMPORT_CLIENT
 from domain.indexes import Embedder
-from domain.recollection import Annotation, Client, RecallLimits, Recollection
+from domain.recollection import Annotation, Client, FactFilter, RecallLimits, Recollection
 from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers

@@ -24,6 +24,7 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
+from interfaces.service.search_schemas import SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
@@ -256,7 +257,7 @@ _TABLE = (
     ),
     _operation(
         "search",
-        memory.SearchResponse,
+        SearchResponse,
         Effect.READ,
         Route("POST", "/search", "Search by words, meaning, names, place, topic and time"),
         tool=Tool(

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from domain.facts import About, Fact, FactEvent, FactFilter, Note, Quote, Relation, SessionChanges, Slot
+from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
+from domain.recollection import FactFilter
 from language.scripts import is_unspaced
 from language.words import is_name
 from storage.engine import EACH

@@ -28,8 +28,8 @@ from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
 from interfaces.operations import OPERATIONS
-from interfaces.service.memory_schemas import FoundMemory
 from interfaces.service.memory_service import MemoryService
+from interfaces.service.search_schemas import FoundMemory
 from interfaces.socket.memory_client import open_people
 from jobs.client_memories import consolidate
 from jobs.maintenance import session_to_open

@@ -21,28 +21,6 @@ class Remembered(Schema):
     score: Score
 
 
-class FoundMemory(Remembered):
-    """A memory with its parts. ``timestamp`` is when what it tells happens, as exactly as known, else when it was said.
-
-    What is no fact has no parts.
-    """
-
-    timestamp: str
-    location: str = ""
-    persons: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
-    topic: str = ""
-
-
-class SearchResponse(Schema):
-    """What was found, best first. ``truncated``: more was found than fits."""
-
-    status: Success = "success"
-    memories: tuple[FoundMemory, ...]
-    truncated: bool
-
-
 class RecallResponse(Schema):
     """What was found, best first. ``truncated``: more was found than fits."""
 

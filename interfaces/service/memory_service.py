@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import IO, Literal, TypeVar
 
 from domain.errors import UsageError
-from domain.facts import Fact, FactFilter, Relation
+from domain.facts import Fact, Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
-from domain.recollection import Recollection
+from domain.recollection import FactFilter, Recollection
 from domain.text import check_input
 from interfaces.recollections import certainty_note, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
@@ -32,14 +32,12 @@ from interfaces.service.memory_schemas import (
     Erasure,
     ErasureProof,
     ForgetResponse,
-    FoundMemory,
     KnownPerson,
     ProfileFact,
     ProfileResponse,
     RecallResponse,
     Remembered,
     RememberResponse,
-    SearchResponse,
     StoredMemories,
     StoredMemory,
 )
@@ -59,6 +57,7 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
+from interfaces.service.search_schemas import FoundMemory, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from jobs.chapters import days_named
 from language.calendar import in_zone

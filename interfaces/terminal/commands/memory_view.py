@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from domain import errors
-from domain.facts import FactFilter
 from domain.quotations import contains_quotation, find_quotations, own_words, source_of
 from domain.recollection import (
+    FactFilter,
     RecalledChapter,
     RecalledExternal,
     RecalledFact,
