@@ -62,6 +62,8 @@ class Settings:
     recall_terse: bool
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
+    window_overlap: int
+    extraction_workers: int
     import_calls: int
     persona_tokens: int
     max_memories: int
@@ -349,6 +351,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_PLANNING", _read_word("planning", "off", "auto", "always"), "auto"),
     Setting("REFLECTION_ROUNDS", _read_digit, "2"),
     Setting("WINDOW_SIZE", _read_count, "40"),
+    Setting("WINDOW_OVERLAP", _read_digit, "2"),
+    Setting("EXTRACTION_WORKERS", _read_count, "1"),
     Setting("IMPORT_CALLS", _read_whole("amount", 0, 100_000), "50"),
     Setting("PERSONA_TOKENS", _read_count, "800"),
     Setting("MAX_MEMORIES", _read_whole("most", 0, None), "0"),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import date
 
-from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
+from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
@@ -35,12 +35,12 @@ from facts.evidence import (
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
-from facts.slots import COMPANION, PERSON, Names, Slot, is_kin, normalize_text, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
 from language.sentences import split_clauses
-from language.times import TimeRange, parse_date, range_of, read_times
+from language.times import TimeRange, parse_date, parse_time, range_of, read_times
 from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
@@ -50,6 +50,8 @@ MOST_FACTS_A_TURN = 12
 _WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported"})
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
 _SIMILAR_NAME = 0.75
+#: Characters of a single day: 2026-11-21.
+_DAY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,9 @@ class _Checking:
         handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
+        if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
+            spoken = (one for one in self._window.find_named(handles) if one.turn.speaker)
+            judged = "other" if any(one.is_said_by(draft.subject) for one in spoken) else judged
         ahead = draft.stance in ("planned", "wished") or slot.attribute == "promise"
         basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft, ahead))
         if not isinstance(basis, str) and not self._has_room(basis.sources[-1].turn):
@@ -335,7 +340,7 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(normalize_text(source.turn.speaker) == normalize_text(claim.subject) for source in sources)
+        spoken = any(source.turn.speaker and source.is_said_by(claim.subject) for source in sources)
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
@@ -428,13 +433,25 @@ class _Checking:
     # --- what goes with a fact
 
     def _check_times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
-        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words."""
+        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words.
+
+        A single day has the time of day that the model gave, if the words allow it, else the only one of its words.
+        """
         start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
-        if start or end:
-            return start, end
-        said = basis.sources[-1].said
-        days = _days_in(basis.claim.text, said) or self._days_of_words(basis, said)
-        return (days[0].iso if len(days) == 1 else ""), ""
+        if not (start or end):
+            said = basis.sources[-1].said
+            days = _days_in(basis.claim.text, said) or self._days_of_words(basis, said)
+            start = days[0].iso if len(days) == 1 else ""
+        likely = basis.own.likely_times
+        only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
+        given = [
+            f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
+            for day in (draft.start, draft.end)
+        ]
+        return (
+            f"{start}{given[0] or only}" if len(start) == _DAY else start,
+            f"{end}{given[1]}" if len(end) == _DAY else end,
+        )
 
     def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
         """The days in the quoted words, of several clauses only those in the ones that tell the fact."""

@@ -151,6 +151,23 @@ class TextFigures:
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
+    @cached_property
+    def likely_times(self) -> frozenset[time]:
+        """The times of day that it means; "half past two" and 2点 are in the afternoon, but for words of the night."""
+        exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
+        bare = map(self._by_day, _bare_hours(self.text.casefold()))
+        return frozenset(map(self._meant_time, exact)) or frozenset(bare)
+
+    def _meant_time(self, one: TimeExpression) -> time:
+        """The time of an exact expression; only a bare hour of twelve may mean the afternoon."""
+        assert one.hours
+        words = self.text[one.start : one.end]
+        return one.hours[0] if _SAYS_WHICH_HALF.search(words) else self._by_day(one.hours[0])
+
+    def _by_day(self, at: time) -> time:
+        early = 0 < at.hour < _DAYBREAK and not _AT_NIGHT.search(self.text)
+        return at.replace(hour=at.hour + 12) if early else at
+
     def with_values(self, value: str, given: Sequence[TimeRange] = ()) -> str:
         """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00.
 
@@ -164,7 +181,7 @@ class TextFigures:
                 continue
             if one.kind in ("relative", "ago", "weekday") and day:
                 exact = one.hours and one.hours[0] == one.hours[1]
-                at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
+                at = f"T{self._meant_time(one).isoformat('minutes')}" if exact else ""
                 value = value[: one.start] + day.iso + at + value[one.end :]
         return value
 
@@ -236,6 +253,16 @@ def _days_away(found: re.Match[str]) -> int:
 #: What has happened: there "on 3 May" is the last one.
 _HAPPENED = pattern_of(r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|\w{2,}ed)\b|[了过]|上次|曾")
 
+#: The hour from which a bare one is in the morning.
+_DAYBREAK = 7
+#: Words of a time of day that leave no choice between morning and afternoon, and of a text about the night.
+_SAYS_WHICH_HALF = pattern_of(
+    r"(?<!\d)0\d[:.]|\d ?[ap]\.?m\b|\b(?:morning|afternoon|evening|night|noon)\b|[早晚夜晨]|上午|下午|中午",
+    re.IGNORECASE,
+)
+_AT_NIGHT = pattern_of(
+    r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
+)
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
@@ -277,6 +304,10 @@ class Source:
         self.spoken_by_person = turn.role == "user"
         #: The words with blanks for what is not the speaker's own; of the person at the same places.
         self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))
+
+    def is_said_by(self, subject: str) -> bool:
+        """Whether another person said it whom this subject names: "Alice", "Alice's sister", "Alice 和 Bob"."""
+        return is_named_in(normalize_text(self.turn.speaker), normalize_text(subject))
 
     @cached_property
     def normalized(self) -> str:
@@ -379,14 +410,12 @@ class SpokenWindow:
     def find_bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """The messages among these that count as evidence, with those their speaker agreed to.
 
-        What another person said is evidence only for a statement with that person as ``subject``.
+        What another person said is evidence only for a statement whose ``subject`` names that person.
         """
         own = (source for source in sources if not source.turn.speaker)
         found = [each for source in own for each in self._with_agreement(source, of_companion)]
-        theirs = (source for source in sources if source.turn.speaker and not of_companion)
-        return in_order(
-            [*found, *(each for each in theirs if normalize_text(each.turn.speaker) == normalize_text(subject))]
-        )
+        theirs = (each for each in sources if each.turn.speaker and not of_companion and each.is_said_by(subject))
+        return in_order([*found, *theirs])
 
     def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | Literal[True] | None:
         """Where a name occurs: True for these messages or known names, else a message of the person, else None."""

@@ -25,6 +25,7 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
+from interfaces.service.search_schemas import SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
@@ -152,6 +153,15 @@ _DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 _PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
 
 
+def _names(description: str) -> Any:
+    return Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=20, description=description)]
+
+
+def _moment(description: str) -> Any:
+    """A year, month or day, or nothing."""
+    return Annotated[str, Field(pattern=r"^(?:\d{4}(?:-\d{2}(?:-\d{2})?)?)?$", description=description)]
+
+
 def _operation(
     name: str,
     result: Any,
@@ -266,6 +276,27 @@ _TABLE = (
         ),
         query=_TEXT,
         user_id=_USER_ID,
+        limit=(Annotated[int, Field(ge=1, le=50)], 10),
+    ),
+    _operation(
+        "search",
+        SearchResponse,
+        Effect.READ,
+        Route("POST", "/search", "Search by words, meaning, names, place, topic and time"),
+        tool=Tool(
+            "search",
+            "Search by parts",
+            "Search the person's memory by who, what, where, when and topic, each alone or together, and by words and "
+            "meaning. Without a query the latest come first. Call it to list what is known of a person, a place or a "
+            "day. Stores nothing.",
+        ),
+        query=(Annotated[str, Field(max_length=LONGEST_INPUT, description="Words, or a question; may be empty.")], ""),
+        persons=(_names("People it must name, all of them."), ()),
+        entities=(_names("Things or organisations it must name, all of them."), ()),
+        location=(Annotated[str, Field(max_length=200, description="Where it happens.")], ""),
+        topic=(Annotated[str, Field(max_length=200, description="What it is about.")], ""),
+        since=(_moment("The first year, month or day: 2026, 2026-05, 2026-05-01."), ""),
+        until=(_moment("The last year, month or day."), ""),
         limit=(Annotated[int, Field(ge=1, le=50)], 10),
     ),
     _operation(

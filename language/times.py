@@ -180,6 +180,16 @@ def parse_date(text: str) -> str:
     return year[1] if year else ""
 
 
+def parse_time(text: str) -> time | None:
+    """The time of day in a moment that a model wrote; None if there is none.
+
+    >>> parse_time("2025-01-16T14:00:00"), parse_time("2025-01-16 9:30"), parse_time("2025-01-16")
+    (datetime.time(14, 0), datetime.time(9, 30), None)
+    """
+    found = re.search(r"[T ](\d{1,2}):([0-5]\d)(?:$|[:Z+-])", text.strip())
+    return time(int(found[1]), int(found[2])) if found and int(found[1]) < 24 else None
+
+
 def range_of(iso: str) -> TimeRange | None:
     """The days of 2025-03-04, 2025-03 or 2025; None for anything else."""
     try:

@@ -53,6 +53,7 @@ _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?
 _GENERATION = "fadings"
 #: Messages that a model may be shown as said: not hidden, and not by the demo model.
 _VISIBLE = "c.hidden = 0 AND c.demo = 0"
+_FIRST_SPEAKERS = ("c.role = 'user'", "c.speaker <> ''")
 #: ``MessageColumns``, each joined by commas.
 _PLACES = (
     "SELECT "
@@ -81,6 +82,8 @@ class NewMessage:
     quoted: tuple[Quoted, ...] = ()
     #: Whether the demo model said it.
     demo: bool = False
+    #: Who said it, if neither of the two did; the role is "assistant" then.
+    speaker: str = ""
 
 
 class MessageColumns(NamedTuple):
@@ -128,9 +131,10 @@ class Messages:
         return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
     def first_words(self, most: int) -> list[str]:
-        """What the person said first in this memory, oldest first; nothing hidden."""
-        query = f"{TURN} WHERE c.role = 'user' AND c.hidden = 0 AND c.demo = 0 ORDER BY c.seq LIMIT ?"
-        return [one.words for one in self._read_messages(query, most)]
+        """What the person said first in this memory, oldest first; nothing hidden. Where they never spoke, others."""
+        queries = (f"{TURN} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)
+        found = (self._read_messages(query, most) for query in queries)
+        return [one.words for one in next(filter(None, found), [])]
 
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
@@ -241,7 +245,7 @@ class Messages:
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
                 last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
-                quoted=one.quoted, demo=one.demo,
+                quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
             for at, one in enumerate(turns)
         ]  # fmt: skip

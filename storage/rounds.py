@@ -113,16 +113,17 @@ class Rounds:
         *,
         said: str | None = None,
         role: Role = "user",
+        speaker: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> Message:
         """A message that no one answers, at the end of its session: it is found, read and erased as every one is.
 
         It is a round without a reply, so it is in no context and in no summary. What is of the past was ``said`` then.
-        ``metadata`` is what a program says of it.
+        It is the person's, or that of another ``speaker``; ``metadata`` is what a program says of it.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            turn = NewMessage(text_id, said or now, role, words)
+            turn = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
             added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
             self._of.messages.add_metadata(tx, added[0].seq, metadata or {})
             self._of.sessions.count(tx, session_id)

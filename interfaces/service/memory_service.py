@@ -23,7 +23,7 @@ from domain.errors import UsageError
 from domain.facts import Fact, Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
-from domain.recollection import Recollection
+from domain.recollection import FactFilter, Recollection
 from domain.records import PREFIX, Role
 from domain.text import check_input
 from facts.cues import is_question
@@ -60,7 +60,9 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
+from interfaces.service.search_schemas import FoundMemory, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from jobs.chapters import days_named
 from language.calendar import in_zone
 from language.references import begins_with_pronoun, find_pronouns, resolve_references
 from language.scripts import unspaced_length
@@ -74,11 +76,13 @@ _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
 _PERSONA_LENGTH = 4_000
 #: Most characters of an input that are searched for.
 _LONGEST_QUERY = 2_000
+#: A longer time, in days, names no occasion.
+_YEAR = 366
 #: Sessions that are read at once.
 _SESSIONS = 50
 #: The order in which memories with the same score are returned.
 _KINDS = ("fact", "turn", "summary", "chapter", "other")
-Text = TypeVar("Text", Remembered, ProfileFact)
+Text = TypeVar("Text", Remembered, FoundMemory, ProfileFact)
 
 
 @dataclass(frozen=True)
@@ -201,6 +205,45 @@ class MemoryService:
             relations = distinct_relations(_find_relations(memory, found, text), _MOST_RELATIONS)
         kept = within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
         return RecallResponse(memories=tuple(kept), relations=tuple(relations), truncated=len(kept) < len(memories))
+
+    def search(
+        self,
+        user_id: str,
+        query: str = "",
+        persons: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        location: str = "",
+        topic: str = "",
+        since: str = "",
+        until: str = "",
+        limit: int = 10,
+    ) -> SearchResponse:
+        """The facts that pass all filters, best first, inside a hard budget; without any, what is remembered.
+
+        Facts of the time that a query names come first.
+        """
+        wanted = FactFilter(tuple(persons), tuple(entities), location, topic, since, until)
+        text, now = check_input(query) if query.strip() else "", self._people.clock()
+        if not self._people.has_person(user_id) or not (text or wanted):
+            return SearchResponse(memories=(), truncated=False)
+        most = max(1, min(limit, _MOST_MEMORIES))
+        with self._people.companion(user_id) as companion:
+            memory = companion.memory
+            if wanted:
+                by_part = memory.find_facts(wanted, _search_text(text), most + 1)
+                found = [_found_fact(fact, score) for fact, score in by_part]
+            else:
+                days = days_named(text, now.date())
+                then = FactFilter(since=days.first.isoformat(), until=days.last.isoformat()) if days else wanted
+                by_part = memory.find_facts(then, _search_text(text), most) if days and days.days <= _YEAR else []
+                found = [_found_fact(fact, 1.0) for fact, _ in by_part if fact.start]
+                recalled = memory.recall([_search_text(text)], "", now, companion.settings.recall_limits)
+                others = recalled_memories(recalled)
+                facts = {one.text_id: one for one in memory.facts.with_ids([one.id for one in others])}
+                known = {one.id for one in found}
+                found += [_with_parts(one, facts.get(one.id)) for one in others if one.id not in known]
+        kept = within_budget(found, most, _MOST_CHARACTERS)
+        return SearchResponse(memories=tuple(kept), truncated=len(kept) < len(found))
 
     def remember(
         self, text: str, user_id: str, request_id: str | None = None, bring_back: bool = False
@@ -479,6 +522,35 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
 
 def _only_asks(text: str) -> bool:
     return all(map(is_question, split_sentences(text)))
+
+
+def _found_fact(fact: Fact, score: float) -> FoundMemory:
+    found = Remembered(
+        id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact_text(fact), score=round(min(1.0, score), 4)
+    )
+    return _with_parts(found, fact)
+
+
+def _with_parts(found: Remembered, fact: Fact | None) -> FoundMemory:
+    """A memory with the parts of the fact that it is."""
+    if fact is None:
+        return FoundMemory(**dict(found), timestamp=found.date)
+    return FoundMemory(
+        **dict(found),
+        timestamp=moment_of(fact),
+        location=safe_text(fact.location),
+        persons=tuple(map(safe_text, fact.persons)),
+        entities=tuple(map(safe_text, fact.entities)),
+        keywords=tuple(map(safe_text, fact.keywords)),
+        topic=safe_text(fact.topic),
+    )
+
+
+def moment_of(fact: Fact) -> str:
+    """When what a fact tells happens, ISO 8601, as exactly as it is known; else when it was said, in local time."""
+    if not fact.start:
+        return in_zone(datetime.fromisoformat(fact.said)).isoformat(timespec="seconds")[:19]
+    return f"{fact.start}:00" if "T" in fact.start else fact.start
 
 
 def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[Text]:

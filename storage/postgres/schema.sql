@@ -281,6 +281,7 @@ CREATE TABLE fact (
 CREATE INDEX fact_in_slot ON fact (person, slot_subject, slot_attribute) WHERE window_id <> '';
 CREATE INDEX fact_of_window ON fact (person, window_id) WHERE window_id <> '';
 CREATE INDEX fact_of_note ON fact (person, note) WHERE note IS NOT NULL;
+CREATE INDEX fact_in_time ON fact (person, since) WHERE window_id <> '';
 CREATE UNIQUE INDEX one_current_value ON fact (person, slot_subject, slot_attribute)
     WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
@@ -294,6 +295,16 @@ CREATE TABLE fact_turn (
     FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
 );
 CREATE INDEX fact_of_turn ON fact_turn (person, turn);
+
+CREATE TABLE fact_part (
+    person bigint NOT NULL DEFAULT own_person(),
+    fact bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('person', 'entity', 'location', 'topic')),
+    name text NOT NULL,
+    PRIMARY KEY (person, fact, kind, name),
+    FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX fact_part_named ON fact_part (person, kind, name);
 
 CREATE TABLE relation (
     person bigint NOT NULL DEFAULT own_person(),

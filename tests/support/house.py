@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import logging
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -79,7 +79,9 @@ def friend(request: Any) -> str:
     if marked(request, "forget"):
         *said, asked = records(request)
         words = said[asked["in_question"] - 1]["text"]
-        idiom = "let's" in words or not re.search("forget|mention|bring|between us|keep|typed|忘|提|保密|当我没说", words)
+        idiom = "let's" in words or not re.search(
+            "forget|mention|bring|between us|keep|typed|忘|提|保密|当我没说", words
+        )
         return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):
         return '{"verdicts": []}'
