@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import date
 
-from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
+from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
@@ -35,7 +35,7 @@ from facts.evidence import (
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
-from facts.slots import COMPANION, PERSON, Names, Slot, is_kin, normalize_text, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
@@ -439,7 +439,8 @@ class _Checking:
     def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
         """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
         clauses = [each for quote in basis.claim.quotes for each in split_clauses(quote.words)]
-        wanted = telling_terms(basis.claim.text)
+        subject = basis.claim.draft.subject if basis.claim.draft else ""
+        wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
         return TextFigures("，".join(told), said, ahead=basis.claim.ahead).own_days
 
