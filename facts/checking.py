@@ -456,7 +456,8 @@ class _Checking:
     def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
         """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
         clauses = [each for quote in basis.claim.quotes for each in split_clauses(quote.words)]
-        wanted = telling_terms(basis.claim.text)
+        subject = basis.claim.draft.subject if basis.claim.draft else ""
+        wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
         return TextFigures("，".join(told), said, ahead=basis.claim.ahead).own_days
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.evidence import Sentence, Source, telling_terms
+from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
 from language.words import terms
@@ -86,7 +87,7 @@ _NO_NOUN = frozenset(
     and or of in on at to a the is are was were years year old hours hour minutes minute days day weeks week months
     month more less times percent per pounds euros dollars kilos thousand hundred million grand
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
-)
+).union(MONTH_NAMES)
 #: Relations of which one can have only one at a time, or that say who is meant; with the gender that pronouns show.
 _SHE = "mother|mum|mom|wife|sister|daughter|grandmother|grandma|gran|aunt|niece|girlfriend"
 _HE = "father|dad|husband|brother|son|grandfather|grandpa|uncle|nephew|boyfriend"
