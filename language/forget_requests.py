@@ -109,6 +109,10 @@ _POINTS = pattern_of(
     r"(?!.*\b(?:about|regarding|concerning)\b)"
     r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
 )
+#: An order without a known form that points at something, and speaks of nothing of one's own.
+_ONLY_POINTS = pattern_of(
+    r"(?!.*(?:\b(?:my|our|about)\b|的[事话病]|我[的妈爸儿女家]))(?=.*(?:\b(?:it|this|that|him|her)\b|[这那][件段句些话事]|[他她它]))"
+)
 #: Words of a release that name nothing.
 _RELEASING = pattern_of(
     r"\b(?:allowed|free|welcome|fine|alright|all right|now|longer|secret|use|do|it|unforget|unhide|ok(?:ay)?|after all)\b|可以|现在|已经|重新|随便|放心|不用|不必|不是|替我|帮我|瞒着?",
@@ -234,6 +238,8 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     orders = [_ASIDE.split(one)[0] for one in found]
     named = [_ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？") for order in orders]
     things = [_strip_empty_words(part) for order in named for part in _AND.split(order)]
+    if reads not in (None, "none") and not any(graded):
+        things = _NAME.findall(sentences[-1]) or ([] if _ONLY_POINTS.match(sentences[-1].lower()) else things)
     matter = tuple(dict.fromkeys(filter(None, things)))
     points = not matter or any(_POINTS.search(order.lower()) for order in orders)
     lately = any(_LATELY.search(one.lower()) for one in found) or bool(_REGRET.search(message))
