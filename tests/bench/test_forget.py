@@ -29,7 +29,7 @@ def found(data) -> dict[str, Any]:
 def test_most_requests_are_noticed_and_next_to_nothing_else_is_taken_for_one(found, language):
     of_language = found["by_language"][language]
     assert of_language["requests"] >= 30
-    assert of_language["noticed"] >= 0.8
+    assert of_language["noticed"] >= 0.75
     assert of_language["candidates"] >= 0.95, "what a model is asked about"
     assert of_language["not_requests"] >= 50
     assert of_language["false_alarms"] < 0.02
