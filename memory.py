@@ -38,7 +38,7 @@ from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
-from language.forget_requests import retells_hidden
+from language.forget_requests import Reading, retells_hidden
 from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
@@ -387,6 +387,10 @@ class Memory:
         )
         with_forms = ((fact, forms_of_all(text, words)) for fact, text in texts)
         return [(fact, found) for fact, found in with_forms if found is not None]
+
+    def reads_like_forget_request(self, text: str) -> Reading | None:
+        """How certain a request to forget one of the last inputs is by its vector; nothing is embedded."""
+        return self._search.retriever.reads_like_forget_request(text) if self._search else None
 
     def find_facts(self, wanted: FactFilter, query: str, most: int) -> list[tuple[Fact, float]]:
         """The facts that pass a filter with their scores, those that fit a query by words and meaning first.

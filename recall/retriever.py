@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.recollection import MissingPart, RecallLimits, Recollection
+from language.forget_requests import Reading
 from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
+from recall.forget_reading import read_like_forget_request
 from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
 from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.time_ranges import TimeRangeSearch
@@ -44,6 +46,8 @@ _AT_ONCE = 20_000
 _LOOKED_AT, _READ = 6, 400
 #: This many vectors are cached for that: the next question finds much the same messages.
 _VECTORS_CACHED = 256
+#: The vectors of so many inputs are kept, of turns that are going on at once.
+_INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
@@ -77,6 +81,7 @@ class Retriever:
         self._generation = 0
         self._background: dict[bool, list[Vector]] = {}
         self._kinds: MessageKinds | None = None
+        self._inputs: dict[str, Vector | None] = {}
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -110,6 +115,7 @@ class Retriever:
         learned = ranking.has_learnt(self._model())
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
         vectors = self._embed_queries([each.text for each in asked], embed, search.missing)
+        self._keep_input(said[-1], vectors[-1])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -156,6 +162,10 @@ class Retriever:
         """The memories that contain the words of ``text``, and no others."""
         return keywords.search(self._archive, text, limits)
 
+    def reads_like_forget_request(self, text: str) -> Reading | None:
+        """How certain a request to forget one of the last inputs is by its vector."""
+        return read_like_forget_request(text, self._inputs.get(text.strip()), self._model())
+
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
         self._current_table()
@@ -172,6 +182,11 @@ class Retriever:
                 table.extend(new)
                 has_more = len(new.seq) == _AT_ONCE
             return table.snapshot()
+
+    def _keep_input(self, said: str, vector: Vector | None) -> None:
+        """Keep the vector of an input until its round is stored."""
+        with self._lock:
+            self._inputs = dict([*self._inputs.items(), (said.strip(), vector)][-_INPUTS_KEPT:])
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; what is compared with all of them is embedded in the same call as the first.

@@ -276,6 +276,7 @@ MESSAGES = {
     "forget.no_requests": "You asked for nothing to be forgotten. /forget WORDS erases what holds them.",
     "forget_request.detected": "Will not be mentioned again: {rounds}. Still on the disk: /forget asked erases it for good, /remember lets it be.",
     "forget_request.asked": "Perhaps you asked to have something forgotten: {rounds} will not be mentioned again. Still on the disk: /forget asked erases it for good, /remember lets it be.",
+    "forget_request.unsure": "Perhaps you asked to have something forgotten: {rounds}. Nothing is hidden yet: /forget last erases the last round for good.",
     "forget_request.ask": "Keep that out of future conversations? y/n, or /forget to erase",
     "forget_request.kept": "It will not be mentioned again.",
     "forget_request.erase": "You asked to have it erased: /forget asked does that, and proves it.",
