@@ -50,6 +50,8 @@ _VECTORS_CACHED = 256
 _INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
+#: The share of the best score below which nothing answers key words.
+_BEST_SHARE = 0.6
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -142,14 +144,16 @@ class Retriever:
         )
         facts = known.find_answers(said if apart else said[-1:], shares, others)
         whole = limits.tokens
-        if not in_range and "enough" not in amounts:
+        if not in_range and "best" in amounts and "enough" not in amounts:
+            limits = replace(limits, share=max(limits.share, _BEST_SHARE))
+        elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
         selector = Selector(self._archive, table, limits, known, present, cutting=gated)
         selected = selector.select(relevant, facts, whole)
         resolved = tuple(each.text for each in asked)
         recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
-        known_of = in_range or selected.facts or "enough" in amounts
+        known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
         chapters = in_range.chapters if in_range else ()
         return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
@@ -225,7 +229,6 @@ class Retriever:
         features = replace(
             read_features(evidence, len(table), max(alike, default=0.0)),
             near=evidence.nearest,
-            near_talk=found[0].searched.evidence.nearest,
             kind=max((kind for kind in kinds if kind is not None), default=None),
             across=bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely),
             known=_is_known(found[-1].searched),
