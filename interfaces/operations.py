@@ -154,7 +154,8 @@ _PROFILE = "Who the person is: a short portrait, and the facts that hold now. Ca
 
 
 def _names(description: str) -> Any:
-    return Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=20, description=description)]
+    one = Annotated[str, Field(max_length=200)]
+    return Annotated[tuple[one, ...], Field(max_length=20, strict=False, description=description)]
 
 
 def _moment(description: str) -> Any:

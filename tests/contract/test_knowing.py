@@ -657,9 +657,3 @@ def test_facts_are_filtered_by_name_place_topic_and_time_in_any_case(store: Stor
     assert [fact.value for fact in store.facts.matching(FactFilter(topic="homes"), 1)] == ["Rome"]
     store.fact_log.unlearn_windows([second.assistant.text_id])
     assert store.database.run("SELECT count(*) FROM fact_part")[0][0] == 0
-
-
-def test_a_filter_reads_its_index_and_not_every_fact(store: Store) -> None:
-    query = "EXPLAIN QUERY PLAN SELECT p.fact FROM fact_part p WHERE p.kind = ? AND p.name IN (?)"
-    plan = str([tuple(row) for row in store.database.run(query, "person", "tom")])
-    assert "fact_part_named" in plan

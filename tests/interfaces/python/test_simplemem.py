@@ -170,3 +170,6 @@ def test_the_meeting_of_a_day_comes_first_and_every_part_filters(
             ({"persons": ["Carol"]}, []),
         ):
             assert [one.id for one in friend.search(**given)] == found, given
+        query = "EXPLAIN QUERY PLAN SELECT p.fact FROM fact_part p WHERE p.kind = 'person' AND p.name IN ('bob')"
+        plan = friend._companion.memory._of.database.run(query)
+        assert "fact_part_named" in str([tuple(row) for row in plan])

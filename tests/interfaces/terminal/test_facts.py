@@ -570,8 +570,9 @@ def test_an_export_holds_notes_and_facts_with_what_they_rest_on(asked: Callable[
 def test_facts_are_searched_by_their_parts(asked: Callable[..., str], tmp_path: Path) -> None:
     lived(tmp_path)
     shown = asked("/memory search who:Ann topic:sport", LANGUAGE="en")
-    assert "Ann climbs at Klatreverket." in shown
+    assert "climbs at Klatreverket." in shown
     assert "pilot" not in shown
-    assert "Ina is a pilot." in asked('/memory search who:"Ina"', LANGUAGE="en")
+    assert "is a pilot." in asked('/memory search who:"Ina"', LANGUAGE="en")
     assert "Nothing was found for: who:Tom" in asked("/memory search who:Tom", LANGUAGE="en")
-    assert "blurry is no time" in asked("/memory search when:blurry", LANGUAGE="en")
+    refused = run(tmp_path, "--batch", "-", given="/memory search when:blurry\n", LANGUAGE="en")
+    assert "blurry is no time" in refused.err
