@@ -115,7 +115,7 @@ class Units:
         columns = ", ".join(f"u.{name}" for name in UnitPlace._fields)
         query = f"SELECT u.id, {columns} FROM ({_MESSAGES} AND c.text_id IN {EACH}) u"
         rows = self._database.run(query, UNKNOWN_SPEAKER, list(text_ids))
-        return {row[0]: UnitPlace(*list(row)[1:6], never_delete=bool(row[6])) for row in rows}
+        return {row[0]: UnitPlace(row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows}
 
     def find(
         self,
