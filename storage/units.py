@@ -115,7 +115,7 @@ class Units:
         columns = ", ".join(f"u.{name}" for name in UnitPlace._fields)
         query = f"SELECT u.id, {columns} FROM ({_MESSAGES} AND c.text_id IN {EACH}) u"
         rows = self._database.run(query, UNKNOWN_SPEAKER, list(text_ids))
-        return {row[0]: UnitPlace(*row[1:-1], bool(row[-1])) for row in rows}
+        return {row[0]: UnitPlace._make([*row[1:-1], bool(row[-1])]) for row in rows}
 
     def find(
         self,
