@@ -58,7 +58,7 @@ def main() -> None:
     READING_FILE.write_text(json.dumps(made) + "\n", encoding="utf-8")
 
 
-def fit(features: Floats, right: Numbers) -> tuple[Floats, float]:
+def fit(features: Floats, right: Flags) -> tuple[Floats, float]:
     """Weights and bias of a ridge regression onto -1 and 1, each class weighing half."""
     weigh = np.where(right, 0.5 / right.mean(), 0.5 / (~right).mean())
     rows = np.hstack([features, np.ones((len(features), 1), np.float32)])
@@ -67,7 +67,7 @@ def fit(features: Floats, right: Numbers) -> tuple[Floats, float]:
     return weights[:-1], float(weights[-1])
 
 
-def _unseen_scores(features: Floats, right: Numbers) -> Floats:
+def _unseen_scores(features: Floats, right: Flags) -> Floats:
     """The score of each message by weights that were made without its fold."""
     scores = np.zeros(len(right))
     fold = np.random.default_rng(0).permutation(len(right)) % _FOLDS
