@@ -459,7 +459,8 @@ class _Checking:
         subject = basis.claim.draft.subject if basis.claim.draft else ""
         wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
         told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
-        return TextFigures("，".join(told), said, ahead=basis.claim.ahead).own_days
+        words = TextFigures("，".join(told), said, ahead=basis.claim.ahead)
+        return () if words.counts_days else words.own_days
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:

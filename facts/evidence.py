@@ -127,6 +127,11 @@ class TextFigures:
         return (*possible_ranges(self.text, self._written), *self._shifted)
 
     @cached_property
+    def counts_days(self) -> bool:
+        """Whether it gives a day by counting from others, which no rule works out: "two Sundays ago", 最后一个周五."""
+        return _COUNTS_DAYS.search(self.text.casefold()) is not None
+
+    @cached_property
     def _shifted(self) -> tuple[TimeRange, ...]:
         """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
         steps = {step for found in _SHIFT.finditer(self.text.casefold()) if (step := _days_away(found))}
@@ -239,6 +244,15 @@ _SHIFT = pattern_of(
     r"(?P<way>before|after|from|on)\b (?!now\b|today\b|yesterday\b|tomorrow\b|last\b|next\b)(?=\w)"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day (?P<on>week|fortnight)\b"
     r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)"
+)
+
+
+_A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_COUNTS_DAYS = pattern_of(
+    rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
+    rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
+    r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
+    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
 )
 
 

@@ -191,10 +191,12 @@ def _bears_expression(named: TimeExpression, figures: Figures, weekdays: Abstrac
 def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support.
+    ``own`` are those words, ``figures`` all that its messages support. Where the words count days no date is wrong.
     """
     wrong = wrong_figure(text, figures)
     if not wrong:
+        return text, ""
+    if wrong == "date" and own.counts_days:
         return text, ""
     times = read_times(text, _ANY_DAY)
     right: list[tuple[int, int, str]] = []

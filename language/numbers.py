@@ -49,6 +49,12 @@ _TENTHS = pattern_of(
     r"(?P<number>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
 )
 _DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
+_AND_A_HALF = pattern_of(
+    r"\b(?P<number>an?|one|two|three|four|five|six|\d{1,2})(?:[ -]hours?)?[ -]and[ -]a[ -]half\b"
+    r"|(?P<han>[一两二三四五六七八九\d])个半"
+)
+#: 一米七八, in centimetres 178.
+_METRES = pattern_of(r"(?P<number>[一二两\d])米(?P<rest>[零〇一二三四五六七八九]{1,2}|\d{1,2})(?!\d)")
 _QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45"}
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
@@ -255,6 +261,12 @@ def _converted(text: str) -> Iterator[str]:
         yield _plain_number(str(number / 2 if found["unit"] == "里" else number * 10))
     for found in _DOZENS.finditer(plain) if "dozen" in plain else ():
         yield _plain_number(str(Decimal(str(parse_count(found["number"]) or 1)) * 12))
+    for found in _AND_A_HALF.finditer(plain) if "half" in plain or "半" in plain else ():
+        half = Decimal(str(parse_count(found["number"] or found["han"]) or 0)) + Decimal("0.5")
+        yield from (_plain_number(str(half)), _plain_number(str(half * 60)))
+    for found in _METRES.finditer(text) if "米" in text else ():
+        rest = parse_number(found["rest"]) if len(found["rest"]) > 1 else 10 * (parse_number(found["rest"]) or 0)
+        yield str(100 * (parse_number(found["number"]) or 0) + (rest or 0))
     if "quarter" in plain:
         yield from (minutes for words, minutes in _QUARTERS.items() if words in plain)
     for found in _JIN.finditer(text) if "斤" in text else ():
