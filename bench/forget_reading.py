@@ -21,7 +21,7 @@ import numpy as np
 
 from models.embeddings import SentenceEmbedder
 from recall.forget_reading import READING_FILE, features_of
-from recall.ranking import Floats, Numbers
+from recall.ranking import Flags, Floats
 
 _SETS = Path(__file__).parent / "sets"
 _RIDGE, _FOLDS = 2.0, 8
@@ -69,7 +69,7 @@ def fit(features: Floats, right: Flags) -> tuple[Floats, float]:
 
 def _unseen_scores(features: Floats, right: Flags) -> Floats:
     """The score of each message by weights that were made without its fold."""
-    scores = np.zeros(len(right))
+    scores = np.zeros(len(right), np.float32)
     fold = np.random.default_rng(0).permutation(len(right)) % _FOLDS
     for number in range(_FOLDS):
         weights, bias = fit(features[fold != number], right[fold != number])

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from domain.facts import Fact, LineEvidence, Stance
@@ -25,7 +26,7 @@ from facts.evidence import Sentence, TextFigures, best_sentences, is_named_in, i
 from facts.figures import Figures, wrong_figure
 from facts.importance import importance_of
 from facts.reply_json import first_of, handles_of, line_of, read_entries
-from facts.slots import BONDS, COMPANION, PERSON, Names, normalize_text
+from facts.slots import BONDS, COMPANION, PERSON, Names, is_kin, normalize_text
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
 from language.numbers import find_numbers
 from language.scripts import STOP_WORDS, Language, estimate, is_unspaced, language_of, unspaced_length
@@ -370,7 +371,9 @@ class PersonaEditing:
         if olds or any(one.fact.until for one in facts):
             text = _FORMERLY.sub(" ", text)
         for part in _PART.split(text):
-            yield from min((list(words.missing_in(part, neutral)) for words in grounds), key=len, default=[])
+            missing = ((list(words.missing_in(part, neutral)), words) for words in grounds)
+            words, ground = min(missing, key=lambda one: len(one[0]), default=([], _Words("")))
+            yield from [one for one in words if not ground.is_qualified(one, part, olds)]
 
     def _words_in_no_fact(self, operation: Operation) -> tuple[str, ...]:
         facts = [self._facts[number - 1] for number in operation.facts if 0 < number <= len(self._facts)]
@@ -576,6 +579,15 @@ class _Words:
             if unknown and neutral.isdisjoint(pairs):
                 yield character
 
+    def is_qualified(self, term: str, part: str, olds: Iterable[str]) -> bool:
+        """Whether a missing term only qualifies a word of it, as one of the old lines does: the left knee."""
+        words = _LATIN_WORD.findall(normalize_text(part))
+        return any(
+            term in telling_terms(one) and bool(of := telling_terms(word)) and of <= self._terms
+            for one, word in pairwise(words)
+            if any(f"{one} {word}" in normalize_text(old) for old in olds)
+        )
+
     def _has_pair(self, pair: str) -> bool:
         beside_light = not _EMPTY.isdisjoint(pair) and all(one in self._plain or one in _EMPTY for one in pair)
         return pair in self._plain or beside_light
@@ -590,16 +602,44 @@ _TURNS_AROUND = pattern_of(r"\b(?:by|from|to|for|of|with|and)\b|[被由给从跟
 
 
 def _swaps_names(text: str, said: str, names: Names) -> bool:
-    """Whether a text names two in the reverse order of a statement though the words between them are the same."""
+    """Whether a part of a text names two in the reverse order of a statement though the words between are the same.
+
+    Who has something ("Mara's boss Gareth") counts apart from who does it.
+    """
     own = [*names.person, *names.companion]
     statement = said.partition("\n")[0]
-    here, there = (_order_of(one, own) for one in (text, statement))
-    both = [name for name in here if name in there]
-    if len(both) < 2 or both == [name for name in there if name in both]:
-        return False
-    if {"and", "和", "与", "跟", "with"}.intersection(_TURNS_AROUND.findall(statement)):
-        return False
-    return Counter(_TURNS_AROUND.findall(text)) == Counter(_TURNS_AROUND.findall(statement))
+    there = _order_of(statement, own)
+    owners, ownerless = _without_owners(statement, there)
+    plain = _order_of(ownerless, own)
+    turns = _TURNS_AROUND.findall(statement)
+    for part in _STATEMENTS.split(text):
+        named = _order_of(part, own)
+        own_here, ownerless = _without_owners(part, named)
+        here = _order_of(ownerless, own)
+        if not (own_here - owners).isdisjoint(plain) and not (owners - own_here).isdisjoint(here):
+            return True
+        both = [name for name in here if name in plain]
+        turned = len(both) > 1 and both != [name for name in plain if name in both]
+        if turned and Counter(_TURNS_AROUND.findall(part)) == Counter(turns) and _JOINS.isdisjoint(turns):
+            return True
+    return False
+
+
+#: Words that join two names whose order says nothing.
+_JOINS = frozenset({"and", "和", "与", "跟", "with"})
+_STATEMENTS = pattern_of(r"[;!?…。；！？]|\.(?=\s|$)")
+
+
+def _without_owners(text: str, names: Iterable[str]) -> tuple[frozenset[str], str]:
+    """The names to which a text says that somebody or something belongs, and the text without them."""
+    owners = set()
+    for name in sorted(names, key=len, reverse=True):
+        for found in reversed([*re.finditer(rf"{re.escape(name)}(?:['’]s\b|['’](?!\w)|的)", text)]):
+            behind = text[found.end() :]
+            if not found[0].endswith("的") or any(is_kin(behind[:length]) for length in (1, 2, 3)):
+                owners.add(name)
+                text = f"{text[: found.start()]} {behind}"
+    return frozenset(owners), text
 
 
 def _order_of(text: str, own: Sequence[str]) -> list[str]:

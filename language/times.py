@@ -852,6 +852,10 @@ LUNAR_DAY = pattern_of(
 _LUNAR = rf"(?:农历|阴历|旧历){_LUNAR_MONTH}(?:初|廿)?[一二三四五六七八九十]{{0,3}}[日号]?|{_LUNAR_MONTH}[初廿][一二三四五六七八九十]"
 
 
+#: What follows "this may" where it is no month.
+_AFTER_MAY = (
+    r"(?:not?|never|be|have|also|well|still|only|just|soon|sound|seem|mean|help|change|take|need|become|make|hold|hurt)"
+)
 _MONTHS_SHORT = tuple(name[:3] for name in MONTH_NAMES)
 _CENTURIES = ("19", "20")
 _WEEKDAY_WORDS = ("周", "星期", "礼拜")
@@ -913,7 +917,7 @@ _RULES = (
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
-    _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)", _read_month_away, "month"),
+    _rule(_WHICH_WORDS, rf"\b{_WHICH} {_MONTH}(?! \d)(?!(?<=this may) {_AFTER_MAY}\b)", _read_month_away, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?:{_THIRD}[ -]|(?P<lead>{_IN}[\s-]+)){_MONTH}(?! \d)", _read_date, "month"),
     _rule(_MONTHS_SHORT, rf"\b(?P<month>{_MONTH_LONG})\b", _read_date, certain=False),
     _rule("月", rf"{_ZH_MONTH}月(?:份|{_ZH_THIRD})(?!前|后)", _read_date, "month"),

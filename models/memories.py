@@ -131,10 +131,9 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
-    """What was said on a day; each annotation stands in its record once."""
+    """What was said on a day; each annotation stands once in the summary, and once with what was said."""
     clients = [one.client for one in day.turns if one.client] + [one.client for one in day.summaries if one.client]
     archived = [turn for turn in day.turns if turn.archived]
-    remarks: dict[str, None] = {}
     fields: dict[str, object] = {}
     if clients:
         fields["through"] = TEMPLATES[context.language].clients[clients[0]]
@@ -144,16 +143,15 @@ def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     if day.summaries:
         text = context.harmless_text("\n".join(one.text for one in day.summaries))
         marks = [mark for one in day.summaries for mark in one.annotations]
-        fields["summary"] = text + "".join(_new_remarks(marks, context, remarks))
+        fields["summary"] = text + "".join(_new_remarks(marks, context, {}))
     if day.turns:
-        fields["said"] = list(_said(day.turns, context, remarks))
+        fields["said"] = list(_said(day.turns, context))
     return fields
 
 
-def _said(
-    turns: Iterable[RecalledMessage], context: RecordContext, remarks: dict[str, None]
-) -> Iterator[dict[str, str] | str]:
+def _said(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, str] | str]:
     before: RecalledMessage | None = None
+    remarks: dict[str, None] = {}
     for turn in turns:
         if before:
             apart = _parse_time(turn.timestamp) - _parse_time(before.timestamp)
@@ -171,7 +169,7 @@ def _said(
 
 
 def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> Iterator[str]:
-    """Annotations in words, without those that stand ``before`` in the record, where these are added."""
+    """Annotations in words, without those ``before``, where these are added."""
     for mark in marks:
         said = context.harmless_text(_remark(mark, TEMPLATES[context.language]))
         if said not in before:

@@ -644,3 +644,49 @@ def test_an_operation_that_was_cut_off_is_not_done() -> None:
     assert [one.deed for one in read.operations] == ["drop"]
     assert read.rejected == {"cut": 1}
     assert read_operations("Sorry.").understood is False
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "statements"),
+    [
+        ("en", "Gareth is Mara Lindqvist's boss; he dumped his whole backlog on her again.",
+         ["Gareth is Mara Lindqvist's boss.", "Mara Lindqvist's boss Gareth dumped his whole backlog on her again."]),
+        ("en", "Mara Lindqvist's sister is called Annika. Josef is the husband of Annika.",
+         ["Mara Lindqvist's sister is called Annika.", "Josef is the husband of Mara Lindqvist's sister Annika."]),
+        ("en", "Rafe has a daughter, Ines; Mara Lindqvist met Ines on the weekend.",
+         ["Rafe has a daughter, Ines.", "Mara Lindqvist met Ines on the weekend."]),
+        ("zh", "Kevin是陈默的老板；把活都推给了她。", ["Kevin是陈默的老板。", "陈默的老板Kevin把活都推给了她。"]),
+    ],
+)  # fmt: skip
+def test_names_in_two_statements_or_of_an_owner_do_not_change_places(
+    language: Language, text: str, statements: list[str]
+) -> None:
+    facts = [fact(f"f{at}", one, "boss", one, subject="Gareth") for at, one in enumerate(statements)]
+    assert added(text, *facts, language=language, names=MARA if language == "en" else CHEN) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("said", "swapped"),
+    [
+        ("Josef's sister owes Annika money.", "Annika's sister owes Josef money."),
+        ("Josef owes Annika money.", "Annika owes Josef money."),
+        ("陈默的姐姐欠老友的钱。", "老友的姐姐欠陈默的钱。"),
+    ],
+)
+def test_an_owner_or_a_name_that_changed_places_is_refused(said: str, swapped: str) -> None:
+    owes = fact("owes", said, "debt", said, subject="Josef")
+    language: Language = "en" if said.isascii() else "zh"
+    names = MARA if language == "en" else CHEN
+    assert added(swapped, owes, language=language, names=names) == ("", ["swapped"])
+
+
+def test_lines_that_are_merged_keep_the_word_that_one_of_them_has_for_what_both_are_about() -> None:
+    knee = "Mara's left knee twinges (said 2025-05-17)."
+    ill = "The physio says Mara's knee has patellar tendinitis, no running for ten weeks."
+    merged = "The physio says Mara's left knee has patellar tendinitis, no running for ten weeks; her left knee twinges (said 2025-05-17)."
+    evidence = (LineEvidence(knee, ("t1",), "2025-05-17", 5), LineEvidence(ill, ("t2",), "2025-07-12", 5))
+    persona = f"{knee}\n{ill}"
+    found, refused = edited(deed("change", [1, 2], merged), on=grounds(()), persona=persona, evidence=evidence)
+    assert (found.text, refused) == (merged, [])
+    other = deed("change", [1, 2], merged.replace("left knee has", "left foot has"))
+    assert edited(other, on=grounds(()), persona=persona, evidence=evidence)[1] == ["unsupported"]

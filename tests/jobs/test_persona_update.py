@@ -511,8 +511,7 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
          "Old Friend promised the user to ask around Tom's birthday.", "Tom's birthday came and went, I baked bread.",
          "Tom's birthday came and went; the user baked bread."),
         ("赵磊生日那天你会问我吗？", "我会在赵磊生日那天问你。", "老友答应用户在赵磊生日那天问他。",
-         "赵磊的生日过去了，我烤了面包。",
-         "赵磊的生日过去了，用户烤了面包。"),
+         "赵磊的生日过去了，我烤了面包。", "赵磊的生日过去了，用户烤了面包。"),
     ],
     ids=["en", "zh"],
 )  # fmt: skip
@@ -534,5 +533,4 @@ def test_a_promise_that_a_fact_about_the_person_ended_is_shown_to_the_persona_of
         (shown,) = [one for one in records(mind.asked("self")[-1]) if "known" in one]
         assert (shown["text"], [one["ends"] for one in shown["known"]]) == (happened, [promise])
         (line,) = home.memory.personas.read("self").splitlines()
-        assert line.startswith(promise.rstrip(".。"))
-        assert line != promise
+        assert line.removeprefix(promise.rstrip(".。"))[:2] in (" (", "（至")

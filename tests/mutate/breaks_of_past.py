@@ -114,8 +114,8 @@ OF_PAST: tuple[Break, ...] = (
         "a line that one deletion took comes back with the next",
         "P-past",
         "storage/erasure.py",
-        "            self.commit(self.refresh_scope(chosen), \"limit\")\n",
-        "            self.commit(chosen, \"limit\")\n",
+        '            self.commit(self.refresh_scope(chosen), "limit")\n',
+        '            self.commit(chosen, "limit")\n',
         (FADING + "test_what_one_deletion_takes_from_a_persona_the_next_does_not_put_back",),
     ),
     Break(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +14,7 @@ from facts.slots import find_asked_slots
 from language.scripts import estimate
 from llm import Layers, assemble_prompt
 from memory import Memory
+from models.memories import RecordContext, prompt_records
 from recall.embedding import HashedEmbedder
 from recall.retriever import Retriever
 from tests.recall.test_retriever import LIMITS, LOG, NOW, StoredLife
@@ -217,6 +219,18 @@ def test_a_summary_that_repeats_what_has_changed_since_says_so(life, language):
     (told,) = (one for one in recalled.summaries if one.session_id == "gym")
     value = CLIMBING[language][2]
     assert told.annotations == (Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, value),)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_message_says_what_has_changed_though_the_summary_beside_it_says_so_too(life, language):
+    said, reply, _, known, later, _ = CLIMBING[language]
+    recalled, _ = climbed(life, language, summary=known)
+    context = RecordContext(language, NOW, {"user": "Ann", "assistant": "Juniper"}, "=====")
+    (record,) = [one for one in map(json.loads, prompt_records(recalled, context)) if "summary" in one]
+    assert later.rstrip(".。") in record["summary"]
+    assert [one for one in record["said"] if isinstance(one, dict)][:2] == [{"Ann": said}, {"Juniper": reply}]
+    assert later.rstrip(".。") in record["said"][1]
+    assert sum(later.rstrip(".。") in str(one) for one in record["said"]) == 1
 
 
 def test_a_summary_that_repeats_nothing_of_it_has_no_mark(life):
