@@ -347,7 +347,7 @@ class Conversation:
         self.steps = steps
         self.recalling = True
         self.last: LastTurn | None = None
-        #: The messages that are hidden though it is in doubt whether that was asked for.
+        #: The messages of which it is in doubt whether they are to be hidden.
         self.in_doubt: tuple[str, ...] = ()
         self._clock = steps.clock
         self._new_id = new_id
@@ -478,21 +478,21 @@ class Conversation:
         return [self._note_question(notices.pop(0)) for notices in sources for _ in range(len(notices))]
 
     def _note_question(self, notice: Notice) -> Notice:
-        if notice.key == "forget_request.asked":
+        if notice.key in ("forget_request.asked", "forget_request.unsure"):
             self.in_doubt = cast("tuple[str, ...]", notice.details["turns"])
         return notice
 
     def answer_doubt(self, *, keep: bool) -> int:
-        """Say whether what was hidden in doubt stays hidden. Returns how many messages may be mentioned again."""
+        """Say whether what is in doubt is hidden. Returns how many messages may be mentioned again."""
         asked, self.in_doubt = self.in_doubt, ()
-        if keep or not asked:
+        if not asked:
             return 0
         if self._unwritten:
-            shown = [mark_hidden(one, hidden=False) if one.user.text_id in asked else one for one in self._unwritten]
-            self._unwritten[:] = shown
-        self.memory.rounds.unhide(asked)
+            marked = [mark_hidden(one, hidden=keep) if one.user.text_id in asked else one for one in self._unwritten]
+            self._unwritten[:] = marked
+        (self.memory.rounds.hide if keep else self.memory.rounds.unhide)(asked)
         self.start_maintenance()
-        return len(asked)
+        return 0 if keep else len(asked)
 
     # -- saving ------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """One person's memory: everything that is stored, by subject, and recall over it.
 
-    memory.sessions, messages, summaries, facts, notes, personas, chapters, archive    read, changed by their own rules
+    memory.sessions, messages, summaries, facts, notes, personas, chapters, archive, units
+                         read, changed by their own rules
     memory.rounds        rounds and sessions, stored and removed with everything that rests on them
     memory.imports       what other programs exported            memory.clients    what clients keep
     memory.erasure       what an erasure would take, and the erasure with its proof
@@ -32,12 +33,12 @@ from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
 from domain.imports import IMPORT_CLIENT
 from domain.indexes import Embedder
-from domain.recollection import Annotation, Client, RecallLimits, Recollection
-from domain.records import SERVICE_CLIENT, Persona, Round, Session
+from domain.recollection import Annotation, Client, FactFilter, RecallLimits, Recollection
+from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
-from language.forget_requests import retells_hidden
+from language.forget_requests import Reading, retells_hidden
 from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
@@ -76,6 +77,8 @@ _OPENING_ROUNDS = 3
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
+#: Most facts that pass a filter and are compared with a query.
+_FILTERED = 500
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.erased = of.erased
+            self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -385,14 +388,49 @@ class Memory:
         with_forms = ((fact, forms_of_all(text, words)) for fact, text in texts)
         return [(fact, found) for fact, found in with_forms if found is not None]
 
-    def says_erased(self, text: str, said: str = "", text_id: str = "") -> bool:
-        """Whether what a program writes was erased; what the person ``said`` since then is new, but for its id."""
-        return self.erased.recognise([SaidMessage("user", text, said, (text_id,) if text_id else ())])[0]
+    def reads_like_forget_request(self, text: str) -> Reading | None:
+        """How certain a request to forget one of the last inputs is by its vector; nothing is embedded."""
+        return self._search.retriever.reads_like_forget_request(text) if self._search else None
+
+    def find_facts(self, wanted: FactFilter, query: str, most: int) -> list[tuple[Fact, float]]:
+        """The facts that pass a filter with their scores, those that fit a query by words and meaning first.
+
+        Without a query the latest come first; each scores 1.
+        """
+        found = self.facts.matching(wanted, _FILTERED if query else most)
+        if not query or not found:
+            return [(one, 1.0) for one in found]
+        terms, scores = set(tokens(query)), [0.0] * len(found)
+        try:
+            asked, *vectors = self._embedder.embed([query, *(one.believed for one in found)])
+        except errors.EmbeddingError:
+            self._log.exception("facts are ordered by words alone")
+            asked, vectors = None, []
+        for at, vector in enumerate(vectors):
+            if asked is not None and vector is not None:
+                scores[at] = max(
+                    0.0, float(asked @ vector) / (float((asked @ asked) * (vector @ vector)) ** 0.5 or 1.0)
+                )
+        for at, fact in enumerate(found):
+            shared = terms.intersection(tokens(f"{fact.believed} {fact.topic}"))
+            scores[at] = (scores[at] + len(shared) / (len(terms) or 1)) / 2
+        ordered = sorted(zip(found, scores, strict=True), key=lambda one: -one[1])
+        return ordered[:most]
+
+    def says_erased(self, text: str, said: str = "", text_id: str = "", speaker: str = "") -> bool:
+        """Whether what a program writes was erased; what was ``said`` since then is new, but for its id."""
+        role = "assistant" if speaker else "user"
+        return self.erased.recognise([SaidMessage(role, text, said, (text_id,) if text_id else (), speaker)])[0]
 
     def bring_back(self, text: str, text_id: str) -> None:
         """Let a message be erased no more, since the person wants it stored again."""
         with self._of.database.write() as tx:
             self.erased.remove(tx, [SaidMessage("user", text, "", (text_id,))])
+
+    def allow_again(self, turns: Sequence[Message]) -> None:
+        """Let erased messages be stored again."""
+        with self._of.database.write() as tx:
+            self.erased.remove(tx, list(map(SaidMessage.of, turns)))
 
     def _forgotten(self, texts: Sequence[str]) -> set[str]:
         """Those of these texts that say what was erased, or what the person asked to have forgotten."""

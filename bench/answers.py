@@ -1,10 +1,11 @@
 """How well questions are answered from memory alone.
 
-    python -m bench.answers --data FILE --base http://127.0.0.1:8920/v1 --model NAME --keep FOLDER
+    python -m bench.answers --data locomo10.json [--base http://127.0.0.1:8920/v1 --model NAME --keep FOLDER]
 
 Every history of a set is lived in the real ``Memory``; each question is then asked as ``/ask`` asks it: planned,
-searched, looked at again, answered. The model is any OpenAI-compatible server; each of its replies is kept in
-``--keep``, so that a run that was cut off, or is done again, asks only what is new.
+searched, looked at again, answered. The model is any OpenAI-compatible server, that of ``.env`` unless another one is
+given; each of its replies is kept in ``--keep`` (beside the file), so that a run that was cut off, or is done again,
+asks only what is new. ``locomo10.json`` as LoCoMo publishes it, and any set that ``bench.recall_sets`` reads, will do.
 
 For LoCoMo (and any set whose questions have answers) the figure is that of its own scripts, as SimpleMem reports it: F1
 of tokens in percent, lower case, without articles and punctuation, stemmed by Porter. Where several things are asked
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import logging
+import os
 import re
 import string
 import tempfile
@@ -35,7 +37,7 @@ from Stemmer import Stemmer
 from bench.kept_replies import KeptReplies, KeptTransport
 from bench.recall_life import Embedding, LivedHistory, StandingClock, Timed
 from bench.recall_sets import Set, SetQuestion, read
-from config import load_settings
+from config import home_of, load_settings
 from domain import errors
 from domain.events import MemoryAnswer
 from domain.quotations import without_quotations
@@ -209,11 +211,11 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench.answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="a set, as bench/recall_sets.py reads it")
-    parser.add_argument("--base", required=True, help="an OpenAI-compatible server")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--key", default="")
-    parser.add_argument("--keep", type=Path, required=True, help="a folder for requests and replies")
+    parser.add_argument("--data", type=Path, required=True, help="locomo10.json, or a set of bench/recall_sets.py")
+    parser.add_argument("--base", help="an OpenAI-compatible server; else that of .env")
+    parser.add_argument("--model")
+    parser.add_argument("--key")
+    parser.add_argument("--keep", type=Path, help="a folder for requests and replies; else one beside the set")
     parser.add_argument("--limit", type=int, help="so many questions in all")
     parser.add_argument("--sample", type=int, help="so many questions of each category")
     parser.add_argument("--planning", choices=("off", "auto", "always"), default="always")
@@ -221,7 +223,16 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--embeddings", choices=("sentence", "hashed"), default="sentence")
     parser.add_argument("--cache", type=Path, help="a folder for vectors")
     parser.add_argument("--show", action="store_true", help="each question with its answer")
-    return parser.parse_args(given)
+    options = parser.parse_args(given)
+    own = load_settings(home_of(Path(__file__).resolve().parents[1]), os.environ, {})
+    if not options.base:
+        options.key = options.key or own.openai_api_key
+    options.base, options.model = options.base or own.openai_api_base, options.model or own.chat_model
+    options.key = options.key or ""
+    options.keep = options.keep or options.data.with_suffix(".replies")
+    if not (options.base and options.model):
+        parser.error("no model: give --base and --model, or OPENAI_API_BASE and CHAT_MODEL in .env")
+    return options
 
 
 def main(given: Sequence[str] | None = None) -> None:

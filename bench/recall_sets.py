@@ -5,12 +5,17 @@ A set is one JSON file, gzip'ed or not, ``{name, lang, hays, questions}``: ``hay
 ``hid``, ``q``, ``cat``, ``groups`` of evidence (a group is found when any of its turns is), ``before``
 (only sessions with a smaller index exist when it is asked) and ``ctx`` (the last messages, ending with the
 question). ``answer`` is read for ``bench.answers`` alone: recall is measured by the evidence.
+
+The file that LoCoMo publishes is read too: a list of samples, each with ``conversation`` (``session_1``,
+``session_1_date_time``, ...) and ``qa`` (``question``, ``answer``, ``evidence``, ``category`` 1 to 5). A picture is its
+caption behind the text; questions whose evidence is not given in ids of messages are kept without it.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +26,9 @@ from typing import Any
 from domain.records import Role
 from language.times import written_dates
 
+_LOCOMO_SESSION = re.compile(r"session_(\d+)")
+#: What LoCoMo's numbers of categories mean.
+_LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _BEGINNING = datetime(2023, 1, 1, 9, 0, tzinfo=UTC)
 
 
@@ -70,9 +78,40 @@ def read(path: Path) -> Set:
     """Read one set."""
     packed = path.read_bytes()
     data = json.loads(gzip.decompress(packed) if path.suffix == ".gz" else packed)
+    if isinstance(data, list):
+        data = _of_locomo(data)
     histories = {name: _talks(hay["sessions"]) for name, hay in data["hays"].items()}
     questions = tuple(_question(asked, histories) for asked in data["questions"])
     return Set(name_of(path), data["lang"], histories, questions)
+
+
+def _of_locomo(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """LoCoMo's published samples as a set."""
+    hays: dict[str, Any] = {}
+    questions: list[dict[str, Any]] = []
+    for place, sample in enumerate(samples, 1):
+        name, spoken = str(sample.get("sample_id", place)), sample["conversation"]
+        numbers = sorted(int(found[1]) for key in spoken if (found := _LOCOMO_SESSION.fullmatch(key)) and spoken[key])
+        sessions = [
+            {
+                "date": spoken[f"session_{number}_date_time"], "summary": "", "facts": [],
+                "turns": [_locomo_turn(turn) for turn in spoken[f"session_{number}"]],
+            }
+            for number in numbers
+        ]  # fmt: skip
+        hays[name] = {"sessions": sessions}
+        ids = {turn["tid"] for session in sessions for turn in session["turns"]}
+        for asked in sample["qa"]:
+            category = _LOCOMO_CATEGORIES[int(asked["category"])]
+            groups = [[one] for one in asked.get("evidence", ()) if one in ids]
+            answer = "" if category == "adversarial" else asked.get("answer")
+            questions.append({"hid": name, "q": asked["question"], "cat": category, "groups": groups, "answer": answer})
+    return {"lang": "en", "hays": hays, "questions": questions}
+
+
+def _locomo_turn(turn: dict[str, Any]) -> dict[str, str]:
+    picture = f" [picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+    return {"tid": turn["dia_id"], "speaker": turn["speaker"], "text": f"{turn.get('text', '')}{picture}".strip()}
 
 
 def name_of(path: Path) -> str:

@@ -69,9 +69,10 @@ class NewFact:
     """One atomic statement in a note, to be stored.
 
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
-    days (ISO, as exact as they are known: year, month or day; "" unknown) of what it tells; ``said`` is when it was
-    said, the time of the last turn it rests on. ``single``: its slot holds one value at a time. ``quotes`` are the
-    words it rests on, at most one passage of each of ``turns``. Only a verified fact is ever the value of a slot.
+    times (ISO, as exact as they are known: year, month, day, or minute as 2026-11-21T14:00; "" unknown) of what it
+    tells, where it happens; ``said`` is when it was said, the time of the last turn it rests on. ``single``: its slot
+    holds one value at a time. ``quotes`` are the words it rests on, at most one passage of each of ``turns``. Only a
+    verified fact is ever the value of a slot.
     """
 
     text_id: str

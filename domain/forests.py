@@ -8,15 +8,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain.records import Message
-from domain.tree import Node
 
 #: The ``source`` of a unit by role; otherwise it is a speaker's name.
 PERSON, COMPANION = "user", "ai"
 #: The speaker if no name is known.
-_UNKNOWN_SPEAKER = "?"
+UNKNOWN_SPEAKER = "?"
+#: Metadata that every message has, unless its own have another value under that name.
+DERIVED = ("session_id", "role", "round")
+#: How a filter may compare.
+OPERATORS = ("==", "!=", ">", ">=", "<", "<=", "in", "not in", "contains")
+#: A field, or a key of the metadata, with how it is compared, and with what.
+UnitFilter = tuple[str, str, Any]
+
+
+class UnitPlace(NamedTuple):
+    """Where a message is among the units, and how often it was visited."""
+
+    pre_id: str | None = None
+    next_id: str | None = None
+    parent_id: str | None = None
+    visit_count: int = 0
+    last_visit: int = 0
+    never_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +110,8 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def unit_of_turn(turn: Message, node: Node | None, before: str | None, after: str | None) -> MemoryUnit:
-    """A message as a unit, between its neighbours in the session."""
+def unit_of_turn(turn: Message, place: UnitPlace, metadata: Mapping[str, Any]) -> MemoryUnit:
+    """A message as a unit, with its own metadata."""
     said = datetime.fromisoformat(turn.timestamp)
     return MemoryUnit(
         id=turn.text_id,
@@ -104,19 +120,14 @@ def unit_of_turn(turn: Message, node: Node | None, before: str | None, after: st
         source=source_of(turn),
         creation_time=said,
         end_time=said,
-        parent_id=node.parent if node else None,
-        pre_id=before,
-        next_id=after,
         group_id=turn.session_id,
-        metadata={"session_id": turn.session_id, "role": turn.role, "round": turn.round},
-        last_visit=node.last_visit if node else 0,
-        visit_count=node.visit_count if node else 0,
-        never_delete=node.never_delete if node else False,
+        metadata={**{name: getattr(turn, name) for name in DERIVED}, **metadata},
+        **place._asdict(),
     )
 
 
 def source_of(turn: Message) -> str | None:
     """The speaker of a message in MemForest's words; None if unknown."""
     if turn.speaker:
-        return turn.speaker if turn.speaker != _UNKNOWN_SPEAKER else None
+        return turn.speaker if turn.speaker != UNKNOWN_SPEAKER else None
     return PERSON if turn.role == "user" else COMPANION

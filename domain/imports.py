@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from domain.records import Role
@@ -20,7 +20,8 @@ class ImportedMessage:
 
     ``stretch`` counts the stretches of a conversation between long pauses: each becomes a session. ``replies``: it
     answers the turn before it, and belongs to its round. ``text_id`` is the id it would keep, if that is free.
-    ``copy`` counts the messages before it in its conversation that say the same in the same second.
+    ``copy`` counts the messages before it in its conversation that say the same in the same second. ``metadata`` are
+    values of JSON by name; ``visits`` are how often it was recalled, and when last, as a number of a round.
     """
 
     key: str
@@ -33,6 +34,9 @@ class ImportedMessage:
     replies: bool = False
     text_id: str = ""
     copy: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    visits: tuple[int, int] = (0, 0)
+    never_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,7 @@ class PastPiece:
 
     ``conversation`` is one name for it and its source, the same in every later export. ``session_id`` is the id that
     the session which begins with it would keep, if that is free. ``log`` is one name for the log that the conversation
-    was cut out of, and for its source, where there is one. ``live``: it is said now, so that the same words in the same
-    second are said again, not exported twice.
+    was cut out of, and for its source, where there is one. ``summary`` is that of all messages up to its last one.
     """
 
     conversation: str
@@ -52,7 +55,7 @@ class PastPiece:
     before: ImportedMessage | None = None
     session_id: str = ""
     log: str = ""
-    live: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,7 @@ class PastMessage:
     """One message, word for word. ``key`` is its own in its conversation, and the same in every later export.
 
     ``said`` has an offset; None if the file gives no time. ``speaker`` is the name in the file, or "". ``text_id`` is
-    its id in the file, if a memory can keep it.
+    its id in the file, if a memory can keep it. ``metadata``, ``visits``, ``never_delete``: see ``ImportedMessage``.
     """
 
     key: str
@@ -183,6 +186,9 @@ class PastMessage:
     said: datetime | None
     speaker: str = ""
     text_id: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    visits: tuple[int, int] = (0, 0)
+    never_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +210,7 @@ class PastConversation:
     left_out: Mapping[str, int] = field(default_factory=dict)
     session_id: str = ""
     log: str = ""
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,32 @@ class RecalledMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class FactFilter:
+    """What a fact must have to be found: every name, whole or one word of it, in any case.
+
+    ``since`` and ``until`` (ISO: a year, month, day or minute; both inclusive) are about the start of what it tells, or
+    else about when it was said.
+    """
+
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str = ""
+    topic: str = ""
+    since: str = ""
+    until: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.persons, self.entities, self.location, self.topic, self.since, self.until))
+
+    @property
+    def named(self) -> tuple[tuple[str, str], ...]:
+        """The kind and the name of each part that a fact must have."""
+        one = [("location", self.location), ("topic", self.topic)]
+        many = [*(("person", name) for name in self.persons), *(("entity", name) for name in self.entities)]
+        return tuple((kind, name) for kind, name in (*many, *one) if name.strip())
+
+
+@dataclass(frozen=True, slots=True)
 class RecalledFact:
     """A current fact that was recalled, based on ``turns``. ``said`` is when it was last said.
 

@@ -62,6 +62,8 @@ class Settings:
     recall_terse: bool
     external_memories: tuple[ExternalMemory, ...]
     window_size: int
+    window_overlap: int
+    extraction_workers: int
     import_calls: int
     persona_tokens: int
     max_memories: int
@@ -77,6 +79,8 @@ class Settings:
     conversation_batch_size: int
     conversation_keep_size: int
     coreference_context_size: int
+    memory_strategies: tuple[str, ...]
+    strategy_trigger: str
     requests_per_minute: int
     requests_at_once: int
     tokens_per_day: int
@@ -268,6 +272,17 @@ def _read_origins(value: str) -> tuple[str, ...]:
     return found
 
 
+#: What consolidation does, always: it leaves out what anybody could look up, and finds relations.
+_STRATEGIES = ("privacy_filter", "graph_extraction")
+
+
+def _read_strategies(value: str) -> tuple[str, ...]:
+    """Both strategies, in any order, with commas between or as a list in JSON."""
+    if sorted(one.strip(" '\"").lower() for one in value.strip(" []").split(",")) != sorted(_STRATEGIES):
+        raise InvalidValue("strategies")
+    return _STRATEGIES
+
+
 def _read_folder(value: str) -> Path:
     if "\0" in value:
         raise InvalidValue("folder")
@@ -336,6 +351,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("RECALL_PLANNING", _read_word("planning", "off", "auto", "always"), "auto"),
     Setting("REFLECTION_ROUNDS", _read_digit, "2"),
     Setting("WINDOW_SIZE", _read_count, "40"),
+    Setting("WINDOW_OVERLAP", _read_digit, "2"),
+    Setting("EXTRACTION_WORKERS", _read_count, "1"),
     Setting("IMPORT_CALLS", _read_whole("amount", 0, 100_000), "50"),
     Setting("PERSONA_TOKENS", _read_count, "800"),
     Setting("MAX_MEMORIES", _read_whole("most", 0, None), "0"),
@@ -349,6 +366,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("SESSION_MAX_EVENTS", _read_count, "100"),
     Setting("SESSION_CHECK_INTERVAL_SECONDS", _read_seconds, "60"),
     Setting("COREFERENCE_CONTEXT_SIZE", _read_whole("context", 0, 100), "5"),
+    Setting("MEMORY_STRATEGIES", _read_strategies, ", ".join(_STRATEGIES)),
+    Setting("STRATEGY_TRIGGER", _read_word("trigger", "on_session_end"), "on_session_end"),
     Setting("CONVERSATION_BATCH_SIZE", _read_count, "50"),
     Setting("CONVERSATION_KEEP_SIZE", _read_count, "10"),
     Setting("REQUESTS_PER_MINUTE", _read_count, "600"),

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from domain.facts import About, Fact, NewFact, NewNote, Quote
+from domain.facts import About, Basis, Fact, NewFact, NewNote, Quote
 from domain.records import Message
 from facts.by_hand import attribute_words
 from facts.checking import CheckedNotes
@@ -94,7 +94,13 @@ def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFa
     quotes = shown_quotes(fact.quotes, spoken.messages)
     quoted = {one.message for one in quotes}
     turns = tuple(one.text_id for one in spoken.messages if one.text_id in quoted or one.text_id in fact.turns)
-    return replace(fact, quotes=quotes, turns=turns, basis="verified" if answer == "yes" else "quoted")
+    basis: Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"
+    return replace(fact, quotes=quotes, turns=turns, basis=basis)
+
+
+def may_be_verified(fact: NewFact) -> bool:
+    """Whether a fact says more than that some words were said."""
+    return bool(fact.attribute or fact.value)
 
 
 def _believe_note(note: NewNote, facts: Sequence[NewFact], spoken: Spoken) -> NewNote | None:

@@ -3,20 +3,22 @@
     whose words -> whose words are quoted -> who is named -> figures -> sense -> stance
 
 A rule refutes only where it is sure; what is not refuted is still to be verified or quoted. Days, times and numbers of
-a fact are those of the words it rests on, whatever the model wrote. Refuted drafts are counted by reason. No model is
-asked.
+a fact are those of the words it rests on, whatever the model wrote. Refuted drafts are counted by reason. Where only
+the wording of a draft is wrong, the person's own words are kept instead. No model is asked.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
-from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Stance
+from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
 from domain.records import Message
 from facts.ages import birth_years, dated_age
-from facts.cues import asks_openly, ends_or_denies
+from facts.by_hand import attribute_words
+from facts.cues import asks_openly, ends_or_denies, is_question
 from facts.drafts import FactDraft, NoteDraft, QuoteDraft
 from facts.evidence import (
     Sentence,
@@ -33,18 +35,23 @@ from facts.evidence import (
 from facts.figures import Figures, correct_figures, wrong_figure
 from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
-from facts.slots import COMPANION, PERSON, Names, is_kin, normalize_text, slot_of
+from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
 from language.scripts import language_of, unspaced_length
-from language.times import parse_date, written_dates
+from language.sentences import split_clauses
+from language.times import TimeRange, parse_date, parse_time, range_of, read_times
 from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
 MOST_FACTS_A_TURN = 12
+#: What is wrong with the wording of a draft alone: the words that it quotes may be true.
+_WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported"})
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
 _SIMILAR_NAME = 0.75
+#: Characters of a single day: 2026-11-21.
+_DAY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class _Claim:
     handles: tuple[int, ...]
     quotes: tuple[Quote, ...] = ()
     draft: FactDraft | None = None
+    ahead: bool = False  #: a plan or a promise
 
     @property
     def subject(self) -> str:
@@ -127,7 +135,13 @@ class _Checking:
         about: About = "companion" if self._is_of_companion(draft) else "other"
         basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.turns))
         before = self._count_invented
-        facts = [fact for each in draft.facts if (fact := self._check_fact(each, name))]
+        checked = [self._check_fact(each, name) for each in draft.facts]
+        facts = [fact for fact in checked if isinstance(fact, NewFact)]
+        quoted = {quote for fact in (*self.facts, *facts) for quote in fact.quotes}
+        for each, fault in zip(draft.facts, checked, strict=True):
+            if isinstance(fault, str) and fault in _WORDING and (words := self._keep_words(each, name, quoted)):
+                facts.append(words)
+                quoted.update(words.quotes)
         if self._count_invented > before and not isinstance(basis, str) and unspaced_length(draft.text):
             basis = "name"  # no capital tells what the text holds of it
         if isinstance(basis, str):
@@ -149,7 +163,8 @@ class _Checking:
             return all(fact.about == "companion" for fact in draft.facts)
         return any(name and draft.text.startswith(name) for name in self._names.companion)
 
-    def _check_fact(self, draft: FactDraft, note: str) -> NewFact | None:
+    def _check_fact(self, draft: FactDraft, note: str) -> NewFact | str:
+        """The fact of a draft, or why there is none."""
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
         about = _ABOUT.get(slot.subject, "other")
         text = draft.restatement
@@ -158,30 +173,67 @@ class _Checking:
         handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
-        basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft))
+        if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
+            spoken = (one for one in self._window.find_named(handles) if one.turn.speaker)
+            judged = "other" if any(one.is_said_by(draft.subject) for one in spoken) else judged
+        ahead = draft.stance in ("planned", "wished") or slot.attribute == "promise"
+        basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft, ahead))
+        if not isinstance(basis, str) and not self._has_room(basis.sources[-1].turn):
+            basis = "too many"
         if isinstance(basis, str):
             self.rejected[basis] += 1
-            return None
+            return basis
         last = basis.sources[-1].turn
-        if self._of_turn[last.text_id] >= MOST_FACTS_A_TURN:
-            self.rejected["too many"] += 1
-            return None
-        self._of_turn[last.text_id] += 1
         said = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
+        start, end = self._check_times(draft, basis)
+        given = [day for iso in (start, end) if (day := range_of(iso))] or _days_in(basis.claim.text, said)
+        value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
         fact = NewFact(
-            self._new_id(), note, text, draft.subject, draft.attribute, basis.own.with_values(basis.claim.value), slot,
+            self._new_id(), note, text, draft.subject, draft.attribute, value, slot,
             single, about, _stance_in(slot.attribute, basis), last.timestamp,
             tuple(source.turn.text_id for source in basis.sources),
             tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             tuple(name for name in draft.persons if self._is_named(name, basis)),
             tuple(name for name in draft.entities if self._is_named(name, basis)),
             draft.location if draft.location and self._is_named(draft.location, basis) else "",
-            *self._check_times(draft, basis), quotes=basis.claim.quotes,
+            start, end, quotes=basis.claim.quotes,
         )  # fmt: skip
         self.relations += self._check_relations(draft, fact, basis)
         return fact
+
+    def _has_room(self, turn: Message) -> bool:
+        """Whether one more fact may rest on a message; it is counted."""
+        self._of_turn[turn.text_id] += 1
+        return self._of_turn[turn.text_id] <= MOST_FACTS_A_TURN
+
+    def _keep_words(self, draft: FactDraft, note: str, quoted: Collection[Quote]) -> NewFact | None:
+        """What the person said, word for word, in place of a draft that says it wrongly.
+
+        It has neither attribute nor value, so nothing can verify it. None where the draft copies no words of the
+        person's own, or where they are among the ``quoted``.
+        """
+        for given in draft.quotes:
+            named = [each for each in self._window.find_named((given.turn or draft.turns[0],)) if not each.turn.speaker]
+            turns = [each.turn for each in named if each.spoken_by_person and not each.barred]
+            place = locate_quote(given.words, turns)
+            copied = place and telling_terms(given.words) <= telling_terms(place.words)
+            if not place or not copied or is_pasted(place, turns[0].words):
+                continue
+            asks = all(is_question(each.text) for each in _quoted_sentences([place], named))
+            known = any(
+                one.message == place.message and one.start < place.end and place.start < one.end for one in quoted
+            )
+            if asks or known or not self._has_room(turns[0]):
+                continue
+            name = next(iter(self._names.person), "")
+            keywords = tuple(word for word in draft.keywords if word in place.words)
+            return NewFact(
+                self._new_id(), note, attribute_words(name, place.words), name, "", "", Slot(PERSON, ""), False,
+                "person", "stated", turns[0].timestamp, (turns[0].text_id,), keywords, quotes=(place,), basis="quoted",
+            )  # fmt: skip
+        return None
 
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
         """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
@@ -251,7 +303,7 @@ class _Checking:
             self._figures[key] = Figures((*(source.figures for source in sources), *texts))
         figures = self._figures[key]
         quoted = " ".join(one.text for one in _quoted_sentences(claim.quotes, sources))
-        own = TextFigures(quoted or " ".join(source.text for source in sources), said)
+        own = TextFigures(quoted or " ".join(source.text for source in sources), said, ahead=claim.ahead)
         text, wrong = correct_figures(claim.text, own, figures)
         value, wrong_value = correct_figures(claim.value, own, figures)
         if wrong or wrong_value:
@@ -288,14 +340,14 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(normalize_text(source.turn.speaker) == normalize_text(claim.subject) for source in sources)
+        spoken = any(source.turn.speaker and source.is_said_by(claim.subject) for source in sources)
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
             claim.text, subject, claim.about, others, tops, self._window.words, said, self._names.person
         ):
             return fault, claim.stance
-        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered):
+        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered, self._names.person):
             return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
@@ -381,13 +433,34 @@ class _Checking:
     # --- what goes with a fact
 
     def _check_times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
-        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words."""
+        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words.
+
+        A single day has the time of day that the model gave, if the words allow it, else the only one of its words.
+        """
         start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
-        if start or end:
-            return start, end
-        written = [one.possible[0].iso for one in written_dates(basis.claim.text) if one.possible[0].days == 1]
-        days = written or [one.iso for one in basis.own.own_days]
-        return (days[0] if len(days) == 1 else ""), ""
+        if not (start or end):
+            said = basis.sources[-1].said
+            days = _days_in(basis.claim.text, said) or self._days_of_words(basis, said)
+            start = days[0].iso if len(days) == 1 else ""
+        likely = basis.own.likely_times
+        only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
+        given = [
+            f"T{at.isoformat('minutes')}" if (at := parse_time(day)) and at in basis.figures.clock_times else ""
+            for day in (draft.start, draft.end)
+        ]
+        return (
+            f"{start}{given[0] or only}" if len(start) == _DAY else start,
+            f"{end}{given[1]}" if len(end) == _DAY else end,
+        )
+
+    def _days_of_words(self, basis: _Basis, said: date) -> Sequence[TimeRange]:
+        """The days in the quoted words, of several clauses only those in the ones that tell the fact."""
+        clauses = [each for quote in basis.claim.quotes for each in split_clauses(quote.words)]
+        subject = basis.claim.draft.subject if basis.claim.draft else ""
+        wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
+        told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
+        words = TextFigures("，".join(told), said, ahead=basis.claim.ahead)
+        return () if words.counts_days else words.own_days
 
     def _check_day(self, day: str, figures: Figures) -> str:
         if not day:
@@ -404,6 +477,12 @@ class _Checking:
                 yield NewRelation(each.source, each.relation, each.target, fact.text_id)
             else:
                 self.rejected["relation"] += 1
+
+
+def _days_in(text: str, said: date) -> list[TimeRange]:
+    """The single days that a statement names with their year, or by their distance."""
+    found = dict.fromkeys(one.possible[0] for one in read_times(text, said) if one.meant and len(one.possible) == 1)
+    return [each for each in found if each.days == 1]
 
 
 def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:

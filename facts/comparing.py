@@ -453,7 +453,7 @@ def _says_the_same(new: NewFact, other: Fact | NewFact) -> bool:
 
 def _is_same_day(one: Fact | NewFact, other: Fact | NewFact) -> bool:
     """Whether two facts begin on the same day, as far as both say so."""
-    return one.start.startswith(other.start) or other.start.startswith(one.start)
+    return one.start.startswith(other.start[:10]) or other.start.startswith(one.start[:10])
 
 
 def _hangs_on(fact: Fact, trigger: NewFact) -> bool:

@@ -90,9 +90,16 @@ _PLANNED = Guarded(
 )
 
 
+#: How much, not what somebody wants: "it hurts so much I want to scream", 难受得想哭.
+_SO_MUCH = pattern_of(
+    r"(?<=\w )(?<!and )(?<!but )so (?!now\b|then\b|today\b|tomorrow\b|maybe\b)\w+ (?:that )?i (?:just )?(?:want to|wanna)\b"
+    r"|\bmak(?:es?|ing) me want to\b|\bmade me want to\b|得(?:我|人)?(?:都|真|直|只|就)?想(?=[\u4e00-\u9fff])"
+)
+
+
 def stance_of(sentence: str, following: str = "") -> Stance:
     """The stance of a sentence by its words; a laugh in the following sentence makes it a joke."""
-    sentence = sentence.casefold().replace("’", "'")
+    sentence = _SO_MUCH.sub(" ", sentence.casefold().replace("’", "'"))
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
     only_laughs = laughs is not None and len(following) - len(laughs[0]) < 6

@@ -143,7 +143,7 @@ def read_comparison(reply: str, finish: str = "stop") -> ComparisonRead:
 
 
 def read_answers(reply: str, count: int) -> dict[int, Answer]:
-    """The answers to ``count`` numbered questions; one that is missing, or answered in two ways, is left out.
+    r"""The answers to ``count`` numbered questions; one that is missing, or answered in two ways, is left out.
 
     >>> read_answers('1: yes\n2 - No.\n"3": "部分"\n4 yes\n4 no\n9 yes', 5)
     {1: 'yes', 2: 'no', 3: 'partly'}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, time
+from datetime import date, time, timedelta
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
@@ -102,11 +102,15 @@ _YEARS_LONG = pattern_of(r"(?:[\w-]+ )?[\w-]+ (?:years?|yrs?)\b|\d+ ?(?:yrs?\b|�
 
 
 class TextFigures:
-    """The numbers, days and clock times that a text written on a day may mean, computed when first used."""
+    """The numbers, days and clock times that a text written on a day may mean, computed when first used.
 
-    def __init__(self, text: str, written: date) -> None:
+    ``ahead``: it is of a plan or a promise, whose days lie ahead.
+    """
+
+    def __init__(self, text: str, written: date, *, ahead: bool = False) -> None:
         self.text = text
         self._written = written
+        self._ahead = ahead or _AHEAD.search(text) is not None
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -120,7 +124,20 @@ class TextFigures:
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
         """The days that it may refer to."""
-        return possible_ranges(self.text, self._written)
+        return (*possible_ranges(self.text, self._written), *self._shifted)
+
+    @cached_property
+    def counts_days(self) -> bool:
+        """Whether it gives a day by counting from others, which no rule works out: "two Sundays ago", 最后一个周五."""
+        return _COUNTS_DAYS.search(self.text.casefold()) is not None
+
+    @cached_property
+    def _shifted(self) -> tuple[TimeRange, ...]:
+        """The days that it gives by their distance from its others: "a week from Tuesday", 庙会第二天."""
+        steps = {step for found in _SHIFT.finditer(self.text.casefold()) if (step := _days_away(found))}
+        named = [each for each in possible_ranges(self.text, self._written) if each.days == 1] if steps else []
+        moved = (day.first + timedelta(step) for step in steps for day in named)
+        return tuple(dict.fromkeys(TimeRange(day, day) for day in moved))
 
     @cached_property
     def exact_times(self) -> frozenset[time]:
@@ -139,13 +156,37 @@ class TextFigures:
         found = clock_times(self.text, self._written) | frozenset(_bare_hours(self.text.casefold()))
         return found | {each.replace(hour=each.hour + 12) for each in found if each.hour < 12}
 
-    def with_values(self, value: str) -> str:
-        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00."""
+    @cached_property
+    def likely_times(self) -> frozenset[time]:
+        """The times of day that it means; "half past two" and 2点 are in the afternoon, but for words of the night."""
+        exact = [one for one in read_times(self.text, self._written) if one.hours and one.hours[0] == one.hours[1]]
+        bare = map(self._by_day, _bare_hours(self.text.casefold()))
+        return frozenset(map(self._meant_time, exact)) or frozenset(bare)
+
+    def _meant_time(self, one: TimeExpression) -> time:
+        """The time of an exact expression; only a bare hour of twelve may mean the afternoon."""
+        assert one.hours
+        words = self.text[one.start : one.end]
+        return one.hours[0] if _SAYS_WHICH_HALF.search(words) else self._by_day(one.hours[0])
+
+    def _by_day(self, at: time) -> time:
+        early = 0 < at.hour < _DAYBREAK and not _AT_NIGHT.search(self.text)
+        return at.replace(hour=at.hour + 12) if early else at
+
+    def with_values(self, value: str, given: Sequence[TimeRange] = ()) -> str:
+        """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00.
+
+        Of several possible days the one among the ``given`` days of the fact counts; one of another year is no date.
+        """
         for one in reversed(read_times(value, self._written) if value else ()):
-            day = meant_day(one, self.text, self._written)
+            singles = [each for each in one.possible if each.days == 1]
+            inside = [each for each in singles if any(day.first <= each.first <= day.last for day in given)]
+            day = inside[0] if inside and one.meant else self._meant_day(one)
+            if day and given and len(singles) > 1 and all(day.first.year != each.first.year for each in given):
+                continue
             if one.kind in ("relative", "ago", "weekday") and day:
                 exact = one.hours and one.hours[0] == one.hours[1]
-                at = f"T{one.hours[0].isoformat('minutes')}" if one.hours and exact else ""
+                at = f"T{self._meant_time(one).isoformat('minutes')}" if exact else ""
                 value = value[: one.start] + day.iso + at + value[one.end :]
         return value
 
@@ -164,12 +205,30 @@ class TextFigures:
 
     @cached_property
     def own_days(self) -> tuple[TimeRange, ...]:
-        """The single days that it names, as the words around them mean them: "on Friday" of a plan lies ahead."""
+        """The single days that it names, as the words around them mean them: "on Friday" of a plan lies ahead.
+
+        Where days are given by their distance from others, none is certain: all are possible.
+        """
         named = [
             one for one in read_times(self.text, self._written) if one.kind not in ("vague", "recurrence", "clock")
         ]
-        days = [day for one in named if (day := meant_day(one, self.text, self._written))]
+        days = [*(day for one in named if (day := self._meant_day(one))), *self._shifted]
         return tuple(dict.fromkeys(days))
+
+    def _meant_day(self, one: TimeExpression) -> TimeRange | None:
+        """The single day that an expression means here: ahead of a plan, behind what happened."""
+        singles = [each for each in one.possible if each.days == 1]
+        last = re.match(r"last|past|上", self.text[one.start : one.end].casefold())
+        if self._ahead and len(singles) > 1 and not last and (one.meant or one.kind == "weekday"):
+            ahead = [each for each in singles if each.first >= self._written]
+            if ahead:
+                return min(ahead, key=lambda each: each.first)
+        if one.meant is None:
+            return None
+        if not one.meant.yearly:
+            return one.meant if one.meant.days == 1 and not one.meant.about else None
+        behind = [each for each in singles if each.first <= self._written] if _HAPPENED.search(self.text) else []
+        return min(behind or singles, key=lambda each: abs(each.first - self._written), default=None)
 
 
 #: What has not happened yet: there "on Friday" is the next one.
@@ -179,21 +238,45 @@ _AHEAD = pattern_of(
     r"|[要会]|打算|准备|计划|约|之前|开始|到时|预约|截止|安排|希望",
     re.IGNORECASE,
 )
+#: A distance from another day than today.
+_SHIFT = pattern_of(
+    r"\b(?P<count>the|an?|one|two|three|four|five|six|ten|\d{1,2}) (?P<unit>day|night|week|fortnight)s? "
+    r"(?P<way>before|after|from|on)\b (?!now\b|today\b|yesterday\b|tomorrow\b|last\b|next\b)(?=\w)"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day (?P<on>week|fortnight)\b"
+    r"|(?P<after>第二天|次日|隔天|后一天|转天)|(?P<ahead>前一天|头一天|前一晚|头天)"
+)
 
 
-def meant_day(one: TimeExpression, text: str, written: date) -> TimeRange | None:
-    """The single day that an expression means in a text written on a day; None if it means no single day."""
-    singles = [each for each in one.possible if each.days == 1]
-    if one.kind in ("weekday", "day of month", "day") and len(singles) > 1 and _AHEAD.search(text):
-        ahead = [each for each in singles if each.first >= written]
-        if ahead and not re.match(r"last|past|上", text[one.start : one.end].casefold()):
-            return min(ahead, key=lambda each: each.first)
-    if one.meant is None:
-        return None
-    near = one.meant if not one.meant.yearly else min(singles, key=lambda each: abs(each.first - written), default=None)
-    return near if near and near.days == 1 and not near.about else None
+_A_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_COUNTS_DAYS = pattern_of(
+    rf"\b(?:first|second|third|fourth|last) {_A_WEEKDAY} (?:of|in)\b"
+    rf"|\b{_A_WEEKDAY} (?:before|after) (?!last\b)|\b{_A_WEEKDAY}s ago\b"
+    r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
+    r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
+)
 
 
+def _days_away(found: re.Match[str]) -> int:
+    """How many days away from another day a distance leads."""
+    unit = found["unit"] or found["on"] or "day"
+    count = 1 if found["count"] in (None, "the", "a", "an") else parse_number(found["count"]) or 0
+    days = count * {"week": 7, "fortnight": 14}.get(unit, 1)
+    return -days if found["ahead"] or found["way"] == "before" else days
+
+
+#: What has happened: there "on 3 May" is the last one.
+_HAPPENED = pattern_of(r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|\w{2,}ed)\b|[了过]|上次|曾")
+
+#: The hour from which a bare one is in the morning.
+_DAYBREAK = 7
+#: Words of a time of day that leave no choice between morning and afternoon, and of a text about the night.
+_SAYS_WHICH_HALF = pattern_of(
+    r"(?<!\d)0\d[:.]|\d ?[ap]\.?m\b|\b(?:morning|afternoon|evening|night|noon)\b|[早晚夜晨]|上午|下午|中午",
+    re.IGNORECASE,
+)
+_AT_NIGHT = pattern_of(
+    r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
+)
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
@@ -235,6 +318,10 @@ class Source:
         self.spoken_by_person = turn.role == "user"
         #: The words with blanks for what is not the speaker's own; of the person at the same places.
         self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))
+
+    def is_said_by(self, subject: str) -> bool:
+        """Whether another person said it whom this subject names: "Alice", "Alice's sister", "Alice 和 Bob"."""
+        return is_named_in(normalize_text(self.turn.speaker), normalize_text(subject))
 
     @cached_property
     def normalized(self) -> str:
@@ -337,14 +424,12 @@ class SpokenWindow:
     def find_bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """The messages among these that count as evidence, with those their speaker agreed to.
 
-        What another person said is evidence only for a statement with that person as ``subject``.
+        What another person said is evidence only for a statement whose ``subject`` names that person.
         """
         own = (source for source in sources if not source.turn.speaker)
         found = [each for source in own for each in self._with_agreement(source, of_companion)]
-        theirs = (source for source in sources if source.turn.speaker and not of_companion)
-        return in_order(
-            [*found, *(each for each in theirs if normalize_text(each.turn.speaker) == normalize_text(subject))]
-        )
+        theirs = (each for each in sources if each.turn.speaker and not of_companion and each.is_said_by(subject))
+        return in_order([*found, *theirs])
 
     def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | Literal[True] | None:
         """Where a name occurs: True for these messages or known names, else a message of the person, else None."""

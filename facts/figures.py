@@ -191,10 +191,12 @@ def _bears_expression(named: TimeExpression, figures: Figures, weekdays: Abstrac
 def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str, str]:
     """A text with a wrong day, time or number replaced by the only one in the words it rests on, and what stays wrong.
 
-    ``own`` are those words, ``figures`` all that its messages support.
+    ``own`` are those words, ``figures`` all that its messages support. Where the words count days no date is wrong.
     """
     wrong = wrong_figure(text, figures)
     if not wrong:
+        return text, ""
+    if wrong == "date" and own.counts_days:
         return text, ""
     times = read_times(text, _ANY_DAY)
     right: list[tuple[int, int, str]] = []
@@ -210,6 +212,9 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
         (amount,) = own.amounts
         found = list(_DIGITS.finditer(text))
         right = [(one.start(), one.end(), amount) for one in found if one[0].replace(",", "") not in figures.numbers]
+        units = (_UNIT.match(text, end) for _, end, _ in right)
+        if any(unit and unit[1].casefold() not in own.text.casefold() for unit in units):
+            return text, wrong  # in another unit it is another number
     if len(right) != 1:
         return text, wrong
     start, end, words = right[0]
@@ -219,6 +224,7 @@ def correct_figures(text: str, own: TextFigures, figures: Figures) -> tuple[str,
 
 #: A day further off, in days, is not a mistaken one but another.
 _MISTAKEN = 370
+_UNIT = pattern_of(r"[ -]?(?:square |cubic )?([^\W\d_]{2,}?\b|[\u4e00-\u9fff])")
 _DIGITS = pattern_of(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\d.]*\w)")
 
 

@@ -397,7 +397,7 @@ class PersonaEditing:
         """The evidence of a line. Its day is the operation's if its facts have it, else the day that they are about."""
         figures = Figures(tuple(one.figures for one in facts))
         dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
-        about = max((one.fact.start for one in facts if one.fact.start), default="")
+        about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
         turns = dict.fromkeys(turn for one in facts for turn in one.fact.turns)
         day = dated or about or max(one.fact.said for one in facts)[:10]
         return LineEvidence(text, tuple(turns), day, importance_of(*(one.fact for one in facts)))

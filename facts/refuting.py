@@ -15,6 +15,7 @@ from functools import lru_cache
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.evidence import Sentence, Source, telling_terms
+from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
 from language.words import terms
@@ -86,7 +87,7 @@ _NO_NOUN = frozenset(
     and or of in on at to a the is are was were years year old hours hour minutes minute days day weeks week months
     month more less times percent per pounds euros dollars kilos thousand hundred million grand
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
-)
+).union(MONTH_NAMES)
 #: Relations of which one can have only one at a time, or that say who is meant; with the gender that pronouns show.
 _SHE = "mother|mum|mom|wife|sister|daughter|grandmother|grandma|gran|aunt|niece|girlfriend"
 _HE = "father|dad|husband|brother|son|grandfather|grandpa|uncle|nephew|boyfriend"
@@ -269,8 +270,13 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source]) -> bool:
-    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else."""
+def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
+    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else.
+
+    A matter of the speaker, who is known by their ``own`` names, is about nobody else.
+    """
+    if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
+        return False
     texts = [said.casefold()]
     asked = [question.casefold() for each in answered for question in each.questions]
     named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
@@ -306,7 +312,7 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
         if noun.isascii() and noun not in said and re.search(rf"\b{noun}s?\b", plain):
             if numbers & elsewhere and not numbers & alone:
                 return True
-        elif numbers <= measured:  # "eight teeth" from "eight months"
+        elif noun not in said and numbers <= measured:  # "eight teeth" from "eight months"
             return True
     return False
 

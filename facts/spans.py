@@ -123,13 +123,14 @@ class Testimony:
     """What a reader needs to judge whether words say a statement.
 
     ``passage``: a line for each message, oldest first: day and time, who speaks, the sentences around the words.
-    ``said`` are the quoted sentences alone.
+    ``said`` are the quoted sentences alone; ``places`` are those of the messages in their conversation.
     """
 
     passage: tuple[str, ...]
     said: str
     statement: str
     stance: Stance
+    places: tuple[int, ...]
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
@@ -290,7 +291,7 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
     shown = dict(_shown(fact.quotes, messages))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.turns]
     first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
-    lines = []
+    lines: dict[int, str] = {}
     for place in range(max(0, first - _BEFORE), last + 1):
         message = messages[place]
         if message.hidden:
@@ -299,5 +300,6 @@ def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[st
         words = re.sub(r"\s+", " ", message.words).strip()
         if len(words) > _MOST_BEFORE:
             words = shown.get(place) or f"… {words[-_MOST_BEFORE:]}"
-        lines.append(f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}")
-    return Testimony(tuple(lines), " — ".join(shown[place] for place in sorted(shown)), fact.restatement, fact.stance)
+        lines[place] = f"{message.timestamp[:16].replace('T', ' ')} {who}: {words}"
+    said = " — ".join(shown[place] for place in sorted(shown))
+    return Testimony(tuple(lines.values()), said, fact.restatement, fact.stance, tuple(lines))

@@ -117,6 +117,8 @@ def llm_prompt_fragments(connection: sqlite3.Connection, response: str) -> list[
 
 #: The ids of its sessions, in the order in which they were stored.
 FOREST_SESSIONS = "SELECT id FROM session_memories ORDER BY rowid"
+#: Summaries of sessions by id.
+FOREST_SUMMARIES = "SELECT id, content FROM memory_units WHERE rank = 1"
 
 
 def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite3.Row]:
@@ -124,8 +126,10 @@ def forest_units(connection: sqlite3.Connection, session_id: str) -> list[sqlite
     within = "SELECT unit_id FROM session_unit_membership"
     chosen = f"u.id IN ({within} WHERE session_id = ?)" if session_id else f"u.id NOT IN ({within}) AND ? = ''"
     statement = (
-        "SELECT u.id, u.content, u.creation_time, u.source, e.pre_unit_id AS pre_id, e.next_unit_id AS next_id "
-        f"FROM memory_units u LEFT JOIN mu_sequence_edges e ON e.unit_id = u.id WHERE u.rank = 0 AND {chosen} "
+        "SELECT u.id, u.content, u.creation_time, u.source, u.metadata, u.visit_count, u.last_visit, u.never_delete, "
+        "e.pre_unit_id AS pre_id, e.next_unit_id AS next_id, h.parent_unit_id AS parent_id "
+        "FROM memory_units u LEFT JOIN mu_sequence_edges e ON e.unit_id = u.id "
+        f"LEFT JOIN mu_hierarchy_edges h ON h.child_unit_id = u.id WHERE u.rank = 0 AND {chosen} "
         "ORDER BY u.rowid"
     )
     return connection.execute(statement, (session_id,)).fetchall()

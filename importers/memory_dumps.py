@@ -1,21 +1,24 @@
 """Memories of other programs: MemForest's messages, and notes of OpenMemory, mem0 and Claude, which no one said.
 
-MemForest has two layouts: ``<chatbot>.db`` of SQLite, and ``memory_units.json`` beside two others. Only messages are
-read (units of rank 0); summaries are rebuilt from them. Units follow their links, and file order where there are none.
+MemForest has two layouts: ``<chatbot>.db`` of SQLite, and ``memory_units.json`` beside two others. What is read are
+messages (units of rank 0) with their metadata and visits, and the summaries of sessions; what is above these is rebuilt
+from them. Units follow their links, and file order where there are none.
 The JSON layout is one object over all units, so this is the one format whose messages are all in memory at once.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from domain.imports import PastConversation, Spoken
+from domain.forests import DERIVED
+from domain.imports import PastConversation, PastMessage, Spoken
 from importers import databases
 from importers.conversation_builder import ConversationBuilder
 from importers.json_stream import as_number, as_object, as_text, enter_path, objects_in
@@ -27,6 +30,8 @@ _PERSON = frozenset(("user", "human"))
 _COMPANION = frozenset(("ai", "assistant", "bot", "chatbot"))
 #: An id that can be kept as it is.
 _ID = re.compile(r"[0-9A-Za-z_.-]{8,64}")
+#: More visits, or rounds, are taken for so many.
+_MOST_VISITS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,10 @@ class _Unit:
     source: str
     before: str
     after: str
+    parent: str
+    metadata: Mapping[str, Any]
+    visits: tuple[int, int]
+    never_delete: bool
 
 
 def _fits_units(element: Mapping[str, Any]) -> bool:
@@ -46,14 +55,18 @@ def _fits_units(element: Mapping[str, Any]) -> bool:
 
 def _read_units(reading: Reading) -> Iterator[Found]:
     sessions: dict[str, list[_Unit]] = {}
+    summaries: dict[str, str] = {}
     with reading.tolerate_damage(), reading.open_json() as stream:
         for key in stream.iterate_fields() if enter_path(stream, ()) else ():
             given = as_object(stream.read_value())
-            if int(as_number(given.get("rank"))) == 0:
+            rank = int(as_number(given.get("rank")))
+            if rank == 0:
                 group = as_text(given.get("group_id"))
                 sessions.setdefault(group, []).append(_parse_unit({**given, "id": key}, reading))
+            elif rank == 1:
+                summaries[key] = as_text(given.get("content"))
     for session_id, units in sessions.items():
-        yield _build_session(session_id, units, reading)
+        yield _build_session(session_id, units, summaries, reading)
 
 
 def _read_database(reading: Reading) -> Iterator[Found]:
@@ -69,27 +82,59 @@ def _read_database(reading: Reading) -> Iterator[Found]:
 
 def _read_sessions(connection: sqlite3.Connection, reading: Reading) -> Iterator[Found]:
     sessions = [row["id"] for row in connection.execute(databases.FOREST_SESSIONS)]
+    summaries = dict(connection.execute(databases.FOREST_SUMMARIES).fetchall())
     for session_id in [*sessions, ""]:
         rows = databases.forest_units(connection, session_id)
         if rows or session_id:
-            yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], reading)
+            yield _build_session(session_id, [_parse_unit(dict(row), reading) for row in rows], summaries, reading)
 
 
 def _parse_unit(given: Mapping[str, Any], reading: Reading) -> _Unit:
+    metadata = given.get("metadata")
+    if isinstance(metadata, str):
+        with suppress(ValueError):
+            metadata = json.loads(metadata)
     return _Unit(
         as_text(given.get("id")), as_text(given.get("content")), reading.parse_time(given.get("creation_time")),
         as_text(given.get("source")).strip(), as_text(given.get("pre_id")), as_text(given.get("next_id")),
+        as_text(given.get("parent_id")), _own_metadata(as_object(metadata), as_text(given.get("source")).strip()),
+        (_as_count(given.get("visit_count")), _as_count(given.get("last_visit"))), bool(given.get("never_delete")),
     )  # fmt: skip
 
 
-def _build_session(key: str, units: Iterable[_Unit], reading: Reading) -> PastConversation:
+def _own_metadata(given: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """Without what every message of our own export has."""
+    if not given.keys() >= set(DERIVED):
+        return given
+    role = "user" if _speaker_role(source) == "person" else "assistant"
+    return {key: value for key, value in given.items() if key not in DERIVED or (key == "role" and value != role)}
+
+
+def _as_count(value: Any) -> int:
+    return min(max(0, int(as_number(value))), _MOST_VISITS)
+
+
+def _build_session(
+    key: str, units: Sequence[_Unit], summaries: Mapping[str, str], reading: Reading
+) -> PastConversation:
     builder = ConversationBuilder(reading.source, key)
+    by_id = {unit.id: unit for unit in units}
     for unit in _sort_by_links(list(units)):
         by = _speaker_role(unit.source)
         builder.add_message(unit.id, by, unit.content, unit.said, unit.source if by == "somebody" else "")
     found = builder.build()
-    messages = tuple(replace(message, text_id=_usable_id(message.key)) for message in found.messages)
-    return replace(found, messages=messages, session_id=_usable_id(key))
+    messages = tuple(_with_details(message, by_id) for message in found.messages)
+    # A summary has the id of its session, or is the one unit above all its messages.
+    above = [key, *({unit.parent for unit in units} if len({unit.parent for unit in units}) == 1 else ())]
+    summary = next((summaries[one] for one in above if one in summaries), "")
+    return replace(found, messages=messages, session_id=_usable_id(key), summary=summary)
+
+
+def _with_details(message: PastMessage, units: Mapping[str, _Unit]) -> PastMessage:
+    message = replace(message, text_id=_usable_id(message.key))
+    if (unit := units.get(message.key)) is None:
+        return message
+    return replace(message, metadata=unit.metadata, visits=unit.visits, never_delete=unit.never_delete)
 
 
 def _usable_id(given: str) -> str:

@@ -9,12 +9,13 @@ choose tools by them, and still answer in the person's language.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from domain import errors
@@ -24,9 +25,12 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
+from interfaces.service.search_schemas import SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
+#: Most characters of the metadata of a message, as JSON.
+LONGEST_METADATA = 8_000
 #: The largest integer that every JSON client can write.
 _LARGEST = 2**53 - 1
 
@@ -120,6 +124,23 @@ _INPUT = _text_of(
 )
 _SENT_AGAIN = "A name for this request: sent again under the same name it is stored once."
 _REQUEST_ID = (_text_of(LONGEST_ID, _SENT_AGAIN, str | None), None)
+_ROLE = "Who said it: the person, or the program's own companion."
+
+
+def _check_size(metadata: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+    if metadata and len(json.dumps(metadata)) > LONGEST_METADATA:
+        raise ValueError("is too long")
+    return metadata
+
+
+_METADATA = (
+    Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="What the program says of it, kept with it and returned by debug."),
+        AfterValidator(_check_size),
+    ],
+    None,
+)
 _BRING_BACK = "Store it although the person erased it; only when they say that they want it back."
 _MEMORY_ID = _text_of(LONGEST_ID, "An id that recall returned.")
 _INSTRUCTIONS = "/api/v1/system-instructions"
@@ -130,6 +151,16 @@ _INSTRUCTION_TEXT = Annotated[str, Field(min_length=1, max_length=50_000), After
 _TITLE = Annotated[str, Field(max_length=200), AfterValidator(clean_text)]
 _DATE = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 _PROFILE = "Who the person is: a short portrait, and the facts that hold now. Call it at the start of a conversation."
+
+
+def _names(description: str) -> Any:
+    one = Annotated[str, Field(max_length=200)]
+    return Annotated[tuple[one, ...], Field(max_length=20, strict=False, description=description)]
+
+
+def _moment(description: str) -> Any:
+    """A year, month or day, or nothing."""
+    return Annotated[str, Field(pattern=r"^(?:\d{4}(?:-\d{2}(?:-\d{2})?)?)?$", description=description)]
 
 
 def _operation(
@@ -170,10 +201,13 @@ _TABLE = (
             "refers to something said earlier. Not needed for small talk, for your own words, or twice for one "
             "message.",
             basic=True,
+            hides=("request_id", "role", "metadata"),
         ),
         input=_INPUT,
         user_id=_USER_ID,
         request_id=_REQUEST_ID,
+        role=(Annotated[Literal["user", "assistant"], Field(description=_ROLE)], "user"),
+        metadata=_METADATA,
     ),
     _operation(
         "end_session",
@@ -243,6 +277,27 @@ _TABLE = (
         ),
         query=_TEXT,
         user_id=_USER_ID,
+        limit=(Annotated[int, Field(ge=1, le=50)], 10),
+    ),
+    _operation(
+        "search",
+        SearchResponse,
+        Effect.READ,
+        Route("POST", "/search", "Search by words, meaning, names, place, topic and time"),
+        tool=Tool(
+            "search",
+            "Search by parts",
+            "Search the person's memory by who, what, where, when and topic, each alone or together, and by words and "
+            "meaning. Without a query the latest come first. Call it to list what is known of a person, a place or a "
+            "day. Stores nothing.",
+        ),
+        query=(Annotated[str, Field(max_length=LONGEST_INPUT, description="Words, or a question; may be empty.")], ""),
+        persons=(_names("People it must name, all of them."), ()),
+        entities=(_names("Things or organisations it must name, all of them."), ()),
+        location=(Annotated[str, Field(max_length=200, description="Where it happens.")], ""),
+        topic=(Annotated[str, Field(max_length=200, description="What it is about.")], ""),
+        since=(_moment("The first year, month or day: 2026, 2026-05, 2026-05-01."), ""),
+        until=(_moment("The last year, month or day."), ""),
         limit=(Annotated[int, Field(ge=1, le=50)], 10),
     ),
     _operation(

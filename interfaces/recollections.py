@@ -76,7 +76,7 @@ def _plain_values(item: RecalledItem) -> dict[str, object]:
         "type": "conversation" if item.kind == "turn" else item.kind,
         "session": item.session or None,
         "score": item.memory.why.score,
-        "text": item.memory.text,
+        "text": fact_text(item.memory) if isinstance(item.memory, RecalledFact) else item.memory.text,
     }
     if item.kind == "turn":
         values["speaker"] = item.speaker or None
@@ -102,7 +102,7 @@ def program_text(memory: Recalled, turns: Sequence[RecalledMessage]) -> str:
     match memory:
         case RecalledFact():
             past = f" [was planned for {memory.planned_for[:10]}]" if memory.planned_for else ""
-            return safe_text(memory.text) + certainty_note(memory) + past
+            return fact_text(memory) + past
         case RecalledMessage():
             at = turns.index(memory)
             beside = [one for one in turns[max(0, at - 1) : at + 2] if one is memory or _answers(one, memory)]
@@ -131,6 +131,15 @@ def safe_text(text: str) -> str:
     """A text without hidden characters, cut where it is too long."""
     safe = make_inert(text)
     return safe if len(safe) <= LONGEST_TEXT else safe[: LONGEST_TEXT - 1] + "…"
+
+
+def fact_text(fact: Fact | RecalledFact) -> str:
+    """A fact, and whether it is certain; one that nobody verified as its words."""
+    if fact.basis == "quoted":
+        words = " — ".join(one.words for one in fact.quotes)
+        return f'said {fact.said[:10]}: "{safe_text(words)}"'
+    statement = fact.restatement if isinstance(fact, Fact) else fact.text
+    return safe_text(statement) + certainty_note(fact)
 
 
 def describe_fact(words: Words, fact: Fact, names: Mapping[str, str]) -> str:

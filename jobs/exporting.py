@@ -1,6 +1,7 @@
 """Copies of a whole memory for other programs: a LanceDB table, a Milvus collection, MemForest's two layouts.
 
-Guarantees: nothing that exists is overwritten; a copy is complete or absent; hidden messages are in none of them.
+Guarantees: nothing that exists is overwritten, but for a collection that is to be replaced; a copy is complete or
+absent; hidden messages are in none of them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -40,12 +41,14 @@ def copy_to_lance(memory: Memory, folder: Path, patience: float = _PATIENCE) -> 
     return copied.counts()
 
 
-def copy_to_milvus(memory: Memory, target: str, patience: float = _PATIENCE) -> tuple[int, int]:
-    """The same into a Milvus collection: of a new file of Milvus Lite, or of a server."""
+def copy_to_milvus(
+    memory: Memory, target: str, patience: float = _PATIENCE, *, collection: str = "", replaces: bool = False
+) -> tuple[int, int]:
+    """The same into a Milvus collection: of a new file of Milvus Lite, or of a server, where it may replace a copy."""
     from storage.vectors.exports import write_milvus
 
     copied = _Copy(memory, patience)
-    write_milvus(target, copied.read_batches(), copied.dimension)
+    write_milvus(target, copied.read_batches(), copied.dimension, collection, replaces=replaces)
     return copied.counts()
 
 
@@ -141,14 +144,10 @@ def _written_beside(target: Path) -> Iterator[Path]:
 
 def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     """The whole memory in MemForest's shapes."""
-    nodes = {node.text_id: node for node in memory.chapters.nodes()}
     sessions = list(reversed(memory.sessions.recent(None)))
-    said = {one.session_id: list(_message_units(memory.messages.of_session(one.session_id), nodes)) for one in sessions}
+    said = {one.session_id: units_of_turns(memory, memory.messages.of_session(one.session_id)) for one in sessions}
     not_empty = [one for one in sessions if said[one.session_id]]
-    above = _node_units(memory, nodes, ltm_id)
-    renamed = {old: new.id for old, new in above.items()}
-    units = [*above.values(), *(unit for one in not_empty for unit in said[one.session_id])]
-    joined = _link_units([replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in units])
+    joined = _link_units([*_node_units(memory, ltm_id), *(unit for one in not_empty for unit in said[one.session_id])])
     times = sorted(unit.creation_time for unit in joined if unit.rank == 0 and unit.creation_time)
     life = LongTermMemory(
         id=ltm_id,
@@ -168,15 +167,29 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     return Forest(tuple(joined), tuple(memories), life)
 
 
-def _message_units(turns: Sequence[Message], nodes: Mapping[str, Node]) -> Iterator[MemoryUnit]:
-    visible = [turn for turn in turns if not turn.hidden]
-    ids = [None, *(turn.text_id for turn in visible), None]
-    for turn, before, after in zip(visible, ids, ids[2:], strict=False):
-        yield unit_of_turn(turn, nodes.get(turn.text_id), before, after)
+def units_of_turns(memory: Memory, turns: Sequence[Message]) -> list[MemoryUnit]:
+    """Messages as units, in this order; hidden ones are left out."""
+    ids = [turn.text_id for turn in turns]
+    places, metadata = memory.units.places(ids), memory.units.metadata(ids)
+    shown = [turn for turn in turns if turn.text_id in places]
+    return [unit_of_turn(turn, places[turn.text_id], metadata.get(turn.text_id, {})) for turn in shown]
 
 
-def _node_units(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[str, MemoryUnit]:
-    """Session summaries, chapters and the life above them: units by the id of their node."""
+def summary_units(memory: Memory, ltm_id: str, wanted: Sequence[str]) -> list[MemoryUnit]:
+    """These of the units above messages, in this order, linked; a session's summary by the id of its session."""
+    found = {unit.id: unit for unit in _link_units(_node_units(memory, ltm_id))}
+    chosen = [found[one] for one in dict.fromkeys(wanted) if one in found]
+    return [replace(unit, children_ids=unit.children_ids or _child_messages(memory, unit)) for unit in chosen]
+
+
+def _child_messages(memory: Memory, unit: MemoryUnit) -> tuple[str, ...]:
+    turns = memory.messages.of_session(str(unit.metadata.get("session_id") or ""))
+    return tuple(one.id for one in units_of_turns(memory, turns) if one.parent_id == unit.id)
+
+
+def _node_units(memory: Memory, ltm_id: str) -> list[MemoryUnit]:
+    """Session summaries, chapters and the life above them, the highest first."""
+    nodes = {node.text_id: node for node in memory.chapters.nodes(rank=1)}
     texts = {one.text_id: one.summary for one in memory.summaries.all()}
     texts |= {one.text_id: one.text for one in memory.chapters.all() if one.text}
     names = {one.session_id for one in memory.sessions.recent(None)}
@@ -189,7 +202,8 @@ def _node_units(memory: Memory, nodes: Mapping[str, Node], ltm_id: str) -> dict[
         top = [unit for unit in found.values() if unit.parent_id == LIFE]
         content = "\n".join(unit.content.strip().partition("\n")[0] for unit in top)
         found = {LIFE: replace(_node_unit(nodes[LIFE], content, "", ltm_id), id=ltm_id), **found}
-    return found
+    renamed = {old: new.id for old, new in found.items()}
+    return [replace(unit, parent_id=renamed.get(unit.parent_id or "")) for unit in found.values()]
 
 
 def _node_unit(node: Node, text: str, session_id: str, ltm_id: str) -> MemoryUnit:

@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -25,7 +26,16 @@ from domain.quotations import own_words
 from domain.records import Message
 from domain.settings import Settings
 from domain.workers import CancelToken
-from facts.believing import Spoken, believe, in_asking_order, infer_facts, is_same, without_inferences, without_rejected
+from facts.believing import (
+    Spoken,
+    believe,
+    in_asking_order,
+    infer_facts,
+    is_same,
+    may_be_verified,
+    without_inferences,
+    without_rejected,
+)
 from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
@@ -39,8 +49,6 @@ from models.tasks import ExtractionTask
 from prompts import TEMPLATES
 
 _Read = TypeVar("_Read")
-#: How many turns before a window are shown with it, for what "she" and "yes" mean.
-_BEFORE = 2
 #: How many messages after a window may ask to have something of it forgotten.
 _AFTER = 2
 _MAY_ASK_TO_FORGET = pattern_of(
@@ -159,6 +167,8 @@ class Extraction:
         """
         allowed = None if most_calls is None else self.calls + most_calls
         size = self._llm.settings.window_size
+        if all_of_it and only is None and most_calls is None:
+            self._read_ahead(session_id, size, cancel)
         while window := next_window(self._memory, session_id, size, all_of_it=all_of_it, only=only):
             if allowed is not None and self.calls + _CALLS_A_WINDOW > allowed:
                 return False
@@ -168,23 +178,48 @@ class Extraction:
             yield extracted
         return True
 
-    def _extract_window(
-        self, turns: list[Message], cancel: CancelToken
-    ) -> Generator[Notice, None, WindowExtracted | None]:
-        """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
+    def _read_ahead(self, session_id: str, size: int, cancel: CancelToken) -> None:
+        """Ask for the notes of all windows, several at once, and whether their words say them; the replies are stored.
+
+        What fails is asked again in its turn. Raises Interrupted.
+        """
+        unread = self._memory.messages.unread(session_id)
+        windows = [unread[at : at + size] for at in range(0, len(unread), size)]
+        workers = min(self._llm.settings.extraction_workers, len(windows))
+        if workers < 2:
+            return
+
+        def read(turns: list[Message]) -> int:
+            ahead = Extraction(self._memory, self._llm, self._count_calls)
+            try:
+                work = ahead._begin_window(turns)
+                ahead._verify_facts(work, ahead._extract_notes(work, cancel), cancel)
+            except (errors.ModelError, errors.Interrupted) as fault:
+                self._log.info("a window is read in its turn", exc_info=fault)
+            return ahead.calls
+
+        with ThreadPoolExecutor(workers, "windows") as pool:
+            self.calls += sum(pool.map(read, windows))
+        cancel.check()
+
+    def _begin_window(self, turns: list[Message]) -> _Work:
+        """What is shown for a window, and what is known before it."""
         known = self._memory.facts.all(current=True)
         said = [one for one in self._memory.messages.of_session(turns[0].session_id) if not one.hidden and not one.demo]
         before = [one for one in said if one.position < turns[0].position]
         after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
-        work = _Work(
-            turns,
-            before[-_BEFORE:],
-            following,
-            known,
-            names_of_both(known, self._llm.settings),
+        overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
+        return _Work(
+            turns, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
             self._memory.language(),
-        )
+        )  # fmt: skip
+
+    def _extract_window(
+        self, turns: list[Message], cancel: CancelToken
+    ) -> Generator[Notice, None, WindowExtracted | None]:
+        """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
+        work = self._begin_window(turns)
         asked = True
         try:
             checked = self._extract_notes(work, cancel)
@@ -228,7 +263,7 @@ class Extraction:
         said = [one for one in self._memory.messages.of_session(quoted[0].session_id) if not one.hidden]
         names = names_of_both(known, self._llm.settings)
         work = _Work(said, (), (), known, names, self._memory.language())
-        facts = [_as_new(one) for one in quoted]
+        facts = [new for one in quoted if may_be_verified(new := _as_new(one))]
         in_slots = self._memory.facts.in_slots(one.slot for one in quoted)
         work = replace(work, known=[*known, *(one for one in in_slots if one not in quoted)])
         answers = self._ask_whether_said(work, window, facts, cancel)
@@ -240,11 +275,12 @@ class Extraction:
     # -- the calls -----------------------------------------------------------------------------------------------
 
     def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
-        """The notes of a window that its messages support; none, and no call, if only the companion spoke.
+        """The notes of a window that its messages support; none, and no call, if only a companion spoke.
 
         Raises BadReply when the reply holds none.
         """
-        if not any(turn.role == "user" for turn in work.turns):
+        imported = self._memory.sessions.was_imported(work.turns[0].session_id)
+        if not any(turn.role == "user" or (turn.speaker and not imported) for turn in work.turns):
             return CheckedNotes((), (), (), Counter())
 
         def ask() -> str:
@@ -276,7 +312,7 @@ class Extraction:
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
-        if self._memory.sessions.was_imported(work.turns[0].session_id):
+        if imported or self._memory.sessions.is_of_program(work.turns[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)
@@ -294,7 +330,8 @@ class Extraction:
         answers: Mapping[str, Answer] = {}
         asked = True
         try:
-            answers = self._ask_whether_said(work, work.window.name, facts, cancel)
+            asked_of = [fact for fact in facts if may_be_verified(fact)]
+            answers = self._ask_whether_said(work, work.window.name, asked_of, cancel)
         except errors.ModelError as fault:
             self._log.warning("what words say is asked later", exc_info=fault)
             asked = False

@@ -1,9 +1,10 @@
 """Requests to forget: what a message asks for is hidden at once, and a model reads in the background what it concerns.
 
-Guarantees: the rules alone hide only what a request surely or probably refers to; a model is asked at most once for a
-message, and the next turn waits for it; where it fails or doubts, the narrow reading stays hidden and the person is
-asked. What a model adds are rounds that it was shown, or that hold a matter in the person's own words. Nothing is
-erased here. A message that allows something to be mentioned again unhides what it refers to.
+Guarantees: without a model only what a request surely or probably refers to is hidden, and in doubt the person is asked
+first; a model is asked at most once for a message, and the next turn waits for it; where it fails or doubts, the narrow
+reading stays hidden and the person is asked. What a model adds are rounds that it was shown, or that hold a matter in
+the person's own words. Nothing is erased here. A message that allows something to be mentioned again unhides what it
+refers to.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class ForgetOutcome:
 
     ``rounds`` are those that are hidden now, the request itself the last one. ``released`` counts the messages that may
     be mentioned again. ``reading``: a model will read the request. ``asks``: there is none, so the person is asked.
+    ``unsure``: the rounds that are hidden only if the person says so.
     """
 
     request: ForgetRequest | None = None
@@ -49,12 +51,17 @@ class ForgetOutcome:
     released: int = 0
     reading: bool = False
     asks: bool = False
+    unsure: tuple[Round, ...] = ()
 
     @property
     def notice(self) -> Notice | None:
         """What the person should know of it."""
         if self.released:
             return Notice("forget_request.released", {"turns": self.released})
+        if self.unsure:
+            return Notice(
+                "forget_request.unsure", _rounds_and_turns([turn for one in self.unsure for turn in one.turns])
+            )
         if self.request is None or not self.rounds:
             return None
         if self.asks:
@@ -73,14 +80,16 @@ def follow_forget_request(
     if (release := detect_release(words)) and (released := find_released(memory, release)):
         memory.rounds.unhide(released)
         return ForgetOutcome(released=len(released))
-    request = detect_forget_request(words, spoken.assistant.words)
+    request = detect_forget_request(words, spoken.assistant.words, memory.reads_like_forget_request(words))
     if request is None:
         return ForgetOutcome()
     reading, rounds = readable and bool(spoken.user.seq), tuple[Round, ...]()
-    if request.hides:
+    if request.hides or (request.certainty == "uncertain" and not reading):
         said = (*memory.messages.rounds(spoken.user.session_id), *unwritten)
         before = [one for one in said if one.user.text_id != spoken.user.text_id]
         rounds = (*find_rounds_to_hide(memory, request, spoken.user.session_id, before), spoken)
+    if not request.hides and rounds:
+        return ForgetOutcome(request, unsure=rounds)
     hidden = [turn.text_id for one in rounds for turn in one.turns if turn.seq and not turn.hidden]
     if hidden:
         memory.rounds.hide(hidden)
@@ -138,7 +147,7 @@ def find_released(memory: Memory, release: ForgetRequest) -> list[str]:
         rounds = [one for part in release.matter for one in rounds_about(part, rounds)]
     elif rounds:
         *before, newest = [one for one in rounds if one.user.session_id == rounds[-1].user.session_id]
-        request = detect_forget_request(newest.user.words, newest.assistant.words)
+        request = detect_forget_request(newest.user.words, newest.assistant.words, "possible")
         rounds = [*(select_rounds(request, before) if request else ()), newest]
     return list(dict.fromkeys(turn.text_id for one in rounds for turn in one.turns))
 
@@ -171,7 +180,7 @@ def read_forget_request(
         read = {}
     cancel.check()
     asks, matter = line_of(read.get("asks")).lower(), line_of(read.get("matter")) or line_of(read.get("person"))
-    request = detect_forget_request(asked.words) or ForgetRequest(alone=True, certainty="possible")
+    request = detect_forget_request(asked.words, reads="possible") or ForgetRequest(alone=True, certainty="possible")
     if asks == "nothing" and request.certainty != "clear":
         if narrow:
             memory.rounds.unhide(narrow)
@@ -205,5 +214,9 @@ def read_forget_request(
 
 def _question(turns: Sequence[Message]) -> Notice:
     """Ask the person whether what is hidden in doubt is to stay so."""
+    return Notice("forget_request.asked", _rounds_and_turns(turns))
+
+
+def _rounds_and_turns(turns: Sequence[Message]) -> dict[str, object]:
     rounds = sum(turn.role == "user" for turn in turns)
-    return Notice("forget_request.asked", {"rounds": rounds, "turns": tuple(turn.text_id for turn in turns)})
+    return {"rounds": rounds, "turns": tuple(turn.text_id for turn in turns)}

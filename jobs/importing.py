@@ -220,7 +220,8 @@ def split_into_pieces(
     for start in range(0, len(turns), at_once):
         before = turns[start - 1] if start else None
         part = tuple(turns[start : start + at_once])
-        yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id, log)
+        summary = conversation.summary if start + at_once >= len(turns) else ""
+        yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id, log, summary)
 
 
 # -- turns ---------------------------------------------------------------------------------------------------------
@@ -230,7 +231,8 @@ def past_turns(conversation: PastConversation, who: ImportContext) -> list[Impor
     """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
     shown = [(one, words) for one in conversation.messages if not is_blank(words := clean_text(one.text))]
     times = _fill_times([one.said for one, _ in shown], who.fallback)
-    stretches = _split_stretches([time for time, _ in times])
+    # A session that has an id there stays one.
+    stretches = [0] * len(shown) if conversation.session_id else _split_stretches([time for time, _ in times])
     keys = _unique_keys([one.key for one, _ in shown])
     turns: list[ImportedMessage] = []
     said = Counter[tuple[str, ...]]()
@@ -241,7 +243,12 @@ def past_turns(conversation: PastConversation, who: ImportContext) -> list[Impor
         replies = before is not None and before.role == "user" and before.stretch == stretch
         same = (role, speaker, at, *words.split())
         copy, said[same] = said[same], said[same] + 1
-        turns.append(ImportedMessage(key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy))
+        turns.append(
+            ImportedMessage(
+                key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy,
+                one.metadata, one.visits, one.never_delete,
+            )
+        )  # fmt: skip
     return turns
 
 

@@ -85,8 +85,13 @@ class PersonaUpdate:
         return self._memory.facts.all()
 
     def find_material(self, persona: Persona, session_id: str) -> Material:
-        """What a session has about a persona that is still true: what it stated, and what it confirmed."""
+        """What a session has about a persona that is still true: what it stated, and what it confirmed.
+
+        Nothing where only other people spoke.
+        """
         messages = self._memory.messages.of_session(session_id)
+        if messages and all(one.speaker for one in messages):
+            return Material(persona, (), (), (messages[0].timestamp, messages[-1].timestamp))
         times = {one.timestamp for one in messages}
         own = [one for one in self._all_facts if one.session_id == session_id and one.basis != "inferred"]
         again = [one for one in self._all_facts if one.seen != one.said and one.seen in times and one not in own]

@@ -1,7 +1,7 @@
 """Finds requests to forget something, and which messages they refer to, in English and Chinese.
 
-Rules with high recall say how certain a request is: ``clear`` and ``likely`` ones are hidden at once, a ``possible`` one
-only after a model has read it. An idiom ("forget it, let's eat", 算了忘了吧) is at most possible. What a request
+Rules say how certain a request is: ``clear`` and ``likely`` ones are hidden at once, for an ``uncertain`` one the person
+is asked, a ``possible`` one is hidden only after a model has read it. What a message reads like may make it more certain. An idiom ("forget it, let's eat", 算了忘了吧) is at most possible. What a request
 refers to is read narrowly: the message itself if it says what is meant, else what it names, else the round before it.
 Quoted text is ignored.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from domain.patterns import Guarded, pattern_of
 from domain.quotations import without_quotations
@@ -19,7 +19,10 @@ from domain.records import PREFIX, Round
 from language import forget_forms as forms
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
 
-Certainty = Literal["possible", "likely", "clear"]
+Certainty = Literal["possible", "uncertain", "likely", "clear"]
+#: How certain a request is by what its message reads like: a ``none`` outweighs a rule that only finds it possible.
+Reading = Literal["none", "possible", "uncertain", "likely", "clear"]
+_READINGS: tuple[Reading, ...] = get_args(Reading)
 
 #: So many content words, or Chinese characters, beside a request are the matter itself.
 _SUBSTANCE, _SUBSTANCE_UNSPACED = 2, 5
@@ -50,8 +53,8 @@ class ForgetRequest:
 
     @property
     def hides(self) -> bool:
-        """Whether it counts before a model has read it."""
-        return self.certainty != "possible"
+        """Whether it counts before a model has read it, or the person has been asked."""
+        return self.certainty in ("likely", "clear")
 
 
 _QUOTED = pattern_of(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”|「[^」\n]{0,300}」|『[^』\n]{0,300}』|‘[^’\n]{3,300}’')
@@ -105,6 +108,10 @@ _POINTS = pattern_of(
     r"|(?:what|everything|anything|all|whatever|things?)(?: that)? i(?:'ve| have)?(?: just| ever)? [a-z]+"
     r"(?!.*\b(?:about|regarding|concerning)\b)"
     r"|刚|[这那](?:些|句|段|个|件事(?!情?的))|它|上面|以上"
+)
+#: An order without a known form that points at something, and speaks of nothing of one's own.
+_ONLY_POINTS = pattern_of(
+    r"(?!.*(?:\b(?:my|our|about)\b|的[事话病]|我[的妈爸儿女家]))(?=.*(?:\b(?:it|this|that|him|her)\b|[这那][件段句些话事]|[他她它]))"
 )
 #: Words of a release that name nothing.
 _RELEASING = pattern_of(
@@ -197,8 +204,10 @@ def _is_same_word(one: str, other: str) -> bool:
     return common >= max(len(one), len(other)) - 3 and (common >= 5 or common == shorter)
 
 
-def detect_forget_request(text: str, reply: str = "") -> ForgetRequest | None:
+def detect_forget_request(text: str, reply: str = "", reads: Reading | None = None) -> ForgetRequest | None:
     """The forget request in a message, if there may be one; a ``reply`` that promises silence makes it more certain.
+
+    ``reads``: how certain it is by what it reads like; None where nothing can tell.
 
     >>> detect_forget_request("Please forget that, I mean it.").certainty
     'clear'
@@ -212,20 +221,25 @@ def detect_forget_request(text: str, reply: str = "") -> ForgetRequest | None:
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
     graded = [_grade(sentence.lower(), message) for sentence in sentences]
     certainty = _add_up([one[0] for one in graded if one])
-    if forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower()):
-        certainty = "likely" if certainty == "possible" else certainty or "possible"
-    if certainty is None:
+    promised = forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower())
+    if reads == "none":
+        certainty = None if certainty == "possible" and not promised else certainty
+    elif reads and _READINGS.index(reads) > _READINGS.index(certainty or "none"):
+        certainty = reads
+    if promised:
+        certainty = "likely" if certainty in ("possible", "uncertain") else certainty or "possible"
+    if certainty is None or not sentences:
         return None
-    wanted = (
-        ("possible",)
-        if certainty == "possible" or not any(one and one[0] != "possible" for one in graded)
-        else ("likely", "clear")
-    )
-    begins = [one[1] if one and one[0] in wanted else None for one in graded]
+    surely = [one is not None and one[0] != "possible" for one in graded]
+    begins = [one[1] if one and sure in (True, any(surely)) else None for one, sure in zip(graded, surely, strict=True)]
+    if reads not in (None, "none") and not any(graded):
+        begins[-1] = 0
     found = [sentence[at:] for sentence, at in zip(sentences, begins, strict=True) if at is not None]
     orders = [_ASIDE.split(one)[0] for one in found]
     named = [_ABOUT.split(order, maxsplit=1)[-1].strip(" .!?。！？") for order in orders]
     things = [_strip_empty_words(part) for order in named for part in _AND.split(order)]
+    if reads not in (None, "none") and not any(graded):
+        things = _NAME.findall(sentences[-1]) or ([] if _ONLY_POINTS.match(sentences[-1].lower()) else things)
     matter = tuple(dict.fromkeys(filter(None, things)))
     points = not matter or any(_POINTS.search(order.lower()) for order in orders)
     lately = any(_LATELY.search(one.lower()) for one in found) or bool(_REGRET.search(message))

@@ -45,6 +45,17 @@ _OUNCES = pattern_of("(?<=[一二三四五六七八九])两")
 _JIN = pattern_of(
     r"(?P<jin>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?<!公)斤(?:(?P<liang>[\d一二三四五六七八九])两?)?"
 )
+_TENTHS = pattern_of(
+    r"(?P<number>\d+(?:\.\d+)?|[一二两三四五六七八九十百]+)(?P<unit>(?<!公)里(?!面)|成(?![为了家员立都年人本]))"
+)
+_DOZENS = pattern_of(r"\b(?P<number>half a|two|three|four|five|six|ten|\d{1,2}) dozen\b")
+_AND_A_HALF = pattern_of(
+    r"\b(?P<number>an?|one|two|three|four|five|six|\d{1,2})(?:[ -]hours?)?[ -]and[ -]a[ -]half\b"
+    r"|(?P<han>[一两二三四五六七八九\d])个半"
+)
+#: 一米七八, in centimetres 178.
+_METRES = pattern_of(r"(?P<number>[一二两\d])米(?P<rest>[零〇一二三四五六七八九]{1,2}|\d{1,2})(?!\d)")
+_QUARTERS = {"and a quarter": "15", "quarter of an hour": "15", "three quarters": "45"}
 _HALF = pattern_of(r"\bhalf\b|半")
 _A_FIGURE = pattern_of(r"[\d零〇一二两三四五六七八九十百千万亿俩仨半]")
 #: Every English word for a number contains one of these.
@@ -82,7 +93,7 @@ _EVENING = pattern_of(r"\b(?:pm|p\.m\.|afternoon|evening|tonight|night)\b|下午
 def find_numbers(text: str) -> frozenset[str]:
     """Every number that a text may mention, read generously: what a statement may be based on."""
     plain = _fold_case(text)
-    found = {*_all_numbers(plain), *_kilograms(text)}
+    found = {*_all_numbers(plain), *_converted(text)}
     if found and _EVENING.search(plain):
         found |= {str(int(number) + 12) for number in found if number.isdecimal() and 0 < int(number) < 12}
     return frozenset(found)
@@ -242,8 +253,22 @@ def _scaled_numbers(found: re.Match[str]) -> Iterator[str]:
         yield _plain_number(found["number"])
 
 
-def _kilograms(text: str) -> Iterator[str]:
-    """The weights given in 斤 and 两, in kilograms: 六斤八两 is 3.4."""
+def _converted(text: str) -> Iterator[str]:
+    """What a statement may give in another unit: 六斤八两 is 3.4 (kg), 六里 3 (km), 三成 30 (%), two dozen 24."""
+    plain = text.casefold()
+    for found in _TENTHS.finditer(text) if "里" in text or "成" in text else ():
+        number = Decimal(str(parse_count(found["number"]) or 0))
+        yield _plain_number(str(number / 2 if found["unit"] == "里" else number * 10))
+    for found in _DOZENS.finditer(plain) if "dozen" in plain else ():
+        yield _plain_number(str(Decimal(str(parse_count(found["number"]) or 1)) * 12))
+    for found in _AND_A_HALF.finditer(plain) if "half" in plain or "半" in plain else ():
+        half = Decimal(str(parse_count(found["number"] or found["han"]) or 0)) + Decimal("0.5")
+        yield from (_plain_number(str(half)), _plain_number(str(half * 60)))
+    for found in _METRES.finditer(text) if "米" in text else ():
+        rest = parse_number(found["rest"]) if len(found["rest"]) > 1 else 10 * (parse_number(found["rest"]) or 0)
+        yield str(100 * (parse_number(found["number"]) or 0) + (rest or 0))
+    if "quarter" in plain:
+        yield from (minutes for words, minutes in _QUARTERS.items() if words in plain)
     for found in _JIN.finditer(text) if "斤" in text else ():
         jin, liang = (float(parse_count(each or "0") or 0) for each in (found["jin"], found["liang"]))
         yield _plain_number(str(Decimal(str(jin + liang / 10)) / 2))

@@ -83,9 +83,14 @@ def find_pronouns(text: str) -> tuple[str, ...]:
     return tuple(match[0] for match, _ in _find_pronouns(text))
 
 
-def find_mentions(text: str) -> list[Mention]:
-    """The persons, animals, things and places that a text mentions, in order."""
-    return _mentions_of(text)
+def begins_with_pronoun(text: str) -> bool:
+    """Whether a statement does not say whom or what it is about.
+
+    >>> begins_with_pronoun("She likes drawing."), begins_with_pronoun("Tom and his wife moved.")
+    (True, False)
+    """
+    first = next(_find_pronouns(text), None)
+    return first is not None and not text[: first[0].start()].strip()
 
 
 # -- pronouns --------------------------------------------------------------------------------------------------------
@@ -104,12 +109,10 @@ def _possessive(name: str) -> str:
 
 #: What stands behind "her", "this" or "these" where it is no noun.
 _NO_NOUN = (
-    r"(?=\s*(?:[,.;:!?)\"”]|$)|\s+(?:and|or|but|to|at|in|on|for|from|about|with"
-    r"|again|today|tomorrow|yesterday|now|then|when"
-    r"|if|so|is|are|was|were|will|would|can|could|do|does|did|has|have|had|any ?more"
-    r"|yet|still|too|either|right|well|last"
-    r"|next|there|here|often|really|ever|good|bad|because|before|after|while|up|off|out|back|home|as|than|that|work|works"
-    r"|cost|costs|taste|tastes|mean|means|look|looks|need|needs|fit|fits)\b)"
+    r"(?=\s*(?:[,.;:!?)\"”]|$)|\s+(?:and|or|but|to|at|in|on|for|from|about|with|again|today|tomorrow|yesterday|now"
+    r"|then|when|if|so|is|are|was|were|will|would|can|could|do|does|did|has|have|had|any ?more|yet|still|too|either"
+    r"|right|well|last|next|there|here|often|really|ever|good|bad|because|before|after|while|up|off|out|back|home|as"
+    r"|than|that|work|works|cost|costs|taste|tastes|mean|means|look|looks|need|needs|fit|fits)\b)"
 )
 _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     (r"\b(?:he|him)\b", _Pronoun(_PEOPLE, False, "m", _same)),
@@ -120,11 +123,9 @@ _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     (r"\btheirs?\b", _Pronoun((*_PEOPLE, "thing"), True, "", _possessive)),
     (rf"\b(?:these|those)(?: ones)?{_NO_NOUN}", _Pronoun(_THINGS, True, "", _same)),
     (
-        r"\bit\b(?!['’]?s?\s+(?:(?:is|was|be|been|will be)\s+)?(?:rain|snow|late|early"
-        r"|cold|hot|warm|dark|time|true|fine|ok|okay"
-        r"|nice (?:to|that|out)|good (?:to|that)|hard to|easy to|possible|possibly"
-        r"|seems|going|been|monday|tuesday|wednesday"
-        r"|thursday|friday|saturday|sunday|christmas|that|who|how|what))"
+        r"\bit\b(?!['’]?s?\s+(?:(?:is|was|be|been|will be)\s+)?(?:rain|snow|late|early|cold|hot|warm|dark|time|true"
+        r"|fine|ok|okay|\w+ there\b|nice (?:to|that|out)|good (?:to|that)|hard to|easy to|possible|possibly|seems"
+        r"|going|been|monday|tuesday|wednesday|thursday|friday|saturday|sunday|christmas|that|who|how|what))"
         r"(?<!how is it)(?<!how's it)(?<!time is it)(?<!day is it)(?<!make it)(?<!call it)",
         _Pronoun(_THINGS, False, "", _same),
     ),
@@ -137,17 +138,18 @@ _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     ),
     (r"\bthere\b(?!['’]|\s+(?:is|are|was|were|be|has|have|any|a|an|will|must|might)\b)(?<!is there)(?<!are there)"
      r"(?<!out there)(?<!over there)", _Pronoun(("place",), None, "", _same)),
-    (r"(?:他|她|它)们", _Pronoun((*_PEOPLE, "thing"), True, "", _same)),
-    (r"(?<!其)他(?!们|人)", _Pronoun(_PEOPLE, False, "m", _same)),
+    (r"它们", _Pronoun(_THINGS, None, "", _same)),
+    (r"(?:他|她)们", _Pronoun((*_PEOPLE, "thing"), True, "", _same)),
+    (r"(?<![其吉])他(?!们|人(?![怎很呢挺真在不]))", _Pronoun(_PEOPLE, False, "m", _same)),
     (r"她(?!们)", _Pronoun(_PEOPLE, False, "f", _same)),
     (r"它(?!们)", _Pronoun(_THINGS, None, "", _same)),
     (
-        r"[这那](?:个|一个|件|本|部|首|款|道)(?:书|电影|片子|歌|东西|菜|游戏|小说)"
-        r"|[这那](?:个|一个|件|本|部|台|只|首|款|道|双|条|辆|套|些|家)"
-        r"(?=[，。！？,.!?\s]|$|[吗呢吧啊好是怎贵多还有能会可要甜香辣难便太很真不没也都就算适给用吃喝看玩穿住值])",
+        r"[这那](?:个|一个|件|本|部|首|款|道)(?:书|电影|片子|歌|东西|菜|游戏|小说)|[这那](?:个|一个|件|本|部|台|只|首"
+        r"|款|道|双|条|辆|套|些|家|瓶|杯|份|盆|碗|盒|把|张|颗|篇|幅)"
+        r"(?=[，。！？,.!?\s]|$|[吗呢吧啊好是怎贵多还有能会可要甜香辣难便太很真不没也都就算适给用吃喝看玩穿住值拍写做讲演唱画])",
         _Pronoun(_THINGS, None, "", _same),
     ),
-    (r"[那这](?:里|儿|边)(?!有没有人)", _Pronoun(("place",), None, "", _same)),
+    (r"(?<![你我他她们])[那这](?:里|儿|边)(?!有没有人)", _Pronoun(("place",), None, "", _same)),
 )  # fmt: skip
 _COMPILED = tuple((pattern_of(pattern, re.IGNORECASE), pronoun) for pattern, pronoun in _PRONOUNS)
 
@@ -190,11 +192,19 @@ def _names(text: str, mention: Mention) -> bool:
 def _in_place(words: str, match: re.Match[str], text: str) -> str:
     """The words in the place of a pronoun: with a preposition for "there", and a capital where it had one."""
     if match[0].casefold() == "there":
-        words = f"in {words}"
+        words = f"{'to' if _MOVES.search(text[: match.start()]) else 'in'} {words}"
     after = text[match.end() : match.end() + 3].casefold()
     if after in ("'re", "’re", "'ve", "’ve"):
         words += " "  # Never a contraction behind a name in the plural; the rest stays readable.
     return words[0].upper() + words[1:] if match.start() == 0 and match[0][0].isupper() else words
+
+
+#: What stands before "there" where it says whereto.
+_MOVES = pattern_of(
+    r"\b(?:go|goes|going|went|gone|been|get|got|move|moved|moving|travel|travelled|drive|drove|fly|flew|return|returned|come"
+    r"|came|back|ride|walk|way) $",
+    re.IGNORECASE,
+)
 
 
 # -- mentions --------------------------------------------------------------------------------------------------------
@@ -203,14 +213,12 @@ _SENTENCE = pattern_of(
     r"[^.!?。！？\n]+(?:(?:\.(?=\w)|(?<=\bDr)\.|(?<=\bM[rs])\.|(?<=\bMrs)\.)[^.!?。！？\n]*)*[.!?。！？]*"
 )
 _SHE = (
-    "mother|mom|mum|sister|daughter|wife|girlfriend|aunt|grandmother|grandma"
-    "|granny|niece|fiancée|stepmother|mother-in-law"
-    "|sister-in-law|woman|girl|lady|landlady"
+    "mother|mom|mum|sister|daughter|wife|girlfriend|aunt|grandmother|grandma|granny|niece|fiancée|stepmother"
+    "|mother-in-law|sister-in-law|woman|girl|lady|landlady"
 )
 _HE = (
-    "father|dad|brother|son|husband|boyfriend|uncle|grandfather|grandpa|nephew"
-    "|fiancé|stepfather|father-in-law|brother-in-law"
-    "|man|guy|boy|landlord"
+    "father|dad|brother|son|husband|boyfriend|uncle|grandfather|grandpa|nephew|fiancé|stepfather|father-in-law"
+    "|brother-in-law|man|guy|boy|landlord"
 )
 _EITHER = (
     "partner|cousin|boss|manager|teacher|friend|colleague|coworker|roommate|flatmate|neighbour|neighbor|doctor|dentist"
@@ -218,11 +226,12 @@ _EITHER = (
 )
 _ANIMAL = "dog|cat|puppy|kitten|rabbit|hamster|parrot|bird|horse|pony|tortoise|goldfish|pet"
 _GROUP = (
-    "parents|grandparents|kids|children|sons|daughters|sisters|brothers|friends"
-    "|neighbours|neighbors|colleagues|twins|dogs|cats|in-laws"
+    "parents|grandparents|kids|children|sons|daughters|sisters|brothers|friends|neighbours|neighbors|colleagues|twins"
+    "|dogs|cats|in-laws"
 )
 _RELATIVE = rf"{_SHE}|{_HE}|{_EITHER}|{_ANIMAL}|{_GROUP}"
-_WHOSE = r"(?:my|your|our|his|her|their|the|a|an)"
+#: Not behind "is": "a doctor" says there what somebody is.
+_WHOSE = r"(?:my|your|our|his|her|their|the|(?<!is )(?<!was )(?<!am )(?<!are )(?<!became )(?<!as )an?)"
 #: "my (little) sister (Joan)", "my daughter is called joan", "my sister's name is Joan".
 _TITLES = r"(?-i:Dr|Mr|Mrs|Ms|Prof)\.? "
 _TITLED = pattern_of(rf"\b{_TITLES}[A-Z][\w’'-]*[a-z]")
@@ -234,29 +243,24 @@ _KIN = pattern_of(
     re.IGNORECASE,
 )
 _INTRODUCED = pattern_of(
-    r"\b(?:called|named|this is|meet|name is|name['’]s) (?P<name>(?!my\b|the\b"
-    r"|a\b|an\b|it\b|that\b)[A-Za-z][\w-]*)"
+    r"\b(?:called|named|this is|meet|name is|name['’]s) (?P<name>(?!my\b|the\b|a\b|an\b|it\b|that\b)[A-Za-z][\w-]*)"
 )
 _THING_CALLED = pattern_of(
-    r"\b(?:boat|car|book|band|film|movie|song|show|game|bike|company|restaurant"
-    r"|cafe|café|app|plant|project)\b"
+    r"\b(?:boat|car|book|band|film|movie|song|show|game|bike|company|restaurant|cafe|café|app|plant|project)\b"
 )
 _TITLE = pattern_of(
-    r"“([^“”\n]{2,60})”|\"([^\"\n]{2,60})\"|(《[^》\n]{1,40}》)|「([^」\n]{1,40})」"
-    r"|『([^』\n]{1,40})』|‘([^‘’\n]{2,60})’|(?<!\w)'([A-Z][^'\n]{2,60})'(?!\w)"
+    r"“([^“”\n]{2,60})”|\"([^\"\n]{2,60})\"|(《[^》\n]{1,40}》)|「([^」\n]{1,40})」|『([^』\n]{1,40})』"
+    r"|‘([^‘’\n]{2,60})’|(?<!\w)'([A-Z][^'\n]{2,60})'(?!\w)"
 )
 _PLACE = pattern_of(
     r"\b(?:in|to|from|near|around|at|visit(?:ed|ing)?|live(?:s|d)? in) (?:the )?"
     r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*)"
 )
 _BOUNDARY = (
-    "is|are|was|were|be|will|would|can|could|has|have|had|and|or|but|in|on|at"
-    "|to|for|from|with|of|by|that|which|who|because"
-    "|so|yesterday|today|tonight|tomorrow|last|now|again|this|as|when|while|finally"
-    "|just|really|broke|died|arrived|came|went"
-    "|got|about|into|over|after|before|online|ago|the|a|an|my|i|we|you|he|she"
-    "|it|they|not|also|too|looks?|feels?|tastes?"
-    "|smells?|sounds?|costs?|works?"
+    "is|are|was|were|be|will|would|can|could|has|have|had|and|or|but|in|on|at|to|for|from|with|of|by|that|which|who"
+    "|because|so|yesterday|today|tonight|tomorrow|last|now|again|this|as|when|while|finally|just|really|broke|died"
+    "|arrived|came|went|got|about|into|over|after|before|online|ago|the|a|an|my|i|we|you|he|she|it|they|not|also|too"
+    "|looks?|feels?|tastes?|smells?|sounds?|costs?|works?"
 )
 _NOUN_PHRASE = pattern_of(
     rf"\b(?P<det>my|our|your|a|an|the|this|that|these|those|some|new|two|three|four|five|his|her|their) "
@@ -266,18 +270,24 @@ _NOUN_PHRASE = pattern_of(
 #: "planted tomatoes", "Ana's violin", "the boat Marlin", and a name with which a sentence begins: "Ravi broke".
 _BARE_OBJECT = pattern_of(
     r"\b(?:bought|planted|baked|made|got|ate|tried|picked|found|ordered|sold|lost|grew|adopted|cooked|painted|read|saw)"
-    r" (?P<noun>(?:new |old |fresh )?[a-z]{2,}s)\b(?! of\b)"
+    r" (?P<noun>(?:new |old |fresh |[a-z]+ing )?[a-z]{2,}s)\b(?! of\b)"
 )
 _POSSESSED = pattern_of(
     r"\b(?P<noun>[A-Z][\w-]*[a-z]['’]s (?:[a-z]+ )?[a-z]{3,})(?=\s+(?:is|was|has|are|were|broke|died)\b|[.,!?]|$)"
 )
+#: What one reads is no person.
+_READ = pattern_of(r"\b(?:re-?)?read(?:ing)? (?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)")
 _NAMED_THING = pattern_of(r"\b(?:named|call|called) (?:the|our|my|her|his) [a-z]+ (?P<name>[A-Z][\w-]*)")
 _OPENING_NAME = pattern_of(
     r"^\W*(?P<name>[A-Z][a-z]{2,}) (?:broke|fell|ate|drank|quit|bought|lost|won|sang|drove|wrote|spoke|began|flew|grew"
     r"|rode|sold|sent|kept|felt|thought|brought|caught|chose|wore|hurt|cut|put|let|paid|moved|started|passed|turned|called"
-    r"|plays|loves|likes|works|lives|wants|needs)\b"
+    r"|plays|loves|likes|works|lives|wants|needs|lent|gave|met|told|asked|said|got|went|made|had|came|took|showed)\b"
 )
 _BARE_SUBJECT = pattern_of(r"^\W*(?P<noun>[A-Z][a-z]+s) (?:are|were|have|taste|look|smell)\b")
+#: What is said of a noun behind it.
+_BEHIND_NOUN = frozenset(
+    "red blue green white black yellow brown downtown upstairs downstairs outside inside nearby abroad away".split()  # noqa: SIM905
+)
 #: Nouns that "it" hardly means.
 _NO_THING = frozenset(
     """
@@ -320,12 +330,12 @@ _NO_NAME = (
 
 _HAN = "\u4e00-\u9fff"
 _ZH_SHE = (
-    "妈妈|母亲|老妈|妈|姐姐|妹妹|姐|妹|女儿|闺女|妻子|老婆|媳妇|太太"
-    "|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|姑妈|小姨|姨妈|婆婆|岳母|丈母娘|侄女|外甥女|孙女|闺蜜|女同事|女老师|女孩|女士"
+    "妈妈|母亲|老妈|妈|姐姐|妹妹|姐|妹|女儿|闺女|妻子|老婆|媳妇|太太|女朋友|女友|奶奶|外婆|姥姥|阿姨|姑姑|姑妈|小姨"
+    "|姨妈|婆婆|岳母|丈母娘|侄女|外甥女|孙女|闺蜜|女同事|女老师|女孩|女士"
 )
 _ZH_HE = (
-    "爸爸|父亲|老爸|爸|哥哥|弟弟|哥|弟|儿子|丈夫|老公|先生"
-    "|男朋友|男友|爷爷|外公|姥爷|舅舅|叔叔|伯伯|姑父|姨父|公公|岳父|侄子|外甥|孙子|男同事|男老师|男孩"
+    "爸爸|父亲|老爸|爸|哥哥|弟弟|哥|弟|儿子|丈夫|老公|先生|男朋友|男友|爷爷|外公|姥爷|舅舅|叔叔|伯伯|姑父|姨父|公公"
+    "|岳父|侄子|外甥|孙子|男同事|男老师|男孩"
 )
 _ZH_EITHER = (
     "老板|领导|老师|同事|同学|室友|邻居|朋友|医生|教练|房东|导师|孩子|宝宝|对象|表姐|表妹|表哥|表弟|堂姐|堂妹|堂哥|堂弟"
@@ -340,62 +350,71 @@ _ZH_KIN = pattern_of(
     rf"(?P<whose>我们?家?的?|咱们?家?的?|你们?家?的?|他的?|她的?|楼[上下]的?|隔壁的?)?(?P<kin>{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL})"
     rf"(?!们)(?:的?名字(?:是|叫)|也?名?叫做?|取名叫?|是)?"
 )
+#: What a person does, at the beginning of what stands behind their name.
+_ZH_DOES = "吵聊商约合分离订病开送借还辞升毕考退当做得赢输哭笑睡醒跑唱写画学教拿忘丢卖租一两三几"
 _ZH_NAME_END = (
     r"(?=[，。！？、,.!?\s”\"』」）)]|$|今年|今天|昨天|明天|在|是|也|很|的|了|去|和|跟|会|有|喜欢|刚|最近|上|说|要|比|才|从|住"
     r"|来)"
 )
 _ZH_CALLED = pattern_of(
-    rf"(?:名字是|名字叫|名叫|取名叫?|叫做|(?<![{_HAN}]{{0}}[喊])叫)(?!我|你|他|她|它|醒|车|外卖|人|大家|什么"
-    rf"|谁|停|好)(?P<name>[{_HAN}]{{1,4}}?|[A-Za-z][\w-]*){_ZH_NAME_END}"
+    rf"(?:名字是|名字叫|名叫|取名叫?|叫做|(?<![{_HAN}]{{0}}[喊])叫)(?!我|你|他|她|它|醒|车|外卖|人|大家|什么|谁|停"
+    rf"|好)(?P<name>[{_HAN}]{{1,4}}?|[A-Za-z][\w-]*){_ZH_NAME_END}"
+)
+_ZH_SURNAMES = (
+    "[王李张刘陈杨赵黄周吴徐孙胡朱郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈"
+    "曾彭吕苏卢蒋蔡贾魏薛阎余潘杜戴夏钟汪姜范姚谭廖邹熊陆郝孔崔邱秦顾侯邵孟段雷钱汤尹黎贺赖龚]"
 )
 _ZH_SURNAMED = (
     r"(?:(?:小|老|阿)(?!时|区|心|是|家|公|板|婆|师|爸|妈|狗|猫|孩|朋|说|伙|姨|姐|妹|哥|弟|学|店|吃|事|样|气|城|镇|书|菜)"
-    rf"[{_HAN}]|(?:欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}?|"
-    "[王李张刘陈杨赵黄周吴徐孙胡朱郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾魏薛阎余潘杜戴夏钟汪姜范姚谭廖邹熊陆郝孔崔邱秦顾侯邵孟段雷钱汤尹黎贺赖龚]"
-    rf"(?:(?:总|老师|医生|教授|经理|主任|阿姨|叔叔|先生|女士|太太|师傅)"
-    rf"|(?!天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一|子)[{_HAN}]{{1,2}}?))"
+    rf"[{_HAN}]|(?:欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}?|{_ZH_SURNAMES}(?:(?:总|老师|医生|教授|经理|主任|阿姨|叔叔"
+    rf"|先生|女士|太太|师傅)|(?!天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一"
+    rf"|子)[{_HAN}]{{1,2}}?))"
 )
 _ZH_PERSON = pattern_of(
     rf"(?:(?<![{_HAN}])|(?<=[和跟找见给问帮陪是叫让请约被把了来]))(?P<name>{_ZH_SURNAMED})"
-    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最今昨前从被看吃喝买做见帮带问陪]|$)"
+    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最今昨前从被看吃喝买做见帮带问陪{_ZH_DOES}]|$)"
 )
 _ZH_BEHIND_KIN = pattern_of(
-    rf"是?({_ZH_SURNAMED})(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱要想也都刚来给告搬生结换最今昨前升辞离考退当做]|$)"
+    rf"是?({_ZH_SURNAMED})(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱要想也都刚来给告搬生结换最今昨前{_ZH_DOES}]|$)"
 )
 _ZH_TITLED = pattern_of(rf"[{_HAN}](?:总|老师|医生|教授|经理|主任|阿姨|叔叔|先生|女士|太太|师傅)")
+_ZH_WITH_TITLE = pattern_of(rf"{_ZH_SURNAMES}(?:老师|医生|教练|阿姨|叔叔|先生|女士|太太)$")
 _ZH_GROUP_OF = pattern_of(
-    rf"(?P<one>[{_HAN}]{{2,3}}?)[和跟与](?P<two>[{_HAN}]{{2,3}}?)(?=[，。！？、,.!?\s]"
-    rf"|$|都|一起|去|来|在|要|结婚|吵架|是|昨|今|明|上)"
+    rf"(?P<one>[{_HAN}]{{2,3}}?)[和跟与](?P<two>[{_HAN}]{{2,3}}?)(?=[，。！？、,.!?\s]|$|都|一起|去|来|在|要|结婚"
+    rf"|吵架|是|昨|今|明|上|[{_ZH_DOES}])"
 )
 _ZH_PLACE = pattern_of(
-    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?:一?[趟次])?(?P<name>(?!了|过|趟|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
+    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?:一?[趟次])?(?P<name>(?!了|过|趟|见|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
     rf"(?=[，。！？、,.!?\s]|$|工作|上班|上学|住|玩|旅游|旅行|出差|读书|学习|买|的|了|看|吃|开会|待|过|出发|回来|租|开|当|做|认识|遇[到见]|碰[到见])"
 )
+_ZH_SHOP = pattern_of(r"(?:馆|店|餐厅|超市|公园|商场|酒吧|书吧|食堂|房)$")
 _ZH_MEASURE = (
-    "台|辆|本|部|个|只|条|件|双|套|张|把|盆|棵|首|篇|款|杯|份|盒|瓶|间|栋|座|幅|块|颗|束|斤|箱|袋|些|顶|架|支|副"
+    "台|辆|本|部|家|个|只|条|件|双|套|张|把|盆|棵|首|篇|款|杯|份|盒|瓶|间|栋|座|幅|块|颗|束|斤|箱|袋|些|顶|架|支|副"
 )
 _ZH_OBJECT = pattern_of(
-    rf"(?:买|看|吃|养|换|做|收到|读|听|学|借|租|丢|捡|种|写|画|织|订|点|喝|玩|拍|装|养过|试|弄|煮|烤|送我|卖|修)(?:了|过|完|好|到|着|上)?"
-    rf"(?:了)?(?:(?:一|两|三|四|五|几|半|这|那|新|一些|\d+)*(?:{_ZH_MEASURE}))?(?P<name>(?!了"
-    rf"|[焦糊坏丢好碎断]|过|完|什么|一|了吗|得|起来|我|你|他|她|它)[{_HAN}]{{1,8}})(?=[，。！？、,.!?\s]|$|给|送|回|，|吧"
-    rf"|来)"
+    rf"(?:把(?P<taken>[{_HAN}]{{1,6}}?)(?=[弄丢忘卖洗修送借拿放扔打换吃喝装摔给])|[里上下边]有"
+    r"|(?:买|看|吃|养|换|做|收到|读|听(?!说)|学|借|租|开|丢|捡|种|写|画|织|订|点|喝|玩|拍|装|养过|试|弄|煮|烤|送我|卖|修)"
+    rf"(?:了|过|完|好|到|着|上)?了?)(?:给[{_HAN}]{{1,3}}?(?=[一两三几]))?(?:(?:一|两|三|四|五|几|半|这|那|新|一些"
+    rf"|\d+)*(?:{_ZH_MEASURE}))?(?P<name>(?!了|[焦糊坏丢好碎断]|过|完|什么|一|了吗|得|起来|很|给|我|你|他|她"
+    rf"|它)[{_HAN}]{{1,8}})"
+    r"(?=[，。！？、,.!?\s]|$|给|送|回|吧|来)"
 )
 _ZH_SUBJECT = pattern_of(
-    r"^(?:今天|昨天|前天|最近|刚才|刚刚|今年|去年|今早|晚上|早上|终于|哎呀?|唉|对了|其实|那个|，|,|\s)*(?:我们?家?的?"
+    r"^(?:今天|昨天|前天|最近|刚才|刚刚|今年|去年|今早|晚上|早上|终于|听说|哎呀?|唉|对了|其实|那个|，|,|\s)*(?:我们?家?的?"
     r"|咱家的?|院子里的?|家里的?|树上的?|楼下的?|新买的|这|那)?(?:个|些|本|部|台|只|棵|盆)?"
-    rf"(?P<name>(?![我你他她它谁这那很真太不没好是有在去什么])[{_HAN}]{{1,6}}?)"
+    rf"(?P<name>(?![我你他她它谁这那很真太不没好是有在去什么]|听说)[{_HAN}]{{1,6}}?)"
     r"(?:已经|都|终于|也|又|还|快|刚|特别|非常|挺|真的?|太|很|有点|不太?|没|全|正在|开始|今天|昨天)*(?:熟|坏|甜|好(?!友)"
     r"|开|死|丢|停|修|到货|到了|漏|旧|贵|便宜|漂亮|好用|好吃|好看|好听|难|酸|苦|辣|大|小|长|短|新|香|臭|黑|白|红|绿|黄"
-    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|[烤煮炒摔弄吃卖洗做喝用修]?[焦糊坏丢完碎断]|[烤煮炒洗做修]好|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
+    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|慢|重|轻|薄|厚|亮|暗|高|低|脏|吵|[烤煮炒摔弄吃卖洗做喝用修]?[焦糊坏丢完碎断]|[烤煮炒洗做修]好|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
 )
 _ZH_NO_THING = frozenset(
     """
     天气 今天 昨天 明天 时间 事情 心情 工作 我们 你们 大家 有人 没人 什么 这里 那里
-    周末 晚上 早上 生活 日子 东西 地方 身体 感觉 问题 时候 年纪 关系
+    周末 晚上 早上 生活 日子 东西 地方 身体 感觉 问题 时候 年纪 关系 小 老 大 新 人 事 空
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 #: What is in no name of a thing.
-_ZH_NO_PART = pattern_of(r"[了过着得只叫把被]|^[和跟与先后又再还就才都也]|[来去]$")
+_ZH_NO_PART = pattern_of(r"[了过着得只叫把被]|^[和跟与先后又再还就才都也]|(?:[来去里上]|名字)$")
 #: A child's name in two equal characters, at the beginning: 乐乐.
 _ZH_TWICE = pattern_of(
     rf"^\W*(?P<name>(?![妈爸爷奶哥弟姐妹叔天常刚慢谢拜哈呵嗯往偏渐好星宝人家个处偷悄默白轻])([{_HAN}])\2)"
@@ -452,8 +471,10 @@ def _latin_people(text: str) -> list[Mention]:
         shown = name if name and not plural else f"{own} {match['which']}{kin}"
         found.append(Mention(shown, kind, match.start(), plural, gender, rank=1 if name else 0))
         covered += filter(None, (name, match[0]))
-    places = {match["name"] for match in _PLACE.finditer(text)}
-    titles = " ".join(match[0] for match in (*_TITLE.finditer(text), *_NAMED_THING.finditer(text)))
+    places = {one.name for one in _latin_places(text)}
+    titles = " ".join(
+        match[0] for match in (*_TITLE.finditer(text), *_NAMED_THING.finditer(text), *_READ.finditer(text))
+    )
     for match in _TITLED.finditer(text):
         if not any(match[0] in one for one in covered):
             found.append(Mention(match[0], "person", match.start(), gender=_gender_of_title(match[0]), rank=1))
@@ -495,7 +516,7 @@ def _latin_places(text: str) -> list[Mention]:
     return [
         Mention(match["name"], "place", match.start(), rank=match.start())
         for match in _PLACE.finditer(text)
-        if match["name"].split()[0].casefold() not in _NO_NAME | STOP_WORDS
+        if match["name"].split()[0].casefold() not in _NO_NAME | STOP_WORDS and not _gender_of(match["name"].split()[0])
     ]
 
 
@@ -504,8 +525,10 @@ def _latin_things(text: str) -> list[Mention]:
     names = set(latin_names(text))
     for match in _NOUN_PHRASE.finditer(text):
         words = match["noun"].casefold().split()
-        while len(words) > 1 and words[-1].endswith(("ed", "ly")):
+        alone = not text[: match.start()].strip() and not text[match.end() :].strip(" .!?")
+        while len(words) > 1 and (alone or words[-1] in _BEHIND_NOUN or words[-1].endswith(("ed", "ly"))):
             words.pop()
+            alone = False  # "The dishwasher leaks."
         head, det = words[-1], match["det"].casefold()
         if (
             (head in _NO_THING and not (len(words) > 1 and head == "place"))
@@ -522,9 +545,7 @@ def _latin_things(text: str) -> list[Mention]:
         subject = not text[: match.start()].strip(" ,") or bool(
             re.match(r"\s+(?:is|are|was|were)\b", text[match.end() :])
         )
-        whose = (
-            det if det in ("my", "our", "his", "her", "their") else "my" if det == "your" else "" if plural else "the"
-        )
+        whose = det if det in ("my", "our") else "my" if det == "your" else "" if plural else "the"
         new = {"a", "an", "my", "our", "some", "new", "two", "three", "four", "five"}
         rank = 2 if subject else 1 if det in new else 0
         found.append(Mention(f"{whose} {' '.join(words)}".strip(), "thing", match.start(), plural, rank=rank))
@@ -533,7 +554,8 @@ def _latin_things(text: str) -> list[Mention]:
     bought = _BARE_OBJECT.finditer(text)
     found += [Mention(match["noun"], "thing", match.start("noun"), plural=True, rank=1) for match in bought]
     found += [Mention(match["noun"], "thing", match.start(), rank=2) for match in _POSSESSED.finditer(text)]
-    found += [Mention(match["name"], "thing", match.start("name"), rank=3) for match in _NAMED_THING.finditer(text)]
+    named = (*_NAMED_THING.finditer(text), *_READ.finditer(text))
+    found += [Mention(match["name"], "thing", match.start("name"), rank=3) for match in named]
     return found
 
 
@@ -544,6 +566,12 @@ def _han_people(text: str) -> list[Mention]:
     kin_of: dict[str, str] = {}
     for match in _ZH_KIN.finditer(text):
         kin = match["kin"]
+        if titled := _ZH_WITH_TITLE.search(text[: match.end("kin")]):
+            found.append(Mention(titled[0], "person", titled.start(), gender=_zh_gender(kin, ""), rank=1))
+            taken.add(titled[0])
+            continue
+        if not match["whose"] and re.search(r"[是当]$", text[: match.start()]):
+            continue  # what somebody is
         name = next(
             (
                 one["name"]
@@ -607,11 +635,16 @@ def _zh_gender(kin: str, name: str) -> Gender:
 
 
 def _han_places(text: str) -> list[Mention]:
-    return [Mention(match["name"], "place", match.start(), rank=match.start()) for match in _ZH_PLACE.finditer(text)]
+    found = [(match["name"], match.start()) for match in _ZH_PLACE.finditer(text)]
+    found += [
+        (match["name"], match.start()) for match in _ZH_OBJECT.finditer(text) if _ZH_SHOP.search(match["name"] or "")
+    ]
+    return [Mention(name, "place", at, rank=at) for name, at in found]
 
 
 def _han_things(text: str) -> list[Mention]:
-    found = [Mention(match["name"], "thing", match.start("name"), rank=1) for match in _ZH_OBJECT.finditer(text)]
+    objects = [(match["taken"] or match["name"], match.start("name")) for match in _ZH_OBJECT.finditer(text)]
+    found = [Mention(name, "thing", at, rank=1) for name, at in objects]
     for part in re.finditer(r"[^，。！？,.!?\n]+", text):
         if (match := _ZH_SUBJECT.match(part[0])) and not _ZH_OBJECT.match(part[0], match.start("name")):
             found.append(Mention(match["name"], "thing", part.start() + match.start("name"), rank=2))

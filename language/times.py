@@ -180,6 +180,16 @@ def parse_date(text: str) -> str:
     return year[1] if year else ""
 
 
+def parse_time(text: str) -> time | None:
+    """The time of day in a moment that a model wrote; None if there is none.
+
+    >>> parse_time("2025-01-16T14:00:00"), parse_time("2025-01-16 9:30"), parse_time("2025-01-16")
+    (datetime.time(14, 0), datetime.time(9, 30), None)
+    """
+    found = re.search(r"[T ](\d{1,2}):([0-5]\d)(?:$|[:Z+-])", text.strip())
+    return time(int(found[1]), int(found[2])) if found and int(found[1]) < 24 else None
+
+
 def range_of(iso: str) -> TimeRange | None:
     """The days of 2025-03-04, 2025-03 or 2025; None for anything else."""
     try:
@@ -377,6 +387,11 @@ def _read_month_away(match: re.Match[str], reference: date) -> _Readings:
     if day := _group(match, "day"):
         return (_one_day(whole.first.replace(day=parse_number(day) or 0)),)
     return (_third_of(whole, match),)
+
+
+def _read_same_month(match: re.Match[str], reference: date) -> _Readings:
+    """This time last year, 去年这时候: about the month that it is now."""
+    return (_month_away_from(reference, {"last": -12, "next": 12, "去": -12, "明": 12, "前": -24}[match["which"]]),)
 
 
 def _count_steps(which: str) -> int:
@@ -919,6 +934,8 @@ _RULES = (
     _rule("这|过去|近|前", rf"(?:这|过去|最近|近|前)的?{_ZH_AMOUNT}", _read_adjoining),
     _rule("未来|今后|接下来", rf"(?:未来|今后|接下来)的?{_ZH_AMOUNT}", _read_adjoining),
     # units of the calendar
+    _rule("time", r"\bthis time (?P<which>last|next) (?P<unit>year)\b", _read_same_month),
+    _rule("时|今天|此", r"(?P<which>[去明前])年的?(?:这个?时候?|此时|今天)", _read_same_month),
     _rule("last|next", r"\bthe (?P<unit>week|weekend|month|year) (?:(?P<back>before last)|(?P<on>after next))\b", _read_unit),
     _rule("end|beginning|start|middle|mid|early|late", rf"\b{_THIRD} {_WHICH} month\b", _read_month_away),
     _rule("all|whole|entire|throughout|during|over", rf"\b{_WHOLE} (?P<whole>year|month|week)\b", _read_so_far),

@@ -104,15 +104,24 @@ class DemoModel(httpx2.BaseTransport):
         messages = [(str(one.get("role")), str(one.get("content"))) for one in body.get("messages", [])]
         metadata = body.get("metadata")
         text = reply_to(messages, metadata if isinstance(metadata, dict) else {})
-        sent, written = sum(_count_tokens(content) for _, content in messages), _count_tokens(text)
-        usage = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
-        if body.get("stream"):
-            data = [*(json.dumps(event, ensure_ascii=False) for event in _stream_events(text, usage)), "[DONE]"]
-            events = "".join(f"data: {one}\n\n" for one in data)
-            return httpx2.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        whole = {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
-        return httpx2.Response(200, json=whole)
+        return answer_with(text, body, MODEL)
+
+
+def answer_with(text: str, body: Mapping[str, Any], model: str) -> httpx2.Response:
+    """The response to a chat request: whole, or as a stream where that is asked for."""
+    sent = sum(_count_tokens(str(one.get("content"))) for one in body.get("messages", []))
+    usage = {
+        "prompt_tokens": sent,
+        "completion_tokens": (written := _count_tokens(text)),
+        "total_tokens": sent + written,
+    }
+    if body.get("stream"):
+        data = [*(json.dumps(event, ensure_ascii=False) for event in _stream_events(text, usage, model)), "[DONE]"]
+        events = "".join(f"data: {one}\n\n" for one in data)
+        return httpx2.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    whole = {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
+    return httpx2.Response(200, json=whole)
 
 
 # -- chat
@@ -124,8 +133,8 @@ def _count_tokens(text: str) -> int:
     return chinese + (len(text) - chinese + 2) // 3
 
 
-def _stream_events(text: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
-    about = {"object": "chat.completion.chunk", "model": MODEL}
+def _stream_events(text: str, usage: dict[str, int], model: str) -> Iterator[dict[str, Any]]:
+    about = {"object": "chat.completion.chunk", "model": model}
     for start in range(0, len(text), _CHUNK):
         yield {**about, "choices": [{"index": 0, "delta": {"content": text[start : start + _CHUNK]}}]}
     yield {**about, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}

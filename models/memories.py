@@ -162,7 +162,7 @@ def _said(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[
                 yield " ".join(between)
         before = turn
         speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
-        if turn.client == "stored" and turn.role == "user":  # what a program stored is its own words
+        if turn.client == "stored" and not turn.speaker:  # what a program stored is its own words
             speaker = TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
         yield {speaker: context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))}
         yield from map(str.strip, _new_remarks(turn.annotations, context, remarks))

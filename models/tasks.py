@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from domain import text as texts
 from domain.facts import Change, Fact, NewFact
 from domain.quotations import own_words, without_quotations
 from domain.records import PREFIX, Message, Persona, Role, Round
 from domain.tree import Member
-from facts.persona_lines import QuotedFact, Refusal
-from facts.spans import Testimony
 from language.calendar import UNKNOWN_DATE, date_of, day_in, day_of, weekday_in
 from language.scripts import Language, estimate_all
 from models.chat import PromptMessage
 from prompts import TEMPLATES, Material, SearchTask, Templates
+
+if TYPE_CHECKING:
+    from facts.persona_lines import QuotedFact, Refusal
+    from facts.spans import Testimony
 
 
 @dataclass(frozen=True)
@@ -106,15 +109,18 @@ class Task:
         return self._task_prompt(self._templates.notes, records)
 
     def verification_prompt(self, asked: Sequence[Testimony]) -> tuple[PromptMessage, ...]:
-        """The prompt to check statements, numbered from 1 in this order; each message is shown once."""
-        lines = dict.fromkeys(line for one in asked for line in one.passage)
+        """The prompt to check statements of one conversation, numbered from 1 in this order.
+
+        Each message is shown once, in the order in which they were said.
+        """
+        lines = sorted({each for one in asked for each in zip(one.places, one.passage, strict=True)})
         numbers = {line: number for number, line in enumerate(lines, 1)}
         records: list[Mapping[str, object]] = [
-            {"message": number, "text": self._harmless_text(line)} for line, number in numbers.items()
+            {"message": number, "text": self._harmless_text(line)} for (_, line), number in numbers.items()
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
-            rests = _ranges_of([numbers[line] for line in one.passage])
+            rests = _ranges_of([numbers[line] for line in zip(one.places, one.passage, strict=True)])
             records.append({"statement": number, "of": rests, "says": self._harmless_text(one.statement), **stance})
         return self._task_prompt(self._templates.verify, records)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,29 +21,27 @@ import numpy as np
 from domain.patterns import pattern_of
 from language import words
 from language.scripts import is_unspaced
-from recall.ranking import Evidence, Floats, bm25, from_neighbours, rarity
+from recall.ranking import Evidence, Flags, Floats, bm25, from_neighbours, rarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from domain.indexes import Vector
 
-#: How much is recalled: nothing, the few best with the remark that they may not answer, or whatever adds something.
-Amount = Literal["nothing", "little", "enough"]
+#: How much is recalled: nothing, the few best with the remark that they may not answer, what is nearly as good as the
+#: best, or whatever adds something.
+Amount = Literal["nothing", "little", "best", "enough"]
 
 #: The weights that tell kinds of messages apart, and examples for other embedders. ``bench.message_kinds`` makes it.
 KINDS_FILE = Path(__file__).parent / "message_kinds.json"
 #: In fewer turns than this no word is rare yet: what is held is weighed as if there were so many.
 _FEW = 150
-#: What a message needs memory by: its kind, this much of how near the nearest messages are, and this much of the
-#: confidence; together this and more.
-_OF_NEAR, _OF_CONFIDENCE, _LEAST_NEED = 0.9, 0.022, -0.02
+#: What a message needs memory by: its kind and this much of the confidence, together this and more.
+_OF_CONFIDENCE, _LEAST_NEED = 0.05, -0.5
 #: What is of this kind is about the person, whatever its words are.
 _PERSONAL_KIND = 0.25
-#: What is as near and as sure as this is recalled for any kind of message: a task about what was talked of.
-NEAR_AND_SURE, SURE = 0.2, -1.0
-#: Nearer than this is no better: a greeting is nearest to all greetings.
-_NEAR_ENOUGH = 0.3
+#: So few terms of a kind below this ask by key words: what holds them is enough.
+_KEY_WORDS, _KEY_WORDS_KIND = 5, -0.2
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
 #: The nearness, and the part of the confidence, by which a question about oneself is answered rather than not.
@@ -54,8 +53,8 @@ LEAST, LEAST_OF_KNOWN, LEAST_IN_LITTLE = -1.85, -3.5, -4.0
 LEAST_FOR_REMARK = -6.0
 #: How far the nearest messages must stand above unrelated sentences where words cannot tell: as a cosine.
 NEAR = 0.15
-#: How far apart the kinds of the examples are put for an embedder that has no weights.
-_SPREAD = 0.7
+#: The strength of the ridge regression that tells kinds of messages apart.
+_RIDGE = 0.3
 
 _SMALL_TALK = pattern_of(
     r"(?:good (?:night|morning|evening|afternoon)|ok(?:ay)?|yes|yeah|yep|no|nope|sure|thx|ty|cool|nice|great|good"
@@ -103,24 +102,34 @@ def needs_memory(text: str) -> bool:
 class MessageKinds:
     """Reads off the vector of a message whether it is of a kind that memory may matter to.
 
-    The weights belong to the sentence embedder that comes along. Any other learned one is shown ``examples`` once.
+    How near it is to each landmark is weighed. The landmarks and weights in the file belong to the sentence embedder
+    that comes along. Any other learned one is shown ``examples`` once, which are its landmarks.
     """
 
     def __init__(self, model: str, examples: Sequence[Vector | None] = ()) -> None:
         known = _read_kinds()
-        self._weights, self._bias = np.zeros(0, np.float32), 0.0
-        none = len(known["examples"]["none"])
+        self._landmarks: Floats = np.zeros((0, 0), np.float32)
         if model == known["model"]:
-            self._weights, self._bias = np.array(known["weights"], np.float32), float(known["bias"])
+            self._weights, self._bias = np.array(known["weights"]), float(known["bias"])
+            steps = np.frombuffer(b64decode(known["landmarks"]), np.int8).reshape(len(self._weights), -1)
+            self._landmarks = np.asarray(steps / 127, np.float32)
         elif examples and all(vector is not None for vector in examples):
-            vectors = np.stack([vector / np.linalg.norm(vector) for vector in examples if vector is not None])
-            self._weights, self._bias = direction_of(vectors[:none], vectors[none:])
+            self._landmarks = np.stack([vector / np.linalg.norm(vector) for vector in examples if vector is not None])
+            needed = np.arange(len(examples)) >= len(known["examples"]["none"])
+            self._weights, self._bias = fit(nearness(self._landmarks, self._landmarks), needed)
 
     def kind_of(self, vector: Vector | None) -> float | None:
         """Above 0 the more memory may matter, below 0 the less; None where the vector does not say."""
-        if vector is None or len(vector) != len(self._weights):
+        if vector is None or len(vector) != self._landmarks.shape[1]:
             return None
-        return float(self._weights @ vector / max(float(np.linalg.norm(vector)), 1e-9)) + self._bias
+        unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
+        return float(nearness(unit, self._landmarks) @ self._weights) + self._bias
+
+
+def nearness(vectors: Floats, landmarks: Floats) -> Floats:
+    """How near unit vectors are to each landmark, as a Gaussian of their distance."""
+    near: Floats = np.exp(2.0 * (vectors @ landmarks.T - 1.0))
+    return near
 
 
 def examples_for(model: str) -> tuple[str, ...]:
@@ -129,12 +138,14 @@ def examples_for(model: str) -> tuple[str, ...]:
     return () if model in ("", known["model"]) else (*known["examples"]["none"], *known["examples"]["need"])
 
 
-def direction_of(none: Floats, need: Floats) -> tuple[Floats, float]:
-    """The direction from the mean of one class of unit vectors to that of the other, and the bias that centres it."""
-    low, high = none.mean(axis=0), need.mean(axis=0)
-    direction = high - low
-    direction *= _SPREAD / max(float(direction @ direction), 1e-9)
-    return direction.astype(np.float32), -float(direction @ (low + high)) / 2
+def fit(seen: Floats, needed: Flags) -> tuple[Floats, float]:
+    """Weights and bias of a ridge regression onto -1 and 1, each class weighing half."""
+    goal = np.where(needed, 1.0, -1.0)
+    weight = np.where(needed, 0.5 / needed.mean(), 0.5 / (~needed).mean())
+    columns = np.hstack([seen, np.ones((len(seen), 1))])
+    squares = columns.T @ (columns * weight[:, None]) + _RIDGE * np.eye(columns.shape[1])
+    solved = np.linalg.solve(squares, columns.T @ (weight * goal))
+    return solved[:-1], float(solved[-1])
 
 
 @cache
@@ -151,9 +162,8 @@ class Features:
     ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
     four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
-    the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one; ``near_talk``: the
-    same of the input together with the last round, where that is more. ``kind``: of ``MessageKinds``. ``across``:
-    question and turns share no script, so that words cannot tell. ``known``: the question
+    the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one. ``kind``: of
+    ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
     calls by name what was heard of. ``fits``: the whole history would fit into the budget.
     """
 
@@ -166,7 +176,6 @@ class Features:
     turns: int
     likeness: float
     near: float = 0.0
-    near_talk: float = 0.0
     kind: float | None = None
     across: bool = False
     known: bool = False
@@ -227,10 +236,10 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
     if found.kind is None:
         return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
     sure = LEAST if found.across else confidence(found)
-    near = max(found.near, found.near_talk)
-    needed = found.kind + _OF_NEAR * min(near, _NEAR_ENOUGH) + _OF_CONFIDENCE * sure >= _LEAST_NEED
-    if not needed and (near < NEAR_AND_SURE or sure < SURE):
+    if found.kind + _OF_CONFIDENCE * sure < _LEAST_NEED:
         return "nothing"
+    if found.kind < _KEY_WORDS_KIND and found.terms <= _KEY_WORDS:
+        return "best"
     if not seeks:
         return "enough"
     if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:

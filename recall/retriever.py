@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.recollection import MissingPart, RecallLimits, Recollection
+from language.forget_requests import Reading
 from language.references import resolve_references
 from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
 from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
+from recall.forget_reading import read_like_forget_request
 from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
 from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.time_ranges import TimeRangeSearch
@@ -44,8 +46,12 @@ _AT_ONCE = 20_000
 _LOOKED_AT, _READ = 6, 400
 #: This many vectors are cached for that: the next question finds much the same messages.
 _VECTORS_CACHED = 256
+#: The vectors of so many inputs are kept, of turns that are going on at once.
+_INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
+#: The share of the best score below which nothing answers key words.
+_BEST_SHARE = 0.6
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -77,6 +83,7 @@ class Retriever:
         self._generation = 0
         self._background: dict[bool, list[Vector]] = {}
         self._kinds: MessageKinds | None = None
+        self._inputs: dict[str, Vector | None] = {}
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
@@ -110,6 +117,7 @@ class Retriever:
         learned = ranking.has_learnt(self._model())
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
         vectors = self._embed_queries([each.text for each in asked], embed, search.missing)
+        self._keep_input(said[-1], vectors[-1])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -136,14 +144,16 @@ class Retriever:
         )
         facts = known.find_answers(said if apart else said[-1:], shares, others)
         whole = limits.tokens
-        if not in_range and "enough" not in amounts:
+        if not in_range and "best" in amounts and "enough" not in amounts:
+            limits = replace(limits, share=max(limits.share, _BEST_SHARE))
+        elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
         selector = Selector(self._archive, table, limits, known, present, cutting=gated)
         selected = selector.select(relevant, facts, whole)
         resolved = tuple(each.text for each in asked)
         recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
-        known_of = in_range or selected.facts or "enough" in amounts
+        known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
         chapters = in_range.chapters if in_range else ()
         return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
@@ -155,6 +165,10 @@ class Retriever:
     def search(self, text: str, limits: RecallLimits) -> Recollection:
         """The memories that contain the words of ``text``, and no others."""
         return keywords.search(self._archive, text, limits)
+
+    def reads_like_forget_request(self, text: str) -> Reading | None:
+        """How certain a request to forget one of the last inputs is by its vector."""
+        return read_like_forget_request(text, self._inputs.get(text.strip()), self._model())
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -172,6 +186,11 @@ class Retriever:
                 table.extend(new)
                 has_more = len(new.seq) == _AT_ONCE
             return table.snapshot()
+
+    def _keep_input(self, said: str, vector: Vector | None) -> None:
+        """Keep the vector of an input until its round is stored."""
+        with self._lock:
+            self._inputs = dict([*self._inputs.items(), (said.strip(), vector)][-_INPUTS_KEPT:])
 
     def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; what is compared with all of them is embedded in the same call as the first.
@@ -210,7 +229,6 @@ class Retriever:
         features = replace(
             read_features(evidence, len(table), max(alike, default=0.0)),
             near=evidence.nearest,
-            near_talk=found[0].searched.evidence.nearest,
             kind=max((kind for kind in kinds if kind is not None), default=None),
             across=bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely),
             known=_is_known(found[-1].searched),

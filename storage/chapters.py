@@ -85,10 +85,11 @@ class Chapters:
         """One node, by the id of its text."""
         return next(map(_read_node, self._database.run(f"{_NODE} WHERE text_id = ?", text_id)), None)
 
-    def nodes(self, parent: str | None = None) -> list[Node]:
-        """The children of a node, in order; without one every node there is."""
+    def nodes(self, parent: str | None = None, *, rank: int = 0) -> list[Node]:
+        """The children of a node, in order; without one every node of at least this rank."""
         if parent is None:
-            return [_read_node(row) for row in self._database.run(f"{_NODE} ORDER BY rank DESC, place")]
+            query = f"{_NODE} WHERE rank >= ? ORDER BY rank DESC, place"
+            return [_read_node(row) for row in self._database.run(query, rank)]
         return [_read_node(row) for row in self._database.run(f"{_NODE} WHERE parent = ? ORDER BY place", parent)]
 
     def all(self, text_ids: Sequence[str] | None = None) -> list[Chapter]:

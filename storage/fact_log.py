@@ -24,7 +24,7 @@ from domain.records import Message
 from storage.embeddings import TextIndex
 from storage.engine import EACH, Stamp, instant
 from storage.erased import ErasedTexts, value_of
-from storage.facts import BETWEEN, Facts, Renaming, messages_under
+from storage.facts import BETWEEN, Facts, Renaming, messages_under, part_names
 from storage.jobs import Steps
 from storage.messages import Messages, UndoableSaves
 from storage.sqlite.database import Database, Row, Transaction
@@ -189,6 +189,9 @@ class FactLog:
             for one in fact.quotes
         ]
         tx.many("UPDATE fact_turn SET quote_start = ?, quote_end = ? WHERE fact = ? AND turn = ?", spans)
+        topics = {note.text_id: note.topic for note in learned.notes}
+        for fact, _ in stored:
+            _add_parts(tx, numbers[fact.text_id], fact, topics.get(fact.note, ""))
         self._index_numbered(tx, list(numbers.values()), new=True)
         return numbers
 
@@ -259,6 +262,8 @@ class FactLog:
         place = {name: known[name] for name in ("session_id", "window_id", "note")}
         columns = _fact_columns(new, turns, place | {"timestamp": now, "by_hand": 1})
         (added,) = _insert_resting(tx, "fact", [(columns, turns)]).values()
+        topics = self.facts.database.run("SELECT topic FROM note WHERE seq = ?", known["note"])
+        _add_parts(tx, added, new, topics[0]["topic"] if topics else "")
         self._index_numbered(tx, [added], new=True)
         return added
 
@@ -476,6 +481,14 @@ def _insert_resting(
     ]
     tx.many(f"INSERT INTO {what}_turn ({what}, turn) VALUES (?, ?)", rests)
     return {str(row["text_id"]): number for number, (row, _) in enumerate(rows, start=first)}
+
+
+def _add_parts(tx: Transaction, number: int, fact: NewFact, topic: str) -> None:
+    """By what a fact is filtered; whoever it is about is one of its persons."""
+    named = [("person", one) for one in (fact.subject, *fact.persons)]
+    named += [("entity", one) for one in fact.entities] + [("location", fact.location), ("topic", topic)]
+    parts = dict.fromkeys((number, kind, name) for kind, one in named for name in part_names(one))
+    tx.many("INSERT INTO fact_part (fact, kind, name) VALUES (?, ?, ?)", list(parts))
 
 
 def _add_relations(tx: Transaction, relations: Iterable[NewRelation], facts: Mapping[str, int]) -> None:

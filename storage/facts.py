@@ -10,6 +10,7 @@ its messages and is never shown. What a model only concluded is read by ``inferr
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from typing import Literal
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
 from domain.patterns import pattern_of
+from domain.recollection import FactFilter
 from language.scripts import is_unspaced
 from language.words import is_name
 from storage.engine import EACH
@@ -193,6 +195,7 @@ _CORRECTED = (
     " WHERE (e.what IN ('corrected', 'put_right') AND o.corrected = 1 AND n.text_id = o.replaced_by) OR"
     " (e.what = 'renamed' AND NOT (n.corrected = 1 AND n.decided = 'hand' AND n.replaced_by = '')) ORDER BY e.seq"
 )
+_BETWEEN_WORDS = pattern_of(r"[\s,;/()、，；（）]+|'s\b")
 #: Slots that are asked for in one statement.
 _SLOTS_AT_ONCE = 200
 _CURRENT = "f.until = '' AND f.corrected = 0"
@@ -257,6 +260,25 @@ class Facts:
             rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
             found += self._facts_of_rows(rows, names)
         return sorted(found, key=lambda fact: fact.number)
+
+    def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
+        """The facts that pass a filter, also what is past, at most so many, the latest first."""
+        corrected = self.corrected_names()
+        conditions, values = [f"{_KNOWN} AND f.corrected = 0"], list[object]()
+        for kind, name in wanted.named:
+            plain = _plain_name(name)
+            names = [plain, *(_plain_name(one.wrong) for one in corrected if _plain_name(one.right) == plain)]
+            conditions.append(f"f.seq IN (SELECT p.fact FROM fact_part p WHERE p.kind = ? AND p.name IN {EACH})")
+            values += [kind, names]
+        if wanted.since:
+            conditions.append("f.since >= ?")
+            values.append(wanted.since)
+        if wanted.until:
+            # Also what begins later on the last day, or in the last month.
+            conditions.append("f.since <= ?")
+            values.append(f"{wanted.until}~")
+        query = f"{' AND '.join(conditions)} ORDER BY f.since DESC, f.seq DESC LIMIT ?"
+        return self._read_facts(query, *values, most)
 
     def turns_of(self, facts: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of (fact, message), by number: which messages these facts rest on."""
@@ -445,6 +467,20 @@ class Notes:
         rows = self.database.run(query, *values)
         turns = messages_under(self.database, "note", [row[0] for row in rows])
         return [Note(*row[1:8], private=bool(row[8]), turns=tuple(turns[row[0]])) for row in rows]  # type: ignore[misc]
+
+
+def part_names(name: str) -> tuple[str, ...]:
+    """Under what a part of a fact is found: its whole name and each word of it.
+
+    >>> part_names("Oslo, Norway")
+    ('oslo, norway', 'oslo', 'norway')
+    """
+    plain = _plain_name(name)
+    return tuple(dict.fromkeys(filter(None, (plain, *_BETWEEN_WORDS.split(plain)))))
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def messages_under(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, groupby
 
 from domain.imports import (
@@ -175,6 +175,24 @@ class Imports:
             added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
         return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
 
+    def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
+        """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.
+
+        What it costs does not depend on how long the session is.
+        """
+        query = "SELECT seq, role FROM conversation WHERE session_id = ? ORDER BY position DESC LIMIT 1"
+        with self._database.write() as tx:
+            rows = self._database.run(query, session_id)
+            after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
+            replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"
+            turn = replace(said, replies=replies)
+            piece = PastPiece(conversation, "", False, (turn,), session_id=session_id)
+            how = _Import(number, _digest_of(conversation), piece, self._stamp.now(), self._stamp.new_id)
+            added = self._add_run(tx, _Run(0, after, 0, [turn]), how)[0]
+            # Vectors are made once somebody searches or flushes: many at once cost less, and delay no message.
+            tx.commit.follows.discard("vectors")
+        return added
+
     def count_known(self, piece: PastPiece) -> KnownMessages:
         """How many messages of a piece were stored before, and how many were erased."""
         known = self._known_past(piece)
@@ -204,8 +222,6 @@ class Imports:
 
     def _erased_keys(self, piece: PastPiece, stored: Mapping[str, int], known: Collection[str]) -> set[str]:
         """The keys of messages that were erased: known by where they were, or by their words. Not those still there."""
-        if piece.live:
-            return set()
         said = [_as_said(turn, known=turn.key in known) for turn in piece.turns]
         erased = [turn for turn, found in zip(piece.turns, self._of.erased.recognise(said), strict=True) if found]
         there = self._still_there(erased, stored) if erased else set()
@@ -239,8 +255,6 @@ class Imports:
         query = f"SELECT digest, count(*) FROM stored_message WHERE digest IN {EACH} GROUP BY digest"
         stored = {str(row[0]): int(row[1]) for row in self._database.run(query, wanted)}
         by_id = {key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)}
-        if piece.live:
-            return by_id
         said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
         alike = [turn.key not in known and (turn.key in by_id or turn.key in said) for turn in turns]
         return by_id | {turn.key for run in _runs_alike(turns, alike) for turn in run}
@@ -274,7 +288,7 @@ class Imports:
         waits = row["role"] == "user" and not row["replies"]
         return _Place(row["session_id"], row["position"], row["round"], row["last"] == row["position"], waits)
 
-    def _add_run(self, tx: Transaction, run: _Run, how: _Import) -> None:
+    def _add_run(self, tx: Transaction, run: _Run, how: _Import) -> list[Message]:
         """Store new messages one behind the other, with their words, their place in the queue and their digests."""
         beside = self._find_place(run.after or run.before) if run.after or run.before else None
         session_id = beside.session_id if beside else self._begin_session(tx, run.turns[0].timestamp, how)
@@ -308,6 +322,16 @@ class Imports:
         if beside and not (run.after and beside.last):
             behind = self._of.messages.dependents(turn.text_id for turn in stored[-2:])
             self._of.index.embed_again(tx, behind)
+        for past, turn in zip(run.turns, stored, strict=True):
+            if past.metadata:
+                self._of.units.add(tx, turn.seq, past.metadata)
+            if past.never_delete or past.visits[0]:
+                self._of.archive.note_visits(tx, turn.text_id, past.visits, never_delete=past.never_delete)
+        if how.piece.summary and run.turns[-1].key == how.piece.turns[-1].key:
+            self._of.summaries.remove(tx, self._of.summaries.of(session_id))
+            summary = NewSummary(how.new_id(), stored[-1].timestamp, how.piece.summary)
+            self._of.summaries.add(tx, session_id, summary, stored[-1].round)
+        return stored
 
     def _free_id(self, wanted: str) -> str:
         """An id that a message would keep, if nothing else has it; else nothing."""

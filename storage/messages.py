@@ -14,12 +14,14 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from domain.records import (
     PREFIX,
+    SERVICE_CLIENT,
     Finish,
     InFlight,
     Message,
@@ -31,6 +33,7 @@ from domain.records import (
     Summary,
     pair_messages,
 )
+from domain.text import clean_text
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
@@ -50,6 +53,7 @@ _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?
 _GENERATION = "fadings"
 #: Messages that a model may be shown as said: not hidden, and not by the demo model.
 _VISIBLE = "c.hidden = 0 AND c.demo = 0"
+_FIRST_SPEAKERS = ("c.role = 'user'", "c.speaker <> ''")
 #: ``MessageColumns``, each joined by commas.
 _PLACES = (
     "SELECT "
@@ -78,6 +82,8 @@ class NewMessage:
     quoted: tuple[Quoted, ...] = ()
     #: Whether the demo model said it.
     demo: bool = False
+    #: Who said it, if neither of the two did; the role is "assistant" then.
+    speaker: str = ""
 
 
 class MessageColumns(NamedTuple):
@@ -125,13 +131,19 @@ class Messages:
         return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
     def first_words(self, most: int) -> list[str]:
-        """What the person said first in this memory, oldest first; nothing hidden."""
-        query = f"{TURN} WHERE c.role = 'user' AND c.hidden = 0 AND c.demo = 0 ORDER BY c.seq LIMIT ?"
-        return [one.words for one in self._read_messages(query, most)]
+        """What the person said first in this memory, oldest first; nothing hidden. Where they never spoke, others."""
+        queries = (f"{TURN} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)
+        found = (self._read_messages(query, most) for query in queries)
+        return [one.words for one in next(filter(None, found), [])]
 
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
         return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+
+    def unread_among(self, text_ids: Sequence[str]) -> set[str]:
+        """Those of these messages that no extraction has read; never what is hidden."""
+        query = f"SELECT c.text_id FROM conversation c WHERE c.text_id IN {EACH} AND {UNREAD}"
+        return {row[0] for row in self._database.run(query, list(text_ids))} if text_ids else set()
 
     def before(self, turn: Message, count: int) -> list[Message]:
         """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
@@ -233,7 +245,7 @@ class Messages:
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
                 last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
-                quoted=one.quoted, demo=one.demo,
+                quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
             for at, one in enumerate(turns)
         ]  # fmt: skip
@@ -255,6 +267,25 @@ class Messages:
     def set_words(self, tx: Transaction, turn: Message, words: str) -> None:
         """Put other words in place of those of a message."""
         tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[turn.role] + words, turn.seq)
+
+    def add_metadata(self, tx: Transaction, turn: int, metadata: Mapping[str, Any]) -> None:
+        """What a program says of a new message, by its number: values of JSON by name."""
+        rows = []
+        for key, value in metadata.items():
+            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            rows.append((turn, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
+        tx.many("INSERT INTO message_metadata (turn, key, value, number) VALUES (?, ?, ?, ?)", rows)
+
+    def metadata_of(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """What programs said of these messages, by id; nothing of what is hidden."""
+        query = (
+            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.turn = c.seq"
+            f" WHERE c.text_id IN {EACH} AND {_VISIBLE} ORDER BY d.key"
+        )
+        found: dict[str, dict[str, Any]] = defaultdict(dict)
+        for text_id, key, value in self._database.run(query, list(text_ids)) if text_ids else ():
+            found[text_id][key] = json.loads(value)
+        return dict(found)
 
     def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
         """Let all rounds as far as the round ``upto`` leave the context."""
@@ -562,6 +593,23 @@ class Archive:
             if back := sorted(self._index.archived_among(ids)):
                 self.bring_back(tx, back)
 
+    def visit(self, names: Sequence[str]) -> None:
+        """The same in a commit of its own."""
+        with self._database.write() as tx:
+            self.count_round(tx, names)
+
+    def note_visits(self, tx: Transaction, name: str, visits: tuple[int, int], *, never_delete: bool) -> None:
+        """Note how often a new message was recalled elsewhere, in which round last, and whether it may be archived."""
+        tx.do(
+            "INSERT INTO visit (text_id, visit_count, last_visit, never_delete) VALUES (?, ?, ?, ?) ON CONFLICT"
+            " (text_id) DO UPDATE SET visit_count = excluded.visit_count, last_visit = excluded.last_visit,"
+            " never_delete = excluded.never_delete",
+            name, *visits, int(never_delete),
+        )  # fmt: skip
+        if visits[1] > self.rounds_counted():
+            # What is recalled here from now on is recalled later than that.
+            tx.next("round", visits[1] - self.rounds_counted())
+
     def set_never_delete(self, names: Sequence[str], never: bool) -> None:
         """Note whether these nodes may never be archived out of the search or deleted."""
         with self._database.write() as tx:
@@ -614,6 +662,14 @@ class Sessions:
     def require(self, session_id: str) -> Session:
         """One session that there is."""
         return self._find_all("WHERE session_id = ?", session_id)[0]
+
+    def is_of_program(self, session_id: str) -> bool:
+        """Whether a companion's words in a session are not ours: it came from an export, or the memory service."""
+        query = (
+            "SELECT 1 FROM session s WHERE s.session_id = ? AND (s.client = ?"
+            " OR s.session_id IN (SELECT session_id FROM imported_session))"
+        )
+        return bool(self._database.run(query, session_id, SERVICE_CLIENT))
 
     def was_imported(self, session_id: str) -> bool:
         """Whether a session came from an export of another program."""

@@ -20,6 +20,7 @@ from storage.personas import Personas
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
+from storage.units import Units
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
@@ -48,6 +49,7 @@ class Repositories:
     rebuilds: Rebuilds
     saves: UndoableSaves
     erased: ErasedTexts
+    units: Units
 
 
 def open_repositories(
@@ -85,6 +87,7 @@ def open_repositories(
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
+        units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)

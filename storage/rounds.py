@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 from domain.facts import PersonaDraft
 from domain.quotations import with_references
@@ -28,6 +29,7 @@ from domain.records import (
     Quoted,
     RebuildRequest,
     Removed,
+    Role,
     Round,
     Session,
     pair_messages,
@@ -103,15 +105,27 @@ class Rounds:
             self._forget_steps(tx, session_id)
         return pair_messages(added)[0]
 
-    def store_alone(self, session_id: str, words: str, text_id: str, *, said: str | None = None) -> Message:
+    def store_alone(
+        self,
+        session_id: str,
+        words: str,
+        text_id: str,
+        *,
+        said: str | None = None,
+        role: Role = "user",
+        speaker: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Message:
         """A message that no one answers, at the end of its session: it is found, read and erased as every one is.
 
         It is a round without a reply, so it is in no context and in no summary. What is of the past was ``said`` then.
+        It is the person's, or that of another ``speaker``; ``metadata`` is what a program says of it.
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            turn = NewMessage(text_id, said or now, "user", words)
+            turn = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
             added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
+            self._of.messages.add_metadata(tx, added[0].seq, metadata or {})
             self._of.sessions.count(tx, session_id)
             self._of.index.add_turns(tx, added, new=True)
             self._forget_steps(tx, session_id)

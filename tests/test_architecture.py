@@ -40,7 +40,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SCREEN = {"rich", "prompt_toolkit", "pygments"}
 #: A turn that needs more files than this can no longer be followed by a reader.
-MOST_FILES_OF_A_TURN = 42
+MOST_FILES_OF_A_TURN = 43
 
 
 def sources() -> Iterator[Path]:

@@ -45,7 +45,9 @@ def server() -> Iterator[ScriptedServer]:
 
 def reply(request: Any) -> str:
     task = request["messages"][0]["content"].splitlines()[0]
-    asked = json.loads(request["messages"][1]["content"].splitlines()[1])["question"]
+    asked = json.loads(request["messages"][1]["content"].splitlines()[1]).get("question", "")
+    if "summarise" in task:
+        return "Ann and Bob talked."
     if "plan" in task:
         return '{"needs": ["it"], "queries": ["Ann said"]}'
     if "judge" in task:
@@ -203,3 +205,39 @@ def test_a_reply_is_known_again_whatever_the_mark_around_the_data(tmp_path: Path
             kept.put(messages, "Because.")
         assert kept.reply(messages) == "Because."
     assert kept.asked == 0
+
+
+def test_the_file_that_locomo_publishes_is_read_and_judged_by_category(
+    tmp_path: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = SET["hays"]["one"]["sessions"]  # type: ignore[index]
+    conversation: dict[str, Any] = {
+        "speaker_a": "Ann",
+        "speaker_b": "Bob",
+        "session_3_date_time": "1:00 pm on 1 July, 2023",
+    }
+    for number, session in enumerate(said, 1):
+        turns = [
+            {"speaker": one["speaker"], "dia_id": f"D{number}:{one['tid']}", "text": one["text"]}
+            for one in session["turns"]
+        ]
+        turns[0]["blip_caption"] = "a photo of a beach"
+        conversation |= {f"session_{number}": turns, f"session_{number}_date_time": f"1:56 pm on {session['date']}"}
+    asked = [
+        {"question": "When did Ann paint the sea?", "answer": "7 May 2023", "evidence": ["D1:1"], "category": 2},
+        {"question": "Which animals does Ann keep?", "answer": "Bees, goats", "evidence": ["D2:3"], "category": 1},
+        {"question": "How many bees?", "answer": 2022, "evidence": [], "category": 4},
+        {"question": "Which car does Ann drive?", "adversarial_answer": "A van", "evidence": ["D2:3"], "category": 5},
+    ]  # fmt: skip
+    file = tmp_path / "locomo10.json"
+    file.write_text(json.dumps([{"sample_id": "conv-1", "conversation": conversation, "qa": asked}]), encoding="utf-8")
+    data = read(file)
+    assert [len(talk.rounds) for talk in data.histories["conv-1"]] == [1, 1]
+    assert data.histories["conv-1"][0].rounds[0][0].text.endswith("[picture: a photo of a beach]")  # type: ignore[union-attr]
+    assert [(one.category, one.answer) for one in data.questions] == [
+        ("temporal", "7 May 2023"), ("multi-hop", "Bees, goats"), ("single-hop", "2022"), ("adversarial", ""),
+    ]  # fmt: skip
+    answers.main(["--data", str(file), "--base", server.base, "--model", "m", "--embeddings", "hashed"])
+    printed = capsys.readouterr().out
+    for row in ("temporal | 1 | 85.7", "multi-hop | 1 | 100.0", "single-hop | 1 | 0.0", "adversarial | 1 | 100.0"):
+        assert f"| {row} |" in printed

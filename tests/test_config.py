@@ -57,6 +57,9 @@ def test_flags_win_over_the_environment_and_that_over_the_env_file(tmp_path):
         ("REQUEST_TIMEOUT", "nan", "settings.seconds"),
         ("DEBUG", "perhaps", "settings.switch"),
         ("LANGUAGE", "fr", "settings.language"),
+        ("MEMORY_STRATEGIES", "privacy_filter", "settings.strategies"),
+        ("MEMORY_STRATEGIES", '["privacy_filter", "decay"]', "settings.strategies"),
+        ("STRATEGY_TRIGGER", "on_event", "settings.trigger"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_and_value(tmp_path, name, value, key):
@@ -74,6 +77,15 @@ def test_a_key_that_cannot_be_one_is_refused_and_not_repeated(tmp_path, key):
         load(tmp_path, {"OPENAI_API_KEY": key})
     assert caught.value.problems[0][0] == "settings.key_without_spaces"
     assert key not in repr(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "graph_extraction,privacy_filter", '["privacy_filter", "graph_extraction"]'], ids=repr
+)
+def test_the_strategies_of_neuromemory_are_understood(tmp_path, value):
+    settings = load(tmp_path, {"MEMORY_STRATEGIES": value, "STRATEGY_TRIGGER": "on_session_end"})
+    assert settings.memory_strategies == ("privacy_filter", "graph_extraction")
+    assert settings.strategy_trigger == "on_session_end"
 
 
 def test_all_problems_are_told_at_once(tmp_path):

@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, TypeAdapter, create_model
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from interfaces.http.error_responses import Detail, Problem
 from interfaces.http.guards import CurrentCaller, PersonHeader
@@ -128,13 +128,16 @@ def _parameters(operation: MemoryOperation, route: Route) -> dict[str, tuple[Any
         if name in in_path or (name == "user_id" and in_path):
             path = Path(alias=name if name in in_path else in_path[0], description=field.description)
             parameters[name] = annotated_type(field, path), default
+        elif route.has_body and name == "user_id":
+            # A token or the header may name the person as well.
+            in_body[name] = (annotated_type(field) | None, Field(None, description=field.description))
         elif route.has_body:
             in_body[name] = (field.annotation, field)
         else:
             parameters[name] = annotated_type(field, Query(description=field.description)), default
     if in_body:
         model = operation.parameters
-        if in_body.keys() != model.model_fields.keys():
+        if "user_id" in in_body or in_body.keys() != model.model_fields.keys():
             model = create_model(model.__name__, __base__=Schema, **in_body)
         parameters["asked"] = (model, inspect.Parameter.empty)
     return parameters

@@ -22,12 +22,14 @@ from typing import Any, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
-from domain.text import check_input
+from domain.facts import Fact
+from domain.records import Session
+from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from interfaces.operations import OPERATIONS
-from interfaces.service.memory_schemas import Remembered
+from interfaces.operations import OPERATIONS, LocalMemories
 from interfaces.service.memory_service import MemoryService
+from interfaces.service.search_schemas import FoundMemory
 from interfaces.socket.memory_client import open_people
 from jobs.client_memories import consolidate
 from jobs.maintenance import session_to_open
@@ -35,6 +37,8 @@ from people import ME
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
+#: Most characters of a speaker's name.
+_LONGEST_NAME = 60
 _HOME = Path(__file__).resolve().parents[2]
 
 
@@ -125,19 +129,22 @@ class Friend:
         operation = next((one for one in OPERATIONS.values() if one.tool and one.tool.name == name), None)
         if operation is None:
             raise AttributeError(name)
-        method = getattr(self._service, operation.name)
 
         def call(*arguments: object, **named: object) -> Any:
             given = {**dict(zip(operation.parameters.model_fields, arguments, strict=False)), **named}
             if given.get("user_id") is None:
                 given["user_id"] = self.person
-            return method(**given)
+            return LocalMemories(self._service).call(operation.name, **given)
 
         return call
 
-    def search(self, query: str, limit: int = 10) -> tuple[Remembered, ...]:
-        """What is remembered for a query, best first, each with its id and its date."""
-        return self._service.recall(query, self.person, limit).memories
+    def search(self, query: str = "", limit: int = 10, **parts: Any) -> tuple[FoundMemory, ...]:
+        """What is remembered for a query, best first, each with its id and its date.
+
+        ``parts``: ``persons`` and ``entities`` (lists), ``location``, ``topic``, ``since``, ``until`` (ISO) that it
+        must have; with them the query may be empty.
+        """
+        return self._service.search(self.person, query, limit=limit, **parts).memories
 
     # -- dialogues -----------------------------------------------------------------------------------------
 
@@ -146,17 +153,17 @@ class Friend:
 
         A time without a zone is local. Raises ValueError where a text is no time.
         """
-        words = check_input(content)
+        words, text_id = check_input(content), self._new_id()
         said = _add_zone(timestamp) if timestamp else None
-        is_person = speaker.strip().casefold() in ("", "user", self.settings.user_name.casefold())
-        stored = words if is_person else f"{speaker.strip()}: {words}"
+        name = one_line(clean_text(speaker).strip(), _LONGEST_NAME)
+        name = "" if name.casefold() in ("user", self.settings.user_name.casefold()) else name
         memory = self._companion.memory
-        if said and memory.says_erased(words, said):
+        if said and memory.says_erased(words, said, text_id, name):
             return False
         with self._companion.turns:
             going_on = [one for one in memory.sessions.active(_DIALOGUES) if one.end_timestamp is None]
             session = going_on[-1] if going_on else memory.sessions.start_for(_DIALOGUES, "")
-            memory.rounds.store_alone(session.session_id, stored, self._new_id(), said=said)
+            memory.rounds.store_alone(session.session_id, words, text_id, said=said, speaker=name)
         return True
 
     def finalize(self) -> None:
@@ -167,6 +174,30 @@ class Friend:
                 companion.memory.sessions.end(session.session_id, self._clock().isoformat(timespec="seconds"))
             for _ in consolidate(companion.memory, companion.llm, _DIALOGUES, CancelToken()):
                 pass
+
+    def dialogue_facts(self) -> list[Fact]:
+        """What was learned from added dialogues and holds, in the order of learning."""
+        memory = self._companion.memory
+        found = memory.facts.of_sessions([one.session_id for one in self._dialogue_sessions()])
+        facts = {fact.number: fact for each in found.values() for fact in each if fact.current}
+        return [facts[number] for number in sorted(facts)]
+
+    def clear_dialogues(self) -> int:
+        """Erase all added dialogues, with what was learned from them, out of every file. Returns how many messages.
+
+        They may be added again. Raises StorageError.
+        """
+        companion, memory = self._companion, self._companion.memory
+        with companion.turns, companion.maintenance.paused():
+            sessions = self._dialogue_sessions()
+            turns = [turn for one in sessions for turn in memory.messages.of_session(one.session_id)]
+            if turns:
+                memory.erasure.erase(memory.erasure.scope_of_messages([turn.text_id for turn in turns]))
+                memory.allow_again(turns)
+        return len(turns)
+
+    def _dialogue_sessions(self) -> list[Session]:
+        return [one for one in self._companion.memory.sessions.recent(None) if one.client == _DIALOGUES]
 
 
 def _add_zone(moment: datetime | str) -> str:

@@ -1,37 +1,38 @@
 """MemForest's names over our memory, for programs that were written against them.
 
-    system = MemorySystem("bot", "life", EmbeddingHandler(), base_path="memories")
-    system.add_memory("What is the status?", source="user")
-    system.query(query_vector=handler.get_embedding("status").tolist(), k_limit=2)
+    memory = MemorySystem("bot", "life", EmbeddingHandler(), base_path="memories")
+    memory.add_memory("What is the status?", source="user", metadata={"mood": "curious"})
+    memory.query(query_vector=handler.get_embedding("status").tolist(), k_limit=2)
 
-What is added is stored at once, in sessions like those of an import, and found at once. All storage and recall is that
-of ``Memory``. Different from MemForest: ``metadata`` is not stored, and summaries are made from messages alone. Raises
-the errors of ``domain.errors``.
+What is added is stored at once, in sessions like those of an import, and found at once. All storage, recall, filtering
+and forgetting is that of ``Memory`` and its maintenance. Safe to use from several threads; the ``async`` methods run
+their twins in a thread (``asyncio.to_thread``). Raises the errors of ``domain.errors``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import operator
 import os
 import re
+import shutil
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 import config
 from conversation import result_of
 from domain import errors
-from domain.forests import MemoryUnit, unit_of_turn
+from domain.forests import COMPANION, MemoryUnit, UnitFilter
 from domain.imports import ImportedMessage, PastPiece
 from domain.indexes import Embedder
-from domain.recollection import RecallLimits
+from domain.recollection import RecalledExternal, RecallLimits
 from domain.records import Role
 from domain.settings import Settings
 from domain.text import check_input, clean_text
@@ -41,42 +42,39 @@ from jobs import exporting
 from jobs.chapters import ChapterWriter
 from jobs.import_backlog import summarise_next
 from jobs.importing import READER, YEARS, ImportDone, Importing, digest_of, make_context
+from jobs.maintenance import Maintenance, archive_surplus
 from llm import Llm
 from memory import Memory
 
 if TYPE_CHECKING:
     from domain.indexes import Vector
+    from models.langchain_model import Invoked
 
 _HOME = Path(__file__).resolve().parents[2]
 _KIND = "memforest"
 _LATEST = "LATEST"
 _NAME, _UNIT = re.compile(r"\w[\w.-]{0,63}"), re.compile(r"[0-9A-Za-z_.:-]{1,128}")
-_PERSON, _COMPANION = frozenset(("user", "human")), frozenset(("ai", "assistant"))
+_PERSON, _COMPANION = frozenset(("user", "human")), frozenset((COMPANION, "assistant"))
 #: Seconds to wait for the vectors of new texts.
 _PATIENCE = 60.0
-#: Most results of a text that are filtered.
-_LOOKED_THROUGH = 200
+#: So many more results of a text are looked through where they are filtered.
+_LOOKED_THROUGH = 15
+#: The vectors of so few messages are compared one by one.
+_FEW = 500
+#: Beyond every cosine.
+_FAR = 2.0
 _TOKENS = 1_000_000
+#: More than any memory has.
+_ALL = 1 << 31
+_PERSISTENCE = ("sqlite", "json")
+#: The most units of a chain: a unit and its neighbours.
+_CHAIN = 3
+#: Settings of a model that is given as an object; nothing is sent there.
+_GIVEN_MODEL = {"OPENAI_API_BASE": "http://model.invalid/v1", "OPENAI_API_KEY": "none"}
 
 Range = tuple[float | None, float | None]
 
 __all__ = ["EmbeddingHandler", "MemorySystem", "MemoryUnit"]
-
-#: A field, or a key of the metadata, with what it has to be.
-UnitFilter = tuple[str, str, Any]
-
-_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "in": lambda value, among: value in among,
-    "not in": lambda value, among: value not in among,
-    "contains": lambda value, part: part in value,
-}
-_FIELDS = frozenset(one.name for one in fields(MemoryUnit))
 
 
 class ForeignHandler(Protocol):
@@ -87,11 +85,33 @@ class ForeignHandler(Protocol):
         ...
 
 
-class EmbeddingHandler:
-    """Our embedder under MemForest's name: that of the settings, built in where none is set."""
+class EncodingModel(Protocol):
+    """A model like those of sentence-transformers."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        loaded = config.load_settings(config.home_of(_HOME), os.environ, settings or {})
+    def encode(self, texts: list[str]) -> Any:
+        """A vector a text, as rows of numbers."""
+        ...
+
+
+class EmbeddingHandler:
+    """An embedder under MemForest's name: a model with ``encode``, or that of the settings, built in by default."""
+
+    def __init__(
+        self,
+        model: EncodingModel | str | None = None,
+        device: str | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """``model`` may also be a name for the setting ``EMBEDDING_MODEL``; ``device`` is where the model is put."""
+        self.embedder: Embedder
+        if model is not None and not isinstance(model, str):
+            if device and hasattr(model, "to"):
+                model.to(device)
+            self.embedder = HandlerEmbedder(model, lambda texts: list(model.encode(texts)))
+            return
+        given = {**(settings or {}), **({"EMBEDDING_MODEL": model} if model else {})}
+        loaded = config.load_settings(config.home_of(_HOME), os.environ, given)
         debug = DebugLog(loaded.log_dir, loaded.secrets, on=loaded.debug)
         self.embedder = Llm(loaded, debug.log, clock=lambda: datetime.now().astimezone()).embedder
 
@@ -104,22 +124,26 @@ class EmbeddingHandler:
 
 
 class HandlerEmbedder:
-    """A foreign handler as an embedder; its vectors are never compared with those of another."""
+    """A foreign handler or model as an embedder; its vectors are never compared with those of another."""
 
-    def __init__(self, handler: ForeignHandler) -> None:
-        self._handler = handler
-        self.model = f"handler:{type(handler).__module__}.{type(handler).__qualname__}"
+    def __init__(self, source: object, embed: Callable[[list[str]], Iterable[Any]]) -> None:
+        self._embed = embed
+        self.model = f"handler:{type(source).__module__}.{type(source).__qualname__}"
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """A vector a text."""
         import numpy as np
 
-        return [np.asarray(self._handler.get_embedding(text), dtype=np.float32).reshape(-1) for text in texts]
+        return [np.asarray(vector, dtype=np.float32).reshape(-1) for vector in self._embed(list(texts))]
 
 
 class SystemOptions(TypedDict, total=False):
-    """What MemForest does not have: ``settings`` are those of ``.env``, by their names."""
+    """Where the memory's limit is, and what MemForest does not have: ``settings`` are those of ``.env``, by name."""
 
+    milvus_config: Mapping[str, str]
+    persistence_mode: str
+    max_milvus_entities: int
+    forget_percentage: float
     settings: Mapping[str, str]
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -133,51 +157,78 @@ class MemorySystem:
         chatbot_id: str,
         ltm_id: str,
         embedding_handler: EmbeddingHandler | ForeignHandler | None = None,
-        llm: Llm | None = None,
+        llm: Llm | Invoked | None = None,
         base_path: str | Path = "memory_storage",
         max_context_length: int = 10,
         **options: Unpack[SystemOptions],
     ) -> None:
-        """Raises UsageError, SettingsError, DataInUse."""
+        """``llm`` may be any chat model with ``invoke``. Raises UsageError, SettingsError, DataInUse."""
         for name in (chatbot_id, ltm_id):
             if not _NAME.fullmatch(name):
                 raise errors.UsageError("memforest.name", given=name)
+        if unknown := options.keys() - SystemOptions.__annotations__.keys():
+            raise TypeError(f"MemorySystem got an unexpected keyword argument: {', '.join(sorted(unknown))}")
         self.chatbot_id, self.ltm_id = chatbot_id, ltm_id
         self._clock = options.get("clock", lambda: datetime.now().astimezone())
         self._new_id = options.get("new_id", lambda: uuid.uuid4().hex)
+        self._milvus = options.get("milvus_config", {})
         folder = Path(base_path) / chatbot_id / ltm_id
-        loaded = config.load_settings(
-            config.home_of(_HOME), os.environ, {**options.get("settings", {}), "DATA_DIR": str(folder)}
-        )
+        #: MemForest's files: written at the end, or where somebody had them written.
+        self._json = folder.with_name(f"{ltm_id}+json") / chatbot_id
+        self._writes_json = _persistence(options) == "json"
+        given = {**options.get("settings", {}), **_limit_settings(options), "DATA_DIR": str(folder)}
+        if llm is not None and not isinstance(llm, Llm):
+            given |= {**_GIVEN_MODEL, "CHAT_MODEL": type(llm).__name__}
+        loaded = config.load_settings(config.home_of(_HOME), os.environ, given)
         with ExitStack() as opened:
-            self._llm, self._memory = self._open_memory(loaded, llm, embedding_handler, opened)
+            self._maintenance, self._embedder = self._open_memory(loaded, llm, embedding_handler, opened)
             self._opened = opened.pop_all()
+        self._memory, self._llm = self._maintenance.memory, self._maintenance.llm
+        self._lock = RLock()
         self._number: int | None = None
         self._session = self._new_id()
+        #: Sessions with something that no summary covers yet.
+        self._changed: dict[str, None] = {}
         self._context: deque[str] = deque()
         self._room = max_context_length
+        #: How many units may be added until it is looked whether there are too many.
+        self._until_check = self._check_every = max(1, loaded.max_memories * loaded.forget_percentage // 100)
         #: Short-term memory: ids, the oldest first, as many as its capacity; off at 0.
         self._stm: dict[str, None] = {}
         self._capacity = 0
+        self._maintenance.start(self._memory.start)
 
     def _open_memory(
-        self, settings: Settings, llm: Llm | None, handler: EmbeddingHandler | ForeignHandler | None, opened: ExitStack
-    ) -> tuple[Llm, Memory]:
+        self,
+        settings: Settings,
+        llm: Llm | Invoked | None,
+        handler: EmbeddingHandler | ForeignHandler | None,
+        opened: ExitStack,
+    ) -> tuple[Maintenance, Embedder]:
         debug = DebugLog(settings.log_dir, settings.secrets, on=settings.debug)
         opened.callback(debug.close)
-        speaking = llm or Llm(settings, debug.log, clock=self._clock)
-        if llm is None:
-            opened.callback(speaking.close)
+        speaking = llm if isinstance(llm, Llm) else Llm(settings, debug.log, clock=self._clock)
         embedder: Embedder = speaking.embedder
-        if handler is not None:
-            embedder = handler.embedder if isinstance(handler, EmbeddingHandler) else HandlerEmbedder(handler)
+        if llm is not None and not isinstance(llm, Llm):
+            from models.langchain_model import LangChainModel
+
+            given = llm
+            speaking = Llm(settings, debug.log, clock=self._clock, transport=lambda: LangChainModel(given))
+        if speaking is not llm:
+            opened.callback(speaking.close)
+        if isinstance(handler, EmbeddingHandler):
+            embedder = handler.embedder
+        elif handler is not None:
+            embedder = HandlerEmbedder(handler, lambda texts: map(handler.get_embedding, texts))
         memory = Memory(
             settings.data_dir, embedder,
             clock=self._clock, new_id=self._new_id, log=debug.log, also_searched=[settings.log_dir],
-            scrubbers=[lambda gone: debug.remove_files(gone.are_in)],
+            scrubbers=[lambda gone: debug.remove_files(gone.are_in)], external=settings.external_memories,
         )  # fmt: skip
         opened.callback(memory.close)
-        return speaking, memory
+        maintenance = Maintenance(settings, memory, speaking)
+        opened.callback(maintenance.end, 5)
+        return maintenance, embedder
 
     def __enter__(self) -> Self:
         return self
@@ -188,54 +239,94 @@ class MemorySystem:
         self.close()
 
     def close(self, auto_summarize: bool = False) -> None:
-        """Close the memory; safe to call twice. With ``auto_summarize`` the session is summarised first."""
-        try:
-            if auto_summarize and self._context:
-                self.summarize_session(self._session)
-            if self._number is not None:
-                self._memory.imports.end(self._number, 1)
-        finally:
-            self._number = None
-            self._opened.close()
+        """Close the memory; safe to call twice. With ``auto_summarize`` every session that went on is summarised first.
+
+        In persistence mode "json" MemForest's files are written, too. Raises ModelError; the memory is closed then.
+        """
+        with self._lock:
+            try:
+                for session_id in list(self._changed) if auto_summarize else ():
+                    self.summarize_session(session_id)
+                if self._number is not None:
+                    self._memory.imports.end(self._number, 1)
+                if self._writes_json:
+                    shutil.rmtree(self._json, ignore_errors=True)
+                    exporting.copy_to_forest_json(self._memory, self._json.parent, self.chatbot_id, self.ltm_id)
+            finally:
+                self._number, self._writes_json = None, False
+                self._changed.clear()
+                self._opened.close()
+
+    async def aclose(self, auto_summarize: bool = False) -> None:
+        """``close`` in a thread."""
+        await asyncio.to_thread(self.close, auto_summarize)
 
     # -- sessions ------------------------------------------------------------------------------------------------
 
-    def start_session(self, session_id: str | None = None) -> str:
-        """Continue a session, or start one. Returns its id."""
+    @property
+    def current_session_id(self) -> str:
+        """The session that is added to."""
+        return self._session
+
+    _current_session_id = current_session_id
+
+    def start_new_session(self, session_id: str | None = None) -> str:
+        """Continue a session, or start one; the context of the last one is flushed. Returns its id."""
         wanted = session_id or self._new_id()
-        if not _NAME.fullmatch(wanted) or (
-            self._memory.sessions.find(wanted) and not self._memory.sessions.was_imported(wanted)
-        ):
-            raise errors.UsageError("memforest.session", given=wanted)
-        self.flush_context()
-        self._session = wanted
+        with self._lock:
+            known = self._memory.sessions.find(wanted) is not None
+            if not _NAME.fullmatch(wanted) or (known and not self._memory.sessions.was_imported(wanted)):
+                raise errors.UsageError("memforest.session", given=wanted)
+            self.flush_context()
+            self._session = wanted
         return wanted
+
+    start_session = switch_session = start_new_session
 
     def remove_session(self, session_id: str) -> None:
         """Erase a session and everything derived from it, out of every file."""
-        gone = {turn.text_id for turn in self._memory.messages.of_session(session_id)}
-        self._memory.erasure.erase(self._memory.erasure.scope_of_session(session_id))
-        self._context = deque(one for one in self._context if one not in gone)
-        self._stm = {one: None for one in self._stm if one not in gone}
+        with self._lock, self._maintenance.paused():
+            gone = {turn.text_id for turn in self._memory.messages.of_session(session_id)}
+            if self._writes_json:
+                shutil.rmtree(self._json, ignore_errors=True)
+            self._memory.erasure.erase(self._memory.erasure.scope_of_session(session_id))
+            self._changed.pop(session_id, None)
+            self._context = deque(one for one in self._context if one not in gone)
+            self._stm = {one: None for one in self._stm if one not in gone}
 
-    def summarize_session(self, session_id: str) -> MemoryUnit | None:
-        """Summarise a session with the model. Raises ModelError; None for an empty session."""
-        while result_of(summarise_next(self._memory, self._llm, session_id, CancelToken())):
-            pass
-        return self._find_unit(session_id)
+    def summarize_session(self, session_id: str | None = None) -> MemoryUnit | None:
+        """Summarise a session, the current one by default. Raises ModelError; None for an empty session."""
+        wanted = session_id or self._session
+        with self._lock, self._maintenance.paused():
+            while result_of(summarise_next(self._memory, self._llm, wanted, CancelToken())):
+                pass
+            self._changed.pop(wanted, None)
+            return self._find_summary(wanted)
+
+    async def asummarize_session(self, session_id: str | None = None) -> MemoryUnit | None:
+        """``summarize_session`` in a thread."""
+        return await asyncio.to_thread(self.summarize_session, session_id)
 
     def summarize_long_term_memory(self) -> MemoryUnit | None:
-        """Write the chapters that are due with the model. Returns the unit above them all, None while there is none."""
-        for _ in ChapterWriter(self._memory, self._llm, all_at_once=True).run(CancelToken()):
-            pass
-        return self._find_unit(self.ltm_id)
+        """Summarise the sessions that have no summary, and write the chapters that are due.
 
-    def _find_unit(self, unit_id: str) -> MemoryUnit | None:
-        return next((unit for unit in self._all_units() if unit.id == unit_id), None)
+        Returns the unit above them all, None while there is none. Raises ModelError.
+        """
+        with self._lock, self._maintenance.paused():
+            for session in reversed(self._memory.sessions.recent(None)):
+                summary = self._memory.summaries.of(session.session_id)
+                if summary is None or not summary.upto_round:
+                    self.summarize_session(session.session_id)
+            for _ in ChapterWriter(self._memory, self._llm, all_at_once=True).run(CancelToken()):
+                pass
+            return self._find_summary(self.ltm_id)
 
-    def _all_units(self) -> Sequence[MemoryUnit]:
-        """Summaries and chapters, then messages, oldest first."""
-        return exporting.forest_of(self._memory, self.chatbot_id, self.ltm_id).units
+    async def asummarize_long_term_memory(self) -> MemoryUnit | None:
+        """``summarize_long_term_memory`` in a thread."""
+        return await asyncio.to_thread(self.summarize_long_term_memory)
+
+    def _find_summary(self, unit_id: str) -> MemoryUnit | None:
+        return next(iter(exporting.summary_units(self._memory, self.ltm_id, [unit_id])), None)
 
     # -- adding --------------------------------------------------------------------------------------------------
 
@@ -246,20 +337,41 @@ class MemorySystem:
         metadata: Mapping[str, Any] | None = None,
         creation_time: datetime | None = None,
         memory_unit_id: str | None = None,
+        never_delete: bool = False,
     ) -> MemoryUnit:
-        """Store what somebody said, a text or a message with ``content`` and ``role``. ``metadata`` is not kept."""
+        """Store what somebody said, a text or a message with ``content`` and ``role``. Returns its unit.
+
+        ``metadata`` are values that JSON can write; other values are stored as texts. What is under ``never_delete``
+        is never forgotten. A ``creation_time`` without an offset is local.
+        """
         words = check_input(str(getattr(message, "content", message)))
-        said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or "ai")
+        said_by = source or str(getattr(message, "role", "") or getattr(message, "type", "") or COMPANION)
         if creation_time and self._memory.says_erased(words, creation_time.astimezone().isoformat()):
             raise errors.UsageError("memory.erased")
-        text_id = self._id_for(memory_unit_id or "")
-        turn = _past_turn(text_id, words, clean_text(said_by).strip(), creation_time or self._clock())
-        self._store_message(turn)
-        if text_id not in self._context:
-            self._context.append(text_id)
-        while len(self._context) > self._room:
-            self._keep_in_mind([self._context.popleft()])
-        return next(self._load_units([text_id]))
+        with self._lock:
+            text_id = self._id_for(memory_unit_id) if memory_unit_id else self._new_id()
+            if text_id not in self._context:
+                self._context.append(text_id)
+            while len(self._context) > self._room:
+                self._keep_in_mind([self._context.popleft()])
+            if memory_unit_id and (known := self._memory.messages.with_ids([text_id])):
+                return exporting.units_of_turns(self._memory, known)[0]
+            at, (role, speaker) = _time_of(creation_time or self._clock()), _speaker_of(said_by)
+            said = ImportedMessage(
+                text_id, role, words, at, 0, speaker,
+                text_id=text_id, metadata=dict(metadata or {}), never_delete=never_delete,
+            )  # fmt: skip
+            conversation = f"{_KIND}\n{self._session}"
+            turn = self._memory.imports.append(self._source(), conversation, self._session, said)
+            self._changed[self._session] = None
+            self._until_check -= 1
+            if not self._until_check:
+                self._forget_later()
+            return exporting.units_of_turns(self._memory, [turn])[0]
+
+    async def aadd_memory(self, message: Any, *given: Any, **named: Any) -> MemoryUnit:
+        """``add_memory`` in a thread."""
+        return await asyncio.to_thread(self.add_memory, message, *given, **named)
 
     def _id_for(self, wanted: str) -> str:
         """That id where it is valid and never used elsewhere; otherwise a new one."""
@@ -270,31 +382,51 @@ class MemorySystem:
         free = _UNIT.fullmatch(wanted) and not gone and self._memory.chapters.node(wanted) is None
         return wanted if free else self._new_id()
 
-    def _store_message(self, turn: ImportedMessage) -> None:
-        past = self._memory.imports
+    def _source(self) -> int:
+        """The number of what is added here among the imports."""
         if self._number is None:
             name = hashlib.sha256(f"{self.chatbot_id}\n{self.ltm_id}".encode()).hexdigest()
-            self._number = past.begin(self.chatbot_id, _KIND, name, READER)
-            past.end(self._number, 1)
-        before = None
-        for one in self._memory.messages.of_session(self._session)[-1:]:
-            before = ImportedMessage(one.text_id, one.role, one.words, one.timestamp, 0, one.speaker)
-        replies = turn.role == "assistant" and before is not None and before.role == "user"
-        added = replace(turn, replies=replies)
-        piece = PastPiece(f"{_KIND}\n{self._session}", "", False, (added,), before, self._session, live=True)
-        past.add(self._number, [piece])
+            self._number = self._memory.imports.begin(self.chatbot_id, _KIND, name, READER)
+            self._memory.imports.end(self._number, 1)
+        return self._number
 
     def get_context(self, length: int | None = None) -> list[MemoryUnit]:
         """The last units that were added, oldest first."""
         kept = list(self._context)
-        return list(self._load_units(kept[-length:] if length else kept if length is None else []))
+        return self._load_units(kept[-length:] if length else kept if length is None else [])
 
     def flush_context(self) -> None:
         """Empty the context; its units move to short-term memory where that is on."""
-        self._keep_in_mind(self._context)
-        self._context.clear()
+        with self._lock:
+            self._keep_in_mind(self._context)
+            self._context.clear()
+            self._memory.index.wake()
 
     _flush_context = flush_context
+
+    def flush(self, force: bool = False) -> None:
+        """Everything is stored when it is added; with ``force`` this waits for the vectors, too."""
+        if force:
+            self._wait_for_index()
+        self._forget_later()
+
+    _flush_cache = flush
+
+    async def aflush(self, force: bool = False) -> None:
+        """``flush`` in a thread."""
+        await asyncio.to_thread(self.flush, force)
+
+    # -- forgetting ----------------------------------------------------------------------------------------------
+
+    def _check_and_forget_memory(self) -> None:
+        """Archive what is above ``max_milvus_entities`` now; this is done in the background, too."""
+        with self._lock, self._maintenance.paused():
+            archive_surplus(self._memory, self._maintenance.settings.forget_limit, CancelToken())
+
+    def _forget_later(self) -> None:
+        self._until_check = self._check_every
+        if self._maintenance.settings.forget_limit.most:
+            self._maintenance.queue.request("archive")
 
     # -- short-term memory ---------------------------------------------------------------------------------------
 
@@ -339,102 +471,165 @@ class MemorySystem:
     ) -> list[list[MemoryUnit]]:
         """What fits best, a chain for each: with ``recall_context`` what was said right before and after it too.
 
-        By a vector, or by a text, which also finds by its words; without either the newest that pass the filters.
-        ``search_range`` bounds the likeness of vectors. ``short_term_only``: only what is in mind; ``long_term_only``:
-        only what is not. Raises EmbeddingError for a vector of another length than ours.
+        By a vector, or by a text, which also finds by its words, and in external memories; without either the newest
+        that pass the filters. ``search_range`` bounds the likeness of vectors. ``short_term_only``: only what is in
+        mind; ``long_term_only``: only what is not. What is found is visited, with all that is above it. Raises
+        EmbeddingError for a vector of another length than ours, UsageError for a filter that makes no sense.
         """
         words = text or (query_vector if isinstance(query_vector, str) else None)
-        narrowed = bool(filters) or short_term_only or long_term_only
-        if words is not None:
-            found = self._load_units(self._by_text(words, _LOOKED_THROUGH if narrowed else k_limit))
-        elif query_vector is not None and not isinstance(query_vector, str):
-            found = self._load_units(self._by_vector(query_vector, None if narrowed else k_limit, search_range))
-        else:
-            found = reversed(self._all_units())
-        if short_term_only or long_term_only:
-            mind = set(self._stm)
-            found = (unit for unit in found if (unit.id in mind) == short_term_only)
-        fits = unit_filter(filters or ())
-        chains: list[list[MemoryUnit]] = []
-        for unit in found:
-            if len(chains) >= k_limit:
-                break
-            if fits(unit) and not any(unit in chain for chain in chains):
-                chains.append(self._unit_chain(unit) if recall_context else [unit])
-        if add_ltm_to_stm:
-            self._keep_in_mind(unit.id for chain in chains for unit in chain)
+        with self._lock:
+            among = list(self._stm) if short_term_only else None
+            chosen = _Chosen(tuple(filters or ()), among, list(self._stm) if long_term_only else [])
+            most = k_limit * (_CHAIN if recall_context else 1)
+            if words is not None:
+                found = self._by_text(words, chosen, most)
+            elif query_vector is not None and not isinstance(query_vector, str):
+                found = self._load_units(self._by_vector(query_vector, chosen, most, search_range))
+            else:
+                ids = self._memory.units.find(chosen.filters, most, among=chosen.among, besides=chosen.besides)
+                found = [*self._load_units(ids), *self._summaries(chosen, most - len(ids))]
+            beside = self._neighbours(found) if recall_context else {}
+            hits, chains = list[MemoryUnit](), list[list[MemoryUnit]]()
+            for unit in found:
+                if len(hits) < k_limit and not any(unit in chain for chain in chains):
+                    hits.append(unit)
+                    ring = (beside.get(unit.pre_id or ""), unit, beside.get(unit.next_id or ""))
+                    chains.append([one for one in ring if one is not None])
+            self._visit(hits)
+            if add_ltm_to_stm:
+                self._keep_in_mind(unit.id for chain in chains for unit in chain)
         return chains
 
-    def _by_text(self, words: str, most: int) -> Iterable[str]:
-        self._wait_for_index()
-        limits = RecallLimits(sessions=0, turns=most, tokens=_TOKENS)
-        found = self._memory.recall([check_input(words)], "", self._clock(), limits, gated=False)
-        hits = [turn.text_id for turn in found.turns if turn.hit]
-        return dict.fromkeys([*(one for one in found.ranked if one in hits), *hits])
+    async def aquery(self, *given: Any, **named: Any) -> list[list[MemoryUnit]]:
+        """``query`` in a thread."""
+        return await asyncio.to_thread(self.query, *given, **named)
 
-    def _by_vector(self, vector: Sequence[float], most: int | None, within: Range) -> list[str]:
+    def _by_text(self, words: str, chosen: _Chosen, most: int) -> list[MemoryUnit]:
+        """Messages and texts of external memories, best first; of what is filtered only messages."""
+        self._wait_for_index()
+        passing = self._passing(chosen)
+        if passing is not None and not passing:
+            return []
+        limits = RecallLimits(sessions=0, turns=most + (_LOOKED_THROUGH if chosen.narrows else 0), tokens=_TOKENS)
+        found = self._memory.recall([check_input(words)], "", self._clock(), limits, gated=False)
+        hits = {turn.text_id: turn for turn in found.turns if turn.hit}
+        ranked = list(dict.fromkeys([*(one for one in found.ranked if one in hits), *hits]))
+        if not chosen.narrows:
+            own = [(len(hits[unit.id].why.words), unit) for unit in self._load_units(ranked)]
+            return _merge(own, [(len(one.why.words), _unit_of_external(one)) for one in found.external])
+        besides = set(chosen.besides)
+        best = [one for one in ranked if one not in besides and (passing is None or one in passing)]
+        vector = self._embedder.embed([words])[0] if len(best) < most else None
+        near = [] if vector is None else self._nearest(vector, passing, besides, most, (None, None))
+        return self._load_units(list(dict.fromkeys([*best, *near]))[:most])
+
+    def _by_vector(self, vector: Sequence[float], chosen: _Chosen, most: int, within: Range) -> list[str]:
         import numpy as np
 
         self._wait_for_index()
         status, sought = self._memory.index.status(), np.asarray(vector, dtype=np.float32)
         if status.dimension is not None and sought.shape != (status.dimension,):
             raise errors.EmbeddingError("embedding.dimension", found=list(sought.shape), expected=status.dimension)
-        low, high = within
-        hits = self._memory.index.nearest(sought, "conversation", most or max(1, status.vectors))
-        return [
-            one.text_id
-            for one in hits
-            if (low is None or one.similarity >= low) and (high is None or one.similarity <= high)
-        ]
+        return self._nearest(sought, self._passing(chosen), set(chosen.besides), most, within)
+
+    def _passing(self, chosen: _Chosen) -> set[str] | None:
+        """The ids of the messages that pass the filters, and are among those in mind; None where all do."""
+        if not chosen.filters:
+            return None if chosen.among is None else set(chosen.among)
+        return set(self._memory.units.find(chosen.filters, _ALL, among=chosen.among))
+
+    def _nearest(
+        self, vector: Vector, passing: set[str] | None, besides: set[str], most: int, within: Range
+    ) -> list[str]:
+        """The messages nearest to a vector, best first; more are looked through until enough of them pass."""
+        low, high = (bound if bound is not None else edge for bound, edge in zip(within, (-_FAR, _FAR), strict=True))
+        if passing is not None and len(passing) <= _FEW:
+            scores = self._memory.index.similarities(vector, list(passing - besides))
+            ranked = sorted((one for one in scores.items() if low <= one[1] <= high), key=lambda one: (-one[1], one[0]))
+            return [one for one, _ in ranked[:most]]
+        looked = most + len(besides)
+        while True:
+            hits = self._memory.index.nearest(vector, "conversation", looked)
+            found = [
+                one.text_id
+                for one in hits
+                if low <= one.similarity <= high
+                and one.text_id not in besides
+                and (passing is None or one.text_id in passing)
+            ]
+            if len(found) >= most or len(hits) < looked:
+                return found[:most]
+            looked *= 8
+
+    def _summaries(self, chosen: _Chosen, most: int) -> list[MemoryUnit]:
+        """The newest summaries that pass; none of them is ever in mind."""
+        if chosen.among is not None or most < 1:
+            return []
+        ids = self._memory.units.find_summaries(chosen.filters, most)
+        return exporting.summary_units(self._memory, self.ltm_id, ids) if ids else []
+
+    def _visit(self, hits: Sequence[MemoryUnit]) -> None:
+        """Count a visit of each unit and of all that is above it."""
+        summaries = {unit.id: self._memory.summaries.of(unit.id) for unit in hits if unit.rank}
+        named = [summary.text_id if (summary := summaries.get(unit.id)) else unit.id for unit in hits]
+        if named:
+            self._memory.archive.visit(named)
 
     def _wait_for_index(self) -> None:
         """Wait until new texts have vectors, so that they are found."""
         self._memory.index.start()
         self._memory.index.settle(_PATIENCE)
 
-    def _unit_chain(self, unit: MemoryUnit) -> list[MemoryUnit]:
-        beside = {one.id: one for one in self._load_units([one for one in (unit.pre_id, unit.next_id) if one])}
-        chain = [beside.get(unit.pre_id or ""), unit, beside.get(unit.next_id or "")]
-        return [one for one in chain if one is not None]
+    def _neighbours(self, units: Sequence[MemoryUnit]) -> dict[str, MemoryUnit]:
+        ids = [one for unit in units if not unit.rank for one in (unit.pre_id, unit.next_id) if one]
+        return {one.id: one for one in self._load_units(list(dict.fromkeys(ids)))}
 
-    def _load_units(self, ids: Iterable[str]) -> Iterator[MemoryUnit]:
-        """The units with these ids that are not hidden, in this order."""
-        for turn in (one for text_id in ids for one in self._memory.messages.with_ids([text_id])):
-            shown = [one for one in self._memory.messages.of_session(turn.session_id) if not one.hidden]
-            names = [None, *(one.text_id for one in shown), None]
-            if turn.text_id in names:
-                at = names.index(turn.text_id)
-                node = self._memory.chapters.node(turn.text_id)
-                unit = unit_of_turn(turn, node, names[at - 1], names[at + 1])
-                yield replace(unit, parent_id=self._parent_id(unit))
-
-    def _parent_id(self, unit: MemoryUnit) -> str | None:
-        """A session's summary goes by the id of the session, and is no unit while there is none."""
-        session_id = unit.group_id or ""
-        summary = self._memory.summaries.of(session_id)
-        if summary and unit.parent_id == summary.text_id:
-            return session_id
-        return unit.parent_id if unit.parent_id != session_id else None
+    def _load_units(self, ids: Sequence[str]) -> list[MemoryUnit]:
+        """The messages with these ids as units, without hidden ones, in this order."""
+        turns = {turn.text_id: turn for turn in self._memory.messages.with_ids(ids)}
+        return exporting.units_of_turns(self._memory, [turns[one] for one in ids if one in turns])
 
     # -- other forms ---------------------------------------------------------------------------------------------
 
-    def convert_sql_to_json(self, output_dir: str | Path) -> Path:
+    def convert_sql_to_json(self, output_dir: str | Path | None = None) -> Path:
         """Write MemForest's JSON layout into ``<output_dir>/<chatbot_id>``. Raises StorageError where it exists."""
-        return exporting.copy_to_forest_json(self._memory, Path(output_dir), self.chatbot_id, self.ltm_id)
+        folder = Path(output_dir) if output_dir else self._json.parent
+        self._json = exporting.copy_to_forest_json(self._memory, folder, self.chatbot_id, self.ltm_id)
+        return self._json
 
     def convert_to_memforest(self, output_dir: str | Path) -> Path:
         """Write MemForest's SQLite layout, ``<output_dir>/<chatbot_id>.db``."""
         return exporting.copy_to_forest_tables(self._memory, Path(output_dir), self.chatbot_id, self.ltm_id)
 
-    def convert_sql_to_milvus(self, target: str) -> int:
-        """Write every text with its vector into a Milvus collection: a new file, or a server. Returns how many."""
-        return exporting.copy_to_milvus(self._memory, target)[0]
+    def convert_sql_to_milvus(self, target: str = "", *, embedding_history_length: int = 1) -> int:
+        """Write every text with its vector into a Milvus collection: a new file, or a server. Returns how many.
 
-    def convert_json_to_sqlite(self, path: str | Path) -> int:
-        """Import MemForest's data, in either of its layouts. Returns how many units were new."""
+        By default on the server of ``milvus_config``, where an earlier copy is replaced. The collection is named
+        ``m_<chatbot_id>_<ltm_id>``. ``embedding_history_length`` changes nothing: vectors take in what was said before.
+        """
+        given = self._milvus
+        where = target or given.get("uri", "") or (given and f"http://{given.get('host')}:{given.get('port', '19530')}")
+        if not where:
+            raise errors.UsageError("memforest.no_milvus")
+        name = re.sub(r"[^0-9A-Za-z]", "_", f"m_{self.chatbot_id}_{self.ltm_id}")
+        return exporting.copy_to_milvus(self._memory, str(where), collection=name, replaces=True)[0]
+
+    def convert_json_to_milvus(self, target: str = "", *, embedding_history_length: int = 1) -> int:
+        """Import MemForest's JSON files where there are some, and write everything into a Milvus collection."""
+        if self._json.exists():
+            self.convert_json_to_sqlite()
+        return self.convert_sql_to_milvus(target, embedding_history_length=embedding_history_length)
+
+    def convert_json_to_sqlite(self, path: str | Path | None = None) -> int:
+        """Import MemForest's data, in either of its layouts. Returns how many units were new.
+
+        By default what ``convert_sql_to_json``, or the last ``close`` in persistence mode "json", wrote.
+        """
         from importers import MachineZone, ReadingOptions, recognise_export
 
-        given, brought = Path(path), 0
+        given, brought = Path(path) if path else self._json, 0
+        if path is None and not given.exists():
+            raise errors.UsageError("memforest.no_files")
         for file in recognise_export(given, ReadingOptions(zone=MachineZone())):
             stop, who = CancelToken(), make_context([], given, self._clock())
             for event in Importing(self._memory).run(file, given.name, digest_of(given, stop), who, stop):
@@ -442,42 +637,66 @@ class MemorySystem:
         return brought
 
 
-def _past_turn(text_id: str, words: str, source: str, said: datetime) -> ImportedMessage:
-    """A message of the person, of the companion, or of another speaker with that name."""
-    name = source.casefold()
-    role: Role = "user" if name in _PERSON else "assistant"
-    speaker = "" if name in _PERSON | _COMPANION else source
+class _Chosen(NamedTuple):
+    """Which units a query may return: those that pass all filters, ``among`` some, without those in mind."""
+
+    filters: tuple[UnitFilter, ...]
+    among: list[str] | None
+    besides: list[str]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether not every unit may be returned."""
+        return bool(self.filters) or self.among is not None or bool(self.besides)
+
+
+def _speaker_of(source: str) -> tuple[Role, str]:
+    """Of the person, of the companion, or of another speaker with that name."""
+    said_by = clean_text(source).strip()
+    name = said_by.casefold()
+    return "user" if name in _PERSON else "assistant", "" if name in _PERSON | _COMPANION else said_by
+
+
+def _time_of(said: datetime) -> str:
     if said.year not in YEARS:
         raise errors.UsageError("memforest.time", given=said.isoformat())
-    at = (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
-    return ImportedMessage(text_id, role, words, at, 0, speaker, text_id=text_id)
+    return (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
 
 
-def unit_filter(filters: Sequence[UnitFilter]) -> Callable[[MemoryUnit], bool]:
-    """Whether a unit is as all of these say. Raises UsageError, once it is used, where one makes no sense."""
-    for one in filters:
-        if len(one) != 3 or one[1] not in _OPERATORS:
-            raise errors.UsageError("memforest.filter", given=one, operators=", ".join(_OPERATORS))
-    return lambda unit: all(_unit_matches(unit, *one) for one in filters)
+def _merge(own: Sequence[tuple[int, MemoryUnit]], outside: Sequence[tuple[int, MemoryUnit]]) -> list[MemoryUnit]:
+    """Two lists as one, each in its order: first what has more words of the question, by turns where that is equal."""
+    merged, left, others = list[MemoryUnit](), deque(own), deque(outside)
+    while left and others:
+        ours = left[0][0] > others[0][0] or (left[0][0] == others[0][0] and len(merged) % 2 == 0)
+        merged.append((left if ours else others).popleft()[1])
+    return [*merged, *(unit for _, unit in (*left, *others))]
 
 
-def _unit_matches(unit: MemoryUnit, name: str, how: str, wanted: Any) -> bool:
-    value = getattr(unit, name) if name in _FIELDS else unit.metadata.get(name.removeprefix("metadata."))
-    if isinstance(value, datetime):
-        wanted = _as_time(wanted)
-    if value is None:
-        return (how == "==" and wanted is None) or (how in ("!=", "not in") and wanted is not None)
-    try:
-        return bool(_OPERATORS[how](value, wanted))
-    except TypeError as fault:
-        given = (name, how, wanted)
-        raise errors.UsageError("memforest.filter", given=given, operators=", ".join(_OPERATORS)) from fault
+def _unit_of_external(one: RecalledExternal) -> MemoryUnit:
+    """A text of an external memory, whose name is the source and the group."""
+    said = datetime.fromisoformat(one.timestamp) if one.timestamp else None
+    metadata = {"collection": one.source, "place": one.place, "role": one.role}
+    return MemoryUnit(
+        one.text_id, one.text, 0, one.source, said, said, group_id=one.source, metadata=metadata, never_delete=True
+    )
 
 
-def _as_time(wanted: Any) -> Any:
-    """A time as a unit has it: a local one gets the offset of this machine."""
-    try:
-        given = datetime.fromisoformat(wanted) if isinstance(wanted, str) else wanted
-    except ValueError:
-        return wanted
-    return given.astimezone() if isinstance(given, datetime) and given.tzinfo is None else given
+def _persistence(options: SystemOptions) -> str:
+    """How the memory is written: in SQLite always, in JSON too at the end."""
+    mode = options.get("persistence_mode", "sqlite")
+    if mode not in _PERSISTENCE:
+        raise errors.UsageError("memforest.option", name="persistence_mode", given=mode, wanted=", ".join(_PERSISTENCE))
+    return mode
+
+
+def _limit_settings(options: SystemOptions) -> dict[str, str]:
+    """The settings of the limit that was given: how many units, and which part of them goes at once."""
+    given: dict[str, str] = {}
+    if "max_milvus_entities" in options:
+        given["MAX_MEMORIES"] = str(options["max_milvus_entities"])
+    if "forget_percentage" in options:
+        part = options["forget_percentage"]
+        if not 0 < part <= 1:
+            raise errors.UsageError("memforest.option", name="forget_percentage", given=part, wanted="0 < x <= 1")
+        given["FORGET_PERCENTAGE"] = str(max(1, round(100 * part)))
+    return given

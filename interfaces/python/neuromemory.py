@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -23,9 +24,19 @@ __all__ = ["debug", "end_session", "get_session_status", "graph", "process_memor
 Result = dict[str, Any]
 
 
-def process_memory(input: str, user_id: str = ME, request_id: str | None = None) -> Result:
-    """Store what a person said, and return what is remembered for it."""
-    return _call("process_memory", input=input, user_id=user_id, request_id=request_id)
+def process_memory(
+    input: str,
+    user_id: str = ME,
+    request_id: str | None = None,
+    role: str = "user",
+    metadata: Mapping[str, Any] | None = None,
+) -> Result:
+    """Store what a person said, and return what is remembered for it.
+
+    What your program's companion said has the ``role`` "assistant"; ``metadata`` is kept with it.
+    """
+    given = {"input": input, "user_id": user_id, "request_id": request_id, "role": role, "metadata": metadata}
+    return _call("process_memory", **given)
 
 
 def end_session(user_id: str = ME) -> Result:

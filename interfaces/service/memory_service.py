@@ -1,8 +1,8 @@
 """The memory of many people as a service: one method for each operation of ``interfaces.operations``.
 
-Promises: only the person's words are stored, word for word; each person has one open session, which ends on its own;
-ending returns at once, and the session is consolidated in the background, once; no one's memories are returned to
-anyone else; asking about a person who is not known creates nothing. Raises UsageError, StorageError.
+Promises: what is said is stored word for word, and as whose words it is; each person has one open session, which ends
+on its own; ending returns at once, and the session is consolidated in the background, once; no one's memories are
+returned to anyone else; asking about a person who is not known creates nothing. Raises UsageError, StorageError.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ import json
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 from domain.errors import UsageError
 from domain.facts import Fact, Relation
 from domain.quotations import as_memory
 from domain.receipts import ErasureReceipt
-from domain.recollection import Recollection
+from domain.recollection import FactFilter, Recollection
+from domain.records import PREFIX, Role
 from domain.text import check_input
-from interfaces.recollections import certainty_note, program_score, program_text, recalled_items, safe_text
+from facts.cues import is_question
+from interfaces.recollections import certainty_note, fact_text, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
     DayResponse,
     ErasedPerson,
@@ -57,9 +60,13 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
+from interfaces.service.search_schemas import FoundMemory, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from jobs.chapters import days_named
 from language.calendar import in_zone
-from language.references import find_pronouns, resolve_references
+from language.references import begins_with_pronoun, find_pronouns, resolve_references
+from language.scripts import unspaced_length
+from language.sentences import split_sentences
 from memory import Memory, write_portable
 from people import ME, Companion, People
 
@@ -69,11 +76,13 @@ _MOST_MEMORIES, _MOST_CHARACTERS, _MOST_RELATIONS = 50, 8_000, 20
 _PERSONA_LENGTH = 4_000
 #: Most characters of an input that are searched for.
 _LONGEST_QUERY = 2_000
+#: A longer time, in days, names no occasion.
+_YEAR = 366
 #: Sessions that are read at once.
 _SESSIONS = 50
 #: The order in which memories with the same score are returned.
 _KINDS = ("fact", "turn", "summary", "chapter", "other")
-Text = TypeVar("Text", Remembered, ProfileFact)
+Text = TypeVar("Text", Remembered, FoundMemory, ProfileFact)
 
 
 @dataclass(frozen=True)
@@ -101,14 +110,24 @@ class MemoryService:
         self._people = people
         self._watch = SessionWatch(people)
 
-    def process(self, input: str, user_id: str, request_id: str | None = None) -> ProcessResponse:
-        """Store what a person said in their open session, and return what is remembered for it."""
+    def process(
+        self,
+        input: str,
+        user_id: str,
+        request_id: str | None = None,
+        role: Role = "user",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ProcessResponse:
+        """Store what a person said in their open session, and return what is remembered for it.
+
+        What the program's companion said has the ``role`` "assistant"; ``metadata`` is kept with the message.
+        """
         text = check_input(input)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions_of(companion)
             answer = self._find_answer(companion, sessions, text, request_id)
             self._watch.expect_end(user_id)
-            sessions.store(text, request_id)
+            sessions.store(text, request_id, role=role, metadata=metadata)
             self._watch.check_soon(companion, sessions)
         return _process_response(answer)
 
@@ -153,12 +172,13 @@ class MemoryService:
         """What ``process`` would return, and how it is found; nothing is changed."""
         text = check_input(input)
         if not self._people.has_person(user_id):
-            return _debug_response(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, would_store=True)
+            return _debug_response(_Answer(text, Recollection(), [], [], 0, 0.0, 0.0), text, {}, would_store=True)
         with self._people.companion(user_id) as companion:
             sessions = self._sessions_of(companion)
             answer = self._find_answer(companion, sessions, text, None)
             again = sessions.find_repeated(text, None, sessions.find_open())
-            return _debug_response(answer, text, would_store=again is None)
+            metadata = _metadata_of(companion.memory, answer.memories)
+            return _debug_response(answer, text, metadata, would_store=again is None)
 
     def graph(self, user_id: str, limit: int = 100) -> GraphResponse:
         """At most ``limit`` known relations, the newest first."""
@@ -185,6 +205,45 @@ class MemoryService:
             relations = distinct_relations(_find_relations(memory, found, text), _MOST_RELATIONS)
         kept = within_budget(memories, max(1, min(limit, _MOST_MEMORIES)), _MOST_CHARACTERS)
         return RecallResponse(memories=tuple(kept), relations=tuple(relations), truncated=len(kept) < len(memories))
+
+    def search(
+        self,
+        user_id: str,
+        query: str = "",
+        persons: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        location: str = "",
+        topic: str = "",
+        since: str = "",
+        until: str = "",
+        limit: int = 10,
+    ) -> SearchResponse:
+        """The facts that pass all filters, best first, inside a hard budget; without any, what is remembered.
+
+        Facts of the time that a query names come first.
+        """
+        wanted = FactFilter(tuple(persons), tuple(entities), location, topic, since, until)
+        text, now = check_input(query) if query.strip() else "", self._people.clock()
+        if not self._people.has_person(user_id) or not (text or wanted):
+            return SearchResponse(memories=(), truncated=False)
+        most = max(1, min(limit, _MOST_MEMORIES))
+        with self._people.companion(user_id) as companion:
+            memory = companion.memory
+            if wanted:
+                by_part = memory.find_facts(wanted, _search_text(text), most + 1)
+                found = [_found_fact(fact, score) for fact, score in by_part]
+            else:
+                days = days_named(text, now.date())
+                then = FactFilter(since=days.first.isoformat(), until=days.last.isoformat()) if days else wanted
+                by_part = memory.find_facts(then, _search_text(text), most) if days and days.days <= _YEAR else []
+                found = [_found_fact(fact, 1.0) for fact, _ in by_part if fact.start]
+                recalled = memory.recall([_search_text(text)], "", now, companion.settings.recall_limits)
+                others = recalled_memories(recalled)
+                facts = {one.text_id: one for one in memory.facts.with_ids([one.id for one in others])}
+                known = {one.id for one in found}
+                found += [_with_parts(one, facts.get(one.id)) for one in others if one.id not in known]
+        kept = within_budget(found, most, _MOST_CHARACTERS)
+        return SearchResponse(memories=tuple(kept), truncated=len(kept) < len(found))
 
     def remember(
         self, text: str, user_id: str, request_id: str | None = None, bring_back: bool = False
@@ -372,7 +431,7 @@ class MemoryService:
         )
         ended = time.perf_counter()
         related = _find_relations(memory, found, resolved)
-        memories = within_budget(recalled_memories(found), _MOST_MEMORIES, _MOST_CHARACTERS)
+        memories = within_budget(consolidated_memories(memory, found, size), _MOST_MEMORIES, _MOST_CHARACTERS)
         read_ms = 1000 * (searched - began + time.perf_counter() - ended)
         used = min(size, len(before)) if find_pronouns(text) else 0
         return _Answer(resolved, found, memories, related, used, read_ms, 1000 * (ended - searched))
@@ -398,6 +457,102 @@ def recalled_memories(found: Recollection) -> list[Remembered]:
     return sorted(memories, key=lambda one: -one.score)
 
 
+def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -> list[Remembered]:
+    """What consolidation made of what was recalled, and messages that wait for it, best first.
+
+    A message that was read stands for its current facts, those of one matter together. In one that waits, and in words
+    that a fact only quotes, references are resolved by the ``look_back`` messages before. Questions, and statements
+    that do not say whom they are about, are left out.
+    """
+    waiting = memory.messages.unread_among([turn.text_id for turn in found.turns])
+    scores = {turn.text_id: program_score(turn) for turn in found.turns if turn.hit and turn.text_id not in waiting}
+    best = {one.text_id: program_score(one) for one in found.facts}
+    facts = {one.text_id: one for one in memory.facts.with_ids(list(best))}
+    for text_id, learned in memory.facts.of_turns(list(scores)).items():
+        for fact in learned:
+            facts[fact.text_id] = fact
+            best[fact.text_id] = max(best.get(fact.text_id, 0.0), scores[text_id])
+    planned = {one.text_id: program_text(one, ()) for one in found.facts if one.planned_for}
+    resting = dict.fromkeys(text_id for fact in facts.values() for text_id in fact.turns)
+    said = {one.text_id: one for one in memory.messages.with_ids([*waiting, *resting])}
+
+    def resolve(text_id: str, words: str, start: int | None = None) -> str:
+        before = [one.words for one in memory.messages.before(said[text_id], look_back)]
+        own = said[text_id].words[:start] if start is not None else ""
+        return resolve_references(words, [*before, own], look_back and look_back + 1)
+
+    statements: defaultdict[str, dict[str, Fact]] = defaultdict(dict)
+    for fact in sorted(facts.values(), key=lambda one: one.number):
+        text = planned.get(fact.text_id) or fact_text(fact)
+        if fact.basis == "quoted":
+            parts = [
+                resolve(one.message, one.words, one.start) if one.role == "user"
+                else f"{one.speaker or 'Assistant'}: {one.words}"
+                for one in fact.quotes
+            ]  # fmt: skip
+            text = safe_text(" — ".join(parts))
+        elif begins_with_pronoun(text):
+            text = resolve(fact.turns[-1], text, len(said[fact.turns[-1]].words))
+        unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
+        if fact.current and fact.basis != "inferred" and text and not unclear:
+            statements[fact.note or fact.text_id].setdefault(text, fact)
+    memories = [
+        Remembered(
+            id=next(iter(of_note.values())).text_id, kind="fact",
+            date=_utc_time(max(one.said for one in of_note.values())),
+            text=safe_text(("；" if unspaced_length(text) else " ").join(of_note)),
+            score=max(best[one.text_id] for one in of_note.values()),
+        )
+        for of_note in statements.values() for text in [next(iter(of_note))]
+    ]  # fmt: skip
+    turns = [
+        replace(
+            turn,
+            text=PREFIX["user"] + resolve(turn.text_id, turn.text.removeprefix(PREFIX["user"])),
+            hit=turn.hit and not _only_asks(said[turn.text_id].words),
+        )
+        if turn.role == "user"
+        else turn
+        for turn in found.turns
+        if turn.text_id in waiting
+    ]
+    others = recalled_memories(replace(found, facts=(), turns=tuple(turns)))
+    return sorted((*memories, *others), key=lambda one: -one.score)
+
+
+def _only_asks(text: str) -> bool:
+    return all(map(is_question, split_sentences(text)))
+
+
+def _found_fact(fact: Fact, score: float) -> FoundMemory:
+    found = Remembered(
+        id=fact.text_id, kind="fact", date=_utc_time(fact.said), text=fact_text(fact), score=round(min(1.0, score), 4)
+    )
+    return _with_parts(found, fact)
+
+
+def _with_parts(found: Remembered, fact: Fact | None) -> FoundMemory:
+    """A memory with the parts of the fact that it is."""
+    if fact is None:
+        return FoundMemory(**dict(found), timestamp=found.date)
+    return FoundMemory(
+        **dict(found),
+        timestamp=moment_of(fact),
+        location=safe_text(fact.location),
+        persons=tuple(map(safe_text, fact.persons)),
+        entities=tuple(map(safe_text, fact.entities)),
+        keywords=tuple(map(safe_text, fact.keywords)),
+        topic=safe_text(fact.topic),
+    )
+
+
+def moment_of(fact: Fact) -> str:
+    """When what a fact tells happens, ISO 8601, as exactly as it is known; else when it was said, in local time."""
+    if not fact.start:
+        return in_zone(datetime.fromisoformat(fact.said)).isoformat(timespec="seconds")[:19]
+    return f"{fact.start}:00" if "T" in fact.start else fact.start
+
+
 def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[Text]:
     """The first of them, as many as fit."""
     kept: list[Text] = []
@@ -412,13 +567,6 @@ def within_budget(memories: Iterable[Text], most: int, characters: int) -> list[
 def distinct_relations(found: Sequence[Relation], most: int) -> list[RelationFound]:
     """Relations, each once, however many facts state it, with their certainty."""
     return list(dict.fromkeys(map(_found_relation, found)))[:most]
-
-
-def fact_text(fact: Fact) -> str:
-    """A fact, and whether it is certain; one that nobody verified as its words."""
-    if fact.verified:
-        return safe_text(fact.restatement) + certainty_note(fact)
-    return f'said {fact.said[:10]}: "{safe_text(fact.quotation)}"'
 
 
 def _found_relation(one: Relation) -> RelationFound:
@@ -494,7 +642,9 @@ def _process_response(answer: _Answer) -> ProcessResponse:
     relations = tuple(distinct_relations(answer.relations, _MOST_RELATIONS))
     return ProcessResponse(
         resolved_query=answer.resolved,
-        memories=tuple(MemoryFound(content=one.text, score=one.score) for one in answer.memories),
+        memories=tuple(
+            MemoryFound(content=one.text, score=one.score, consolidated=one.kind != "turn") for one in answer.memories
+        ),
         relations=relations,
         metadata=ProcessMetadata(
             retrieval_time_ms=round(answer.read_ms + answer.search_ms), has_memory=bool(answer.memories or relations)
@@ -502,11 +652,24 @@ def _process_response(answer: _Answer) -> ProcessResponse:
     )
 
 
-def _debug_response(answer: _Answer, text: str, *, would_store: bool) -> DebugResponse:
+def _metadata_of(memory: Memory, memories: Sequence[Remembered]) -> dict[str, dict[str, Any]]:
+    """What programs said of the messages that memories are based on, by the id of the memory."""
+    turns = {one.text_id: one.turns for one in memory.facts.with_ids([one.id for one in memories])}
+    resting = {one.id: turns.get(one.id, (one.id,)) for one in memories}
+    stored = memory.messages.metadata_of([turn for each in resting.values() for turn in each])
+    return {name: {k: v for turn in each for k, v in stored.get(turn, {}).items()} for name, each in resting.items()}
+
+
+def _debug_response(
+    answer: _Answer, text: str, metadata: Mapping[str, dict[str, Any]], *, would_store: bool
+) -> DebugResponse:
     found = DebugFindings(
         pronouns=find_pronouns(text),
         context_events_used=answer.context_events,
-        candidates=tuple(Candidate(text_id=one.id, score=one.score, source=one.kind) for one in answer.memories),
+        candidates=tuple(
+            Candidate(text_id=one.id, score=one.score, source=one.kind, metadata=metadata.get(one.id, {}))
+            for one in answer.memories
+        ),
         sql_ms=round(answer.read_ms),
         vector_ms=round(answer.search_ms),
         degraded=answer.found.degraded,

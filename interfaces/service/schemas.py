@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
@@ -22,10 +22,11 @@ class Schema(BaseModel):
 
 
 class MemoryFound(Schema):
-    """A memory of an earlier session, and how well it fits."""
+    """A memory of an earlier session, and how well it fits. ``consolidated`` is given only where it is false."""
 
     content: str
     score: Score
+    consolidated: Annotated[bool, Field(exclude_if=bool)] = True
 
 
 class RelationFound(Schema):
@@ -88,11 +89,12 @@ class SessionStatusResponse(Schema):
 
 
 class Candidate(Schema):
-    """A memory that was found, by its id."""
+    """A memory that was found, by its id, with the metadata of its messages where there is any."""
 
     text_id: str
     score: Score
     source: Literal["fact", "turn", "summary", "other"]
+    metadata: Annotated[dict[str, JsonValue], Field(exclude_if=lambda value: not value)] = {}
 
 
 class DebugFindings(Schema):

@@ -3,8 +3,8 @@
     nothing -> (something is said) -> active -> (asked to, timed out, or full) -> ended -> archived
 
 Promises: at most one per person is active; it ends after ``SESSION_TIMEOUT`` without a message, after
-``SESSION_MAX_DURATION``, or when it is full and another message comes, which opens the next; only what the person said
-is stored, word for word, and once however often a client sends it. Open sessions are listed in the registry before
+``SESSION_MAX_DURATION``, or when it is full and another message comes, which opens the next; what was said is stored
+word for word, and once however often a client sends it. Open sessions are listed in the registry before
 their first message is stored, so a start after a crash looks at those people and opens no other memory.
 """
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from domain import errors
-from domain.records import SERVICE_CLIENT, Message, Session
+from domain.records import SERVICE_CLIENT, Message, Role, Session
 from domain.settings import Settings
 from jobs.client_memories import ended_sessions
 from jobs.forgetting import hide_forgotten_alone
@@ -102,20 +102,31 @@ class ServiceSessions:
             self._end_session(found, now)
             return found, now
 
-    def find_repeated(self, text: str, request_id: str | None, going_on: OpenSession | None) -> Message | None:
+    def find_repeated(
+        self, text: str, request_id: str | None, going_on: OpenSession | None, role: Role = "user"
+    ) -> Message | None:
         """The message that an earlier copy of this request stored."""
         if request_id is not None:
             found = next(iter(self._memory.messages.with_ids([_id_of(request_id)])), None)
             if found or not request_id.startswith(OF_INTERFACE):
                 return found
         last = going_on.events[-1] if going_on and going_on.events else None
-        if last is None or last.words != text:
+        if last is None or (last.role, last.words) != (role, text):
             return None
         since = self._clock() - datetime.fromisoformat(last.timestamp)
         return last if abs(since) <= _SENT_AGAIN else None
 
-    def store(self, text: str, request_id: str | None = None, written: Written = "by person") -> StoredEvent:
+    def store(
+        self,
+        text: str,
+        request_id: str | None = None,
+        written: Written = "by person",
+        role: Role = "user",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> StoredEvent:
         """Store a message in the open session, or in a new one where none is open or it is full.
+
+        One of the ``role`` "assistant" is what the program's own companion said.
 
         Raises UsageError for what was erased: a request that is sent again, or words that a program writes.
         """
@@ -123,7 +134,7 @@ class ServiceSessions:
             found, now = self._find_active(), self._clock()
             if found and self._end_by_clock(found, now):
                 found = None
-            if before := self.find_repeated(text, request_id, found):
+            if before := self.find_repeated(text, request_id, found, role):
                 return StoredEvent(before, new=False)
             if found and len(found.events) >= self._most:
                 self._end_session(found, now)
@@ -135,8 +146,9 @@ class ServiceSessions:
             elif self._memory.says_erased(text, said, text_id):
                 raise errors.UsageError("memory.erased")
             session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
-            turn = self._memory.rounds.store_alone(session.session_id, text, text_id)
-            hide_forgotten_alone(self._memory, turn, found.events if found else ())
+            turn = self._memory.rounds.store_alone(session.session_id, text, text_id, role=role, metadata=metadata)
+            if role == "user":
+                hide_forgotten_alone(self._memory, turn, found.events if found else ())
             return StoredEvent(turn, new=True)
 
     def _find_active(self) -> OpenSession | None:

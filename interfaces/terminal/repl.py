@@ -141,7 +141,8 @@ class Repl:
 
     def _is_shown(self, event: TurnEvent | Tick) -> bool:
         """Whether an event is shown; what is asked at the prompt is not said as well."""
-        return not (self.context.interactive and isinstance(event, Notice) and event.key == "forget_request.asked")
+        asked = ("forget_request.asked", "forget_request.unsure")
+        return not (self.context.interactive and isinstance(event, Notice) and event.key in asked)
 
     def _answer_doubt(self, text: str) -> bool:
         """Whether this answers the question whether something is to be kept out of future conversations."""

@@ -98,6 +98,17 @@ CREATE INDEX conversation_hidden ON conversation (person, seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (person, window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE chapter IS NOT NULL;
 
+CREATE TABLE message_metadata (
+    person bigint NOT NULL DEFAULT own_person(),
+    turn bigint NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    number double precision,
+    PRIMARY KEY (person, turn, key),
+    FOREIGN KEY (person, turn) REFERENCES conversation (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX metadata_of_key ON message_metadata (person, key, number);
+
 CREATE TABLE summary (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
@@ -270,6 +281,7 @@ CREATE TABLE fact (
 CREATE INDEX fact_in_slot ON fact (person, slot_subject, slot_attribute) WHERE window_id <> '';
 CREATE INDEX fact_of_window ON fact (person, window_id) WHERE window_id <> '';
 CREATE INDEX fact_of_note ON fact (person, note) WHERE note IS NOT NULL;
+CREATE INDEX fact_in_time ON fact (person, since) WHERE window_id <> '';
 CREATE UNIQUE INDEX one_current_value ON fact (person, slot_subject, slot_attribute)
     WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
@@ -283,6 +295,16 @@ CREATE TABLE fact_turn (
     FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
 );
 CREATE INDEX fact_of_turn ON fact_turn (person, turn);
+
+CREATE TABLE fact_part (
+    person bigint NOT NULL DEFAULT own_person(),
+    fact bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('person', 'entity', 'location', 'topic')),
+    name text NOT NULL,
+    PRIMARY KEY (person, fact, kind, name),
+    FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
+);
+CREATE INDEX fact_part_named ON fact_part (person, kind, name);
 
 CREATE TABLE relation (
     person bigint NOT NULL DEFAULT own_person(),

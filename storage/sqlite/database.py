@@ -33,7 +33,7 @@ _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", 
 _NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 #: Tables whose rows take rows of other tables along.
-CASCADING = {"session", "chapter", "note", "fact", "line_evidence"}
+CASCADING = {"session", "conversation", "chapter", "note", "fact", "line_evidence"}
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,

@@ -23,6 +23,7 @@ from domain.records import PREFIX, Role
 KEYS: Mapping[str, tuple[str, ...]] = {
     "session": ("number",),
     "conversation": ("seq",),
+    "message_metadata": ("turn", "key"),
     "summary": ("seq",),
     "chapter": ("seq",),
     "note": ("seq",),

@@ -73,6 +73,15 @@ CREATE INDEX conversation_hidden ON conversation (seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (chapter) WHERE chapter IS NOT NULL;
 
+CREATE TABLE message_metadata (
+    turn INTEGER NOT NULL REFERENCES conversation (seq) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    number REAL,
+    PRIMARY KEY (turn, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX metadata_of_key ON message_metadata (key, number);
+
 CREATE TABLE summary (
     seq INTEGER PRIMARY KEY,
     text_id TEXT NOT NULL UNIQUE,
@@ -212,6 +221,7 @@ CREATE TABLE fact (
 CREATE INDEX fact_in_slot ON fact (slot_subject, slot_attribute) WHERE window_id <> '';
 CREATE INDEX fact_of_window ON fact (window_id) WHERE window_id <> '';
 CREATE INDEX fact_of_note ON fact (note) WHERE note IS NOT NULL;
+CREATE INDEX fact_in_time ON fact (since) WHERE window_id <> '';
 CREATE UNIQUE INDEX one_current_value ON fact (slot_subject, slot_attribute)
     WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
@@ -223,6 +233,14 @@ CREATE TABLE fact_turn (
     PRIMARY KEY (fact, turn)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fact_of_turn ON fact_turn (turn);
+
+CREATE TABLE fact_part (
+    fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
+    kind TEXT NOT NULL CHECK (kind IN ('person', 'entity', 'location', 'topic')),
+    name TEXT NOT NULL,
+    PRIMARY KEY (fact, kind, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX fact_part_named ON fact_part (kind, name);
 
 CREATE TABLE relation (
     seq INTEGER PRIMARY KEY,

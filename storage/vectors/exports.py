@@ -69,13 +69,20 @@ _MILVUS_TEXTS = {
 }  # fmt: skip
 
 
-def write_milvus(target: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
-    """Write the collection ``old_friend`` into new data of Milvus Lite, or to a server by its URI.
+def write_milvus(
+    target: str, batches: Iterable[Sequence[TextRow]], dimension: int, collection: str = "", *, replaces: bool = False
+) -> None:
+    """Write a collection, ``old_friend`` by default, into new data of Milvus Lite, or to a server by its URI.
 
-    It is there whole, or not at all. Raises StorageError (``export.no_milvus``, ``backup.exists``, ``export.milvus``).
+    It is there whole, or not at all; on a server it may take the place of an earlier copy. Raises StorageError
+    (``export.no_milvus``, ``backup.exists``, ``export.milvus``).
     """
+    name = collection or COLLECTION
     if "://" in target:
-        _write_collection(target, target, batches, dimension)
+        with closing(_open_client(target, target)) as client, _as_ours(target):
+            if replaces and client.has_collection(name):
+                client.drop_collection(name)
+            _write_collection(client, name, target, batches, dimension)
         return
     path = Path(target).expanduser().absolute()
     if path.exists() or path.is_symlink():
@@ -85,7 +92,8 @@ def write_milvus(target: str, batches: Iterable[Sequence[TextRow]], dimension: i
         afterwards.callback(_remove_output, unfinished)
         _remove_output(unfinished)
         try:
-            _write_collection(str(unfinished), str(path), batches, dimension)
+            with closing(_open_client(str(unfinished), str(path))) as client, _as_ours(str(path)):
+                _write_collection(client, name, str(path), batches, dimension)
         finally:
             _release_server(unfinished)
         make_private_folder(unfinished) if unfinished.is_dir() else make_private(unfinished)
@@ -106,15 +114,16 @@ def _remove_output(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write_collection(place: str, shown_path: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
-    with closing(_open_client(place, shown_path)) as client, _as_ours(shown_path):
-        if client.has_collection(COLLECTION):
-            raise errors.StorageError("backup.exists", path=f"{shown_path} ({COLLECTION})")
-        try:
-            _insert_batches(client, batches, dimension)
-        except BaseException:
-            client.drop_collection(COLLECTION)
-            raise
+def _write_collection(
+    client: Any, name: str, shown_path: str, batches: Iterable[Sequence[TextRow]], dimension: int
+) -> None:
+    if client.has_collection(name):
+        raise errors.StorageError("backup.exists", path=f"{shown_path} ({name})")
+    try:
+        _insert_batches(client, name, batches, dimension)
+    except BaseException:
+        client.drop_collection(name)
+        raise
 
 
 def _open_client(place: str, shown_path: str) -> Any:
@@ -128,7 +137,7 @@ def _open_client(place: str, shown_path: str) -> Any:
         return milvus.MilvusClient(place)
 
 
-def _insert_batches(client: Any, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
+def _insert_batches(client: Any, collection: str, batches: Iterable[Sequence[TextRow]], dimension: int) -> None:
     kinds = import_module("pymilvus").DataType
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     for name, length in _MILVUS_TEXTS.items():
@@ -136,12 +145,12 @@ def _insert_batches(client: Any, batches: Iterable[Sequence[TextRow]], dimension
     schema.add_field("vector", kinds.FLOAT_VECTOR, dim=dimension)
     index = client.prepare_index_params()
     index.add_index(field_name="vector", index_type="AUTOINDEX", metric_type="COSINE")
-    client.create_collection(COLLECTION, schema=schema, index_params=index)
+    client.create_collection(collection, schema=schema, index_params=index)
     for batch in batches:
         texts = [row.text.encode()[:_LONGEST].decode(errors="ignore") for row in batch]
         rows = zip(batch, texts, strict=True)
-        client.insert(COLLECTION, [{**asdict(row), "text": text, "vector": row.vector.tolist()} for row, text in rows])
-    client.flush(COLLECTION)
+        client.insert(collection, [{**asdict(row), "text": text, "vector": row.vector.tolist()} for row, text in rows])
+    client.flush(collection)
 
 
 @contextmanager

@@ -444,6 +444,12 @@ class Indexing:
         """The texts of a kind that are nearest to a vector, best first. Raises StorageError where it cannot tell."""
         return self._vectors.search(vector, kind=kind, exclude_session=None, limit=limit)
 
+    def similarities(self, vector: Vector, text_ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of each of a few texts that have a vector, by id."""
+        query = normalise(vector, None).astype(np.float32)
+        rows = self._store.rows(self._embedder.model, text_ids)
+        return {row.text_id: float(np.dot(row.vector.astype(np.float32), query)) for row in rows}
+
     def rows(self) -> Iterator[list[VectorRow]]:
         """Every text that has a vector of the present model, with it, some at a time."""
         return self._store.batches(self._embedder.model)

@@ -72,7 +72,7 @@ class Store:
         )
         self.facts, self.chapters, self.archive, self.personas = (of.facts, of.chapters, of.archive, of.personas)
         self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
-        self.jobs = of.jobs
+        self.jobs, self.units = of.jobs, of.units
         self.rebuilds, self.saves, self.steps, self.words = of.rebuilds, of.saves, of.steps, of.index.words
         self.embeddings, self.versions = of.index.embeddings, of.personas.versions
         self.rounds = Rounds(of)

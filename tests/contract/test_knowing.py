@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Quote, SessionChanges, Slot, Window
+from domain.recollection import FactFilter
 from domain.records import ErasureScope, Round
 from storage.messages import NewMessage
 from tests.contract.stores import Store, Teller, at
@@ -626,3 +627,33 @@ def test_what_was_not_believed_is_counted_by_reason(store: Store, teller: Teller
     assert store.windows.rejected() == {"name": 3, "companion's words": 1}
     store.fact_log.unlearn_windows([window_of(first).name])
     assert store.windows.rejected() == {"name": 1}
+
+
+# -- by their parts ----------------------------------------------------------------------------------------------------
+
+
+def test_facts_are_filtered_by_name_place_topic_and_time_in_any_case(store: Store, teller: Teller) -> None:
+    first, second = teller.say("s1", "Tom was in Oslo"), teller.say("s1", "Zoe is in Rome")
+    oslo = new_fact(
+        "Oslo", first, persons=("Tom Miller",), entities=("Fjord Café",), location="Oslo, Norway",
+        start="2026-05-02T14:00", subject="Ann", single=False,
+    )  # fmt: skip
+    rome = new_fact("Rome", second, persons=("Zoe",), location="Rome", start="2026-06", single=False)
+    assert store.fact_log.learn(learned([first, second], oslo, rome))
+    for wanted, found in (
+        (FactFilter(persons=("tom",)), ["Oslo"]),
+        (FactFilter(persons=("TOM MILLER", "ann")), ["Oslo"]),
+        (FactFilter(persons=("Tom", "Zoe")), []),
+        (FactFilter(entities=("fjord",)), ["Oslo"]),
+        (FactFilter(location="oslo"), ["Oslo"]),
+        (FactFilter(topic="Homes"), ["Rome", "Oslo"]),
+        (FactFilter(since="2026-05", until="2026-05"), ["Oslo"]),
+        (FactFilter(since="2026-05-02", until="2026-05-02"), ["Oslo"]),
+        (FactFilter(since="2026-05-03"), ["Rome"]),
+        (FactFilter(until="2026-05-01"), []),
+        (FactFilter(persons=("Tom",), location="Rome"), []),
+    ):
+        assert [fact.value for fact in store.facts.matching(wanted, 10)] == found, wanted
+    assert [fact.value for fact in store.facts.matching(FactFilter(topic="homes"), 1)] == ["Rome"]
+    store.fact_log.unlearn_windows([second.assistant.text_id])
+    assert store.database.run("SELECT count(*) FROM fact_part")[0][0] == 0

@@ -411,6 +411,23 @@ def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(s
     assert store.database.problems() == []
 
 
+def test_what_a_program_says_of_a_message_goes_with_it(store: Store) -> None:
+    store.start("served", at(5), client="service", key="")
+    metadata = {"channel": "web", "turn": 7, "tags": ["a"]}
+    store.at(at(6)).rounds.store_alone("served", "Hello.", "ours", role="assistant", metadata=metadata)
+    said = store.at(at(7)).rounds.store_alone("served", "Momo sleeps.", "alone")
+    assert [turn.text for turn in store.messages.of_session("served")] == ["Assistant: Hello.", "User: Momo sleeps."]
+    assert store.messages.metadata_of(["ours", "alone", "gone"]) == {"ours": metadata}
+    assert store.messages.metadata_of([]) == {}
+    assert store.messages.unread_among(["ours", "alone", "gone"]) == {"ours", "alone"}
+    store.rounds.hide([said.text_id])
+    assert store.messages.unread_among(["ours", "alone"]) == {"ours"}
+    assert store.sessions.is_of_program("served")
+    assert not store.sessions.is_of_program("s1")
+    store.erasure.erase(store.erasure.scope_of_messages(["ours", "alone"]))
+    assert store.database.run("SELECT * FROM message_metadata") == []
+
+
 def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_archived(store: Store) -> None:
     store.start("served", at(5), client="service", key="")
     store.at(at(6)).rounds.store_alone("served", "Momo sleeps.", "alone", said=at(6))

@@ -61,7 +61,7 @@ def checked(
 def reason(statement: str, turns: Sequence[Message], *handles: int, names: Names = MARA, **fields: object) -> str:
     """Why a statement is not believed; "" when it is."""
     found = checked(fact_draft(statement, *handles, **fields), turns, names)
-    if found.facts:
+    if any(one.basis != "quoted" for one in found.facts):
         return ""
     return next((why for why in found.rejected if why != "start or end"), "")
 

@@ -485,3 +485,56 @@ def test_a_value_that_nobody_said_is_not_believed() -> None:
     of_mother = {"subject": "Ellen", "about": "other"}
     assert reason("Ellen breeds chickens.", said, 1, value="chickens", **of_mother) == "value"
     assert reason("Mara's mum Ellen keeps bees.", said, 1, value="bees", **of_mother) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "start"),
+    [
+        ("The vet can see Pip a week from Tuesday.", "Pip can see the vet on 24 March 2026.", "2026-03-24"),
+        ("My exam is Thursday week.", "Mara's exam is on 19 March 2026.", "2026-03-19"),
+        ("The fair is on 21 March, we leave the day after the fair.", "Mara leaves on 22 March 2026.", "2026-03-22"),
+        ("I handed in my notice this time last year.", "Mara handed in her notice in March 2025.", ""),
+        ("Half a dozen eggs a week, that's what I eat.", "Mara eats 6 eggs a week.", ""),
+        ("I start on the first Monday of next month.", "Mara starts on 6 April 2026.", "2026-04-06"),
+        ("Two Sundays ago we lost the cat.", "Mara lost her cat on 1 March 2026.", "2026-03-01"),
+        ("上个月最后一个周五发的工资。", "Mara 2026年2月27日发了工资。", "2026-02-27"),
+        ("我身高一米七八。", "Mara 身高178厘米。", ""),
+        ("一个半小时的车程。", "Mara 的车程是90分钟。", ""),
+        ("庙会是三月二十一号，庙会第二天我们就走。", "Mara 2026年3月22日走。", "2026-03-22"),
+        ("我每天跑六里地。", "Mara 每天跑3公里。", ""),
+    ],
+)
+def test_a_day_by_its_distance_from_another_and_a_unit_are_worked_out(said: str, statement: str, start: str) -> None:
+    (fact,) = checked(fact_draft(statement), talk("2026-03-11", said)).facts
+    assert (fact.restatement, fact.start) == (statement, start)
+
+
+def test_a_number_in_another_unit_is_not_put_right_with_the_one_that_was_said() -> None:
+    said = talk("2026-03-11", "The new flat is 650 square feet.")
+    assert reason("Mara's new flat is 60 square metres.", said) == "number"
+
+
+@pytest.mark.parametrize(
+    ("said", "stance"),
+    [
+        ("It hurts so bad I want to scream.", "stated"),
+        ("I want to scream at the sea.", "wished"),
+        ("It was late, so I want to sleep in.", "wished"),
+    ],
+)
+def test_how_much_something_hurts_is_no_wish(said: str, stance: str) -> None:
+    (fact,) = checked(fact_draft("Mara wants to scream and sleep in."), talk("2026-03-11", said)).facts
+    assert fact.stance == stance
+
+
+def test_of_a_draft_that_is_worded_wrongly_the_copied_words_are_kept() -> None:
+    said = talk("2026-03-11", "I pay 900 for a room.", "> A lot!", "Is it 950 in Hull?")
+    wrong = fact_draft("Mara pays 1,000 and 40.", 1, attribute="rent", value="1,000 and 40")
+    found = checked(replace(wrong, quotes=(QuoteDraft(1, "I pay 900 for a room"),)), said)
+    (kept,) = found.facts
+    assert (kept.basis, kept.attribute, kept.value) == ("quoted", "", "")
+    assert [one.words for one in kept.quotes] == ["I pay 900 for a room"]
+    assert "1,000" not in f"{kept.restatement} {found.notes}"
+    assert found.rejected["number"]
+    for words, turn in (("I sold my boat", 1), ("Is it 950 in Hull?", 3), ("A lot!", 2)):  # invented, asked, not theirs
+        assert not checked(replace(wrong, turns=(turn,), quotes=(QuoteDraft(turn, words),)), said).facts

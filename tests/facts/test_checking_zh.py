@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from facts.drafts import RelationDraft
+from facts.drafts import QuoteDraft, RelationDraft
 from facts.slots import Names
 from language.words import names_in
 from tests.facts.talk import CHEN, checked, fact_draft, reason, talk
@@ -258,3 +258,51 @@ def test_whom_a_fact_is_about_may_stand_in_its_relations_though_another_turn_nam
     assert (relation.source, relation.target) == ("陈岚", "赵磊")
     stranger = replace(partner, relations=(replace(wanted, source="王芳"),))
     assert checked(stranger, said, Names(("用户",), ("老友",))).relations == ()
+
+
+def _day(statement: str, day: str, said: str, quote: str, **fields: object) -> tuple[str, str]:
+    """The start and the value of a fact that rests on these words."""
+    draft = fact_draft(statement, quotes=(QuoteDraft(1, quote),), **fields)
+    (fact,) = checked(draft, talk(day, said), CHEN).facts
+    return fact.start, fact.value
+
+
+def test_a_day_without_a_year_lies_ahead_of_a_plan_or_a_promise_and_behind_what_happened() -> None:
+    ring = "我打算十月十二号求婚。"
+    assert _day("陈默打算十月十二号求婚", "2025-04-05", ring, ring, stance="planned") == ("2025-10-12", "")
+    promise = "十月十二号我替你守着。"
+    assert _day("陈默替人守着十月十二号", "2025-04-05", promise, promise, attribute="承诺")[0] == "2025-10-12"
+    moved = "十二月三号我搬了家。"
+    assert _day("陈默十二月三号搬了家", "2025-11-05", moved, moved)[0] == "2024-12-03"
+
+
+def test_the_year_that_a_model_gave_counts_and_no_value_gets_another() -> None:
+    visit = "我爸五一来成都。"
+    given = {"value": "五一来成都", "about": "other", "subject": "陈默的爸爸"}
+    coming = _day("陈默的爸爸五一来成都", "2026-04-25", visit, visit, start="2026-05-01", **given)
+    assert coming == ("2026-05-01", "2026-05-01来成都")
+    been = _day("陈默的爸爸五一来成都", "2026-04-25", visit, visit, start="2025-05-01", **given)
+    assert been == ("2025-05-01", "2025-05-01来成都")
+
+
+def test_only_the_words_that_tell_a_fact_give_its_day() -> None:
+    job = "我找到新工作了，成都的蜀芯，做车规芯片，三万一，九月八号入职。"
+    firm = {"subject": "蜀芯", "about": "other"}
+    assert _day("蜀芯在成都，做车规芯片", "2025-08-16", job, "成都的蜀芯，做车规芯片", **firm)[0] == ""
+    tea = "李楠今天请全组喝奶茶，她要升测试经理了。"
+    assert _day("李楠要升测试经理了", "2026-04-25", tea, tea, subject="李楠", about="other")[0] == ""
+
+
+def test_how_bad_it_is_is_no_wish_and_what_was_counted_is_believed() -> None:
+    (fact,) = checked(fact_draft("陈默难受得想啃桌子"), talk("2025-08-16", "今天第四天，难受得想啃桌子。"), CHEN).facts
+    assert fact.stance == "stated"
+    assert (
+        reason("陈默戒烟戒了整整三个月", talk("2025-12-20", "烟又抽上了。戒了整整三个月，可惜了。"), names=CHEN) == ""
+    )
+
+
+def test_a_matter_of_the_speaker_is_theirs_though_the_companion_asked_about_them() -> None:
+    said = talk("2025-04-05", "> 你呢，喝茶还是靠咖啡？", "我打算十月跟林晓求婚。这事谁也不知道。")
+    plan = {"subject": "陈默的求婚计划", "attribute": "保密", "value": "谁也不知道", "about": "other"}
+    plan["quotes"] = (QuoteDraft(2, "这事谁也不知道"),)
+    assert reason("陈默打算向林晓求婚这事谁也不知道", said, 2, names=CHEN, **plan) == ""

@@ -135,7 +135,7 @@ def test_a_relative_time_becomes_the_day_and_hour_that_it_means() -> None:
         quotes=(QuoteDraft(11, "tomorrow at 2pm"),),
     )  # fmt: skip
     (fact,) = checked(draft, EVENING).facts
-    assert (fact.value, fact.start) == ("2026-11-21T14:00", "2026-11-21")
+    assert (fact.value, fact.start) == ("2026-11-21T14:00", "2026-11-21T14:00")
     assert fact.restatement == "Mara meets Juniper tomorrow at 2pm (2026-11-21 14:00)."
 
 

@@ -18,6 +18,7 @@ CREATE TABLE memory_units (id TEXT PRIMARY KEY, content TEXT NOT NULL, creation_
     metadata TEXT, last_visit INTEGER, visit_count INTEGER, never_delete INTEGER, rank INTEGER);
 CREATE TABLE session_memories (id TEXT PRIMARY KEY, creation_time TEXT, end_time TEXT);
 CREATE TABLE mu_sequence_edges (unit_id TEXT PRIMARY KEY, pre_unit_id TEXT UNIQUE, next_unit_id TEXT UNIQUE);
+CREATE TABLE mu_hierarchy_edges (child_unit_id TEXT PRIMARY KEY, parent_unit_id TEXT NOT NULL);
 CREATE TABLE session_unit_membership (session_id TEXT, unit_id TEXT, PRIMARY KEY (session_id, unit_id));
 """
 

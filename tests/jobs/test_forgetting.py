@@ -226,3 +226,68 @@ def test_an_external_memory_retells_what_is_hidden_only_to_who_asks_about_it() -
     assert retells_hidden(note, told, "What shall I cook on Sunday?")
     assert not retells_hidden(note, told, "What do you know about Josef?")
     assert not retells_hidden("Josef likes walnuts.", told, "What shall I cook on Sunday?")
+
+
+def reads(monkeypatch, at: House, reading: str, line: str) -> None:
+    monkeypatch.setattr(at.memory, "reads_like_forget_request", lambda text: reading if text == line else "none")
+
+
+UNCERTAIN = "Let poor Josef be."
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_only_reads_like_a_request_is_hidden_once_the_person_says_so(
+    tmp_path, clock, new_id, log, monkeypatch, keep
+):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        reads(monkeypatch, at, "uncertain", UNCERTAIN)
+        for line in ("Josef drinks.", PROMOTION):
+            say(at, line)
+        assert say(at, UNCERTAIN) == ["forget_request.unsure"]
+        assert hidden(at) == []
+        at.talk.answer_doubt(keep=keep)
+        assert hidden(at) == (["Josef drinks.", UNCERTAIN] if keep else [])
+
+
+@pytest.mark.parametrize(("asks", "expected"), [("hide", ["Josef drinks.", UNCERTAIN]), ("nothing", [])])
+def test_what_only_reads_like_a_request_is_read_by_the_model_if_there_is_one(
+    tmp_path, server, clock, new_id, log, monkeypatch, asks, expected
+):
+    mind = Mind(server)
+    mind.answers("forget", answered(asks=asks, matter="Josef"))
+    with house(tmp_path, server, clock, new_id, log) as at:
+        reads(monkeypatch, at, "uncertain", UNCERTAIN)
+        for line in ("Josef drinks.", PROMOTION):
+            say(at, line)
+        say(at, UNCERTAIN)
+        assert hidden(at) == expected
+        assert len(mind.asked("forget")) == 1
+
+
+def test_an_ordinary_message_with_the_words_is_not_read_by_the_model(tmp_path, server, clock, new_id, log):
+    mind = Mind(server)
+    with house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="") as at:
+        say(at, "He told me never to mention the rent again at dinner.")
+        say(at, "She never talks about the war.")
+        assert mind.asked("forget") == []
+
+
+@pytest.mark.parametrize("line", ["Please make the story about my arrest vanish.", "就让这件事沉到海底吧"])
+def test_a_request_in_words_without_a_form_is_heard_by_its_vector_which_recall_made_already(
+    tmp_path, clock, new_id, log, line, monkeypatch
+):
+    with house(tmp_path, None, clock, new_id, log, EMBEDDING_MODEL="") as at:
+        embedded: list[str] = []
+        embed = at.memory._embedder.embed
+        monkeypatch.setattr(at.memory._embedder, "embed", lambda texts: embedded.extend(texts) or embed(texts))
+        say(at, "I was arrested in 1990.")
+        assert say(at, line)[0] in ("forget_request.asked", "forget_request.unsure", "forget_request.detected")
+        assert embedded.count(line) == 1
+
+
+def test_another_embedder_leaves_it_to_the_rules(tmp_path, clock, new_id, log):
+    with house(tmp_path, None, clock, new_id, log) as at:
+        say(at, "Josef drinks.")
+        say(at, "forget i said anything about josef")
+        assert at.memory.reads_like_forget_request("forget i said anything about josef") is None
+        assert hidden(at) == ["Josef drinks.", "forget i said anything about josef"]

@@ -169,7 +169,7 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
         at.say("Where is the key, under the blue pot?")
         prompt = server.chats[-1]["messages"]
         recalled = next(one["content"] for one in prompt if "blue pot" in one["content"])
-        assert '"speaker": "Ann", "text": "The key lies under the blue pot."' in recalled
+        assert '{"Ann":"The key lies under the blue pot."}' in recalled
 
 
 def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):

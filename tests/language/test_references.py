@@ -24,7 +24,7 @@ def test_nine_of_ten_references_are_resolved_in_place(language: str) -> None:
         for recent, text, meant in cases
         if (found := resolve_references(text, recent)) != meant
     ]
-    assert len(cases) >= 60
+    assert len(cases) >= 120
     assert len(wrong) <= len(cases) // 10, wrong
 
 

@@ -19,8 +19,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "whatever the model answers, a fact is verified",
         "P23",
         "facts/believing.py",
-        'basis="verified" if answer == "yes" else "quoted"',
-        'basis="verified"',
+        'Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"',
+        'Basis = "verified"',
         (VERIFIED + "test_what_is_not_answered_with_yes_is_quoted_and_costs_its_neighbours_nothing",),
     ),
     Break(
@@ -113,8 +113,8 @@ OF_KNOWING: tuple[Break, ...] = (
         "a model changes what a person put right",
         "P7",
         "storage/fact_log.py",
-        '            if known and known[0]["decided"] != "hand":\n',
-        "            if known:\n",
+        '            if row["decided"] != "hand"\n',
+        "",
         (
             KNOWING + "test_what_a_person_put_in_its_place_wins_for_good",
             KNOWING + "test_what_a_person_called_wrong_never_was_and_no_model_changes_that",

@@ -66,7 +66,7 @@ OF_TALK: tuple[Break, ...] = (
         "a reply that is kept is asked for again",
         "P21",
         "jobs/extraction.py",
-        "        if kept is not None:\n            return read(kept)\n",
+        "        if made_from == base:\n            return read(kept)\n",
         "",
         (NOTING + "test_a_reply_that_came_before_a_failure_is_used_and_not_asked_for_again",),
     ),

@@ -264,6 +264,26 @@ def test_a_remark_about_ones_own_life_still_recalls(talkative, said):
     assert not found.unknown
 
 
+@pytest.mark.parametrize("said", ["I felt so small when they laughed.", "一想到下周我心里就发慌。"])
+def test_a_remark_about_a_feeling_recalls_also_in_the_middle_of_another_talk(talkative, said):
+    before = "The printer is jammed again.\nPull the sheet out slowly."
+    assert talkative.recall(before, said, embed=talkative.embedder.embed).turns
+
+
+def test_a_key_word_brings_what_holds_it_and_little_else(talkative):
+    found = talkative.recall("piano", embed=talkative.embedder.embed)
+    everything = talkative.recall("piano", embed=talkative.embedder.embed, gated=False)
+    assert "piano" in next(turn.text for turn in found.turns if turn.text_id == found.ranked[0])
+    assert len(found.ranked) < len(everything.ranked) / 2
+    assert not found.unknown
+
+
+@pytest.mark.parametrize(("kind", "terms", "amount"), [(-0.4, 2, "best"), (0.3, 2, "enough"), (-0.4, 20, "enough")])
+def test_only_few_key_words_of_an_impersonal_kind_get_no_more_than_the_best(kind, terms, amount):
+    found = Features(1.0, 1.0, 1.0, 12.0, 1.0, terms, 200, likeness=0.4, near=0.3, kind=kind)
+    assert judge(found, "deploy script", seeks=False) == amount
+
+
 @pytest.mark.parametrize("asked", ["What's my shoe size?", "Which school did I go to?", "我的车牌号是多少？"])
 def test_a_question_about_oneself_that_was_never_answered_gets_little_and_says_so(talkative, asked):
     found = talkative.recall(asked, embed=talkative.embedder.embed)

@@ -67,7 +67,7 @@ def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder
     back_up(tmp_path, tmp_path / "friend.db")
     new = tmp_path / "new"
     made = calls(lambda: restore(tmp_path / "friend.db", new, lambda: NOW), new)
-    assert made[made.index("rename") - 1] == "fsync .memory.db.restored"
+    assert made[made.index("rename") - 1] == "fsync .memory.before-restoring/memory.db"
     assert after_name(made) == "fsync ."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -77,7 +78,10 @@ def friend(request: Any) -> str:
         return "\n".join(f"{one['statement']} yes" for one in records(request) if "statement" in one)
     if marked(request, "forget"):
         *said, asked = records(request)
-        idiom = "let's" in said[asked["in_question"] - 1]["text"]
+        words = said[asked["in_question"] - 1]["text"]
+        idiom = "let's" in words or not re.search(
+            "forget|mention|bring|between us|keep|typed|忘|提|保密|当我没说", words
+        )
         return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):
         return '{"verdicts": []}'

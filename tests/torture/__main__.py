@@ -180,7 +180,7 @@ PROMISES = (
         (),
         (
             "tests/test_forget_requests_detected.py",
-            "tests/test_forgotten_everywhere.py",
+            "tests/test_hidden_everywhere.py",
             "tests/jobs/test_forgetting.py",
             "tests/bench/test_forget.py",
             "tests/jobs/test_import_backlog.py -k 'forget_request or forgotten or hidden'",

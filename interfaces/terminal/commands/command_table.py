@@ -216,6 +216,11 @@ EXAMPLES = (
     ("/memory fading", "what will be searched no more, or would first", "什么将淡出查找，或会最先淡出"),
     ("/memory keep ID", "a turn or a session that never fades", "永不淡忘的一句话或一次会话"),
     ("/memory Oslo", "where Oslo was spoken of, the newest first", "哪里谈到过 Oslo，最新的在前"),
+    (
+        "/memory search who:Tom when:2026-05 where:Oslo",
+        "what is known of Tom in Oslo in May 2026; also what: and topic:",
+        "2026 年 5 月与 Tom、Oslo 都有关的事；还可用 what:、topic:",
+    ),
     ("/life", "the chapters of your life together, oldest first, numbered", "你们一起的日子，分成章，从早到晚，带编号"),
     ("/life 2", "one chapter, and the sessions it was drawn from", "一章的内容，以及它由哪些会话归纳而来"),
     ("/life 2026-03", "what that time holds: chapters and sessions", "那段时间里的章和会话"),

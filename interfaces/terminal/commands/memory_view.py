@@ -4,6 +4,7 @@ recalled for the last reply and why, with ``full`` whole texts and numbers.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from datetime import date
 from domain import errors
 from domain.quotations import contains_quotation, find_quotations, own_words, source_of
 from domain.recollection import (
+    FactFilter,
     RecalledChapter,
     RecalledExternal,
     RecalledFact,
@@ -39,6 +41,12 @@ _SNIPPET = 240
 _LOOKED_THROUGH = 200
 #: So many sessions of a time are shown, the newest of them; and so many of the memories that are archived first.
 _MOST_SESSIONS, _MOST_ARCHIVED = 30, 10
+#: So many facts with given parts are shown.
+_MOST_FACTS = 50
+#: A part of what is searched for: who:Tom, where:"New York", when:2026-05.
+_PART = re.compile(
+    r"(?<!\S)(?P<kind>who|what|where|when|topic)[:：](?:[\"“](?P<quoted>[^\"”]+)[\"”]|(?P<word>\S+))", re.I
+)
 #: Parts of a score that are shown: the largest, and none that would show as 0.00.
 _PARTS_SHOWN, _LEAST_PART = 5, 0.005
 
@@ -125,6 +133,9 @@ def _show_search(context: CommandContext, query: str) -> None:
     if not query:
         context.tell("memory.search_what")
         return
+    if parts := list(_PART.finditer(query)):
+        _show_facts_with(context, parts, " ".join(_PART.sub(" ", query).split()))
+        return
     found = context.memory.search(query, context.settings.recall_limits)
     hits: list[RecalledMessage | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
     if not hits and not found.external:
@@ -138,6 +149,27 @@ def _show_search(context: CommandContext, query: str) -> None:
     # Only now is known whether an external memory can be read; nothing found may mean that none could.
     for notice in context.memory.external.take_notices() if context.memory.external else ():
         context.aside.line(context.words.describe_notice(notice), "warning")
+
+
+def _show_facts_with(context: CommandContext, parts: Sequence[re.Match[str]], query: str) -> None:
+    """The facts with these parts, each with its day and number. Raises UsageError for what is no time."""
+    given: dict[str, list[str]] = {}
+    for part in parts:
+        given.setdefault(part["kind"].casefold(), []).append(part["quoted"] or part["word"])
+    since = until = ""
+    for when in given.get("when", ()):
+        days = days_named(when, context.clock().date())
+        if days is None:
+            raise errors.UsageError("memory.no_time", given=one_line(when, 40))
+        since, until = days.first.isoformat(), days.last.isoformat()
+    where, topic = (given.get(kind, [""])[-1] for kind in ("where", "topic"))
+    wanted = FactFilter(tuple(given.get("who", ())), tuple(given.get("what", ())), where, topic, since, until)
+    found = context.memory.find_facts(wanted, query, _MOST_FACTS)
+    if not found:
+        context.tell("memory.found_nothing", query=" ".join([*(part[0] for part in parts), query]).strip())
+    for fact, _ in found:
+        day = (fact.start or fact.said)[:16].replace("T", " ") if "T" in fact.start else (fact.start or fact.said)[:10]
+        show_excerpt(context, f"{day} · {fact.number} · ", fact.believed, [*given.get("who", ()), *query.split()])
 
 
 def show_excerpt(

@@ -117,12 +117,12 @@ def test_an_export_holds_all_of_one_person_and_nothing_of_others(tmp_path: Path,
     with zipfile.ZipFile(io.BytesIO(answer.body)) as file:
         names = file.namelist()
         held = {name: file.read(name).decode() for name in names}
-    assert names == ["about-person.json", "own-memory.json", "memory-of-instruction-1.json"]
+    assert names == ["about-person.json", "own-memory.json", "memory-of-instruction-2.json"]
     person = json.loads(held["about-person.json"])
     assert person["user_id"] == "ann"
     assert [one["text"] for one in person["system_instructions"]] == ["Be a zeppelin."]
     assert WORDS in held["own-memory.json"]
-    assert "Douban-zeppelin" in held["memory-of-instruction-1.json"]
+    assert "Douban-zeppelin" in held["memory-of-instruction-2.json"]
     assert not any(OTHERS in text for text in held.values())
     assert list((tmp_path / "data").rglob(".export-*")) == []
     home = tmp_path / "elsewhere"
@@ -149,7 +149,7 @@ def test_a_person_is_erased_whole_with_proof_and_nobody_else(tmp_path: Path, ser
     assert holding(tmp_path, "zeppelin") == []
     assert [one["user_id"] for one in served.ask("GET", "/admin/people").json] == ["bob"]
     assert served.ask("GET", "/page/now", token=ann).status == 401
-    assert served.ask("GET", "/api/v1/system-instructions", X_User_Id="ann").json == []
+    assert [one["id"] for one in served.ask("GET", "/api/v1/system-instructions", X_User_Id="ann").json] == [1]
     assert served.ask("DELETE", "/admin/people/ann").status == 404
     assert [one["text"] for one in memories(served, "bob")["memories"]] == [OTHERS]
     with closing(sqlite3.connect(tmp_path / "data" / "registry.db")) as registry:

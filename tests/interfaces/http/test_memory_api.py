@@ -160,3 +160,18 @@ def test_a_server_ends_by_itself_what_was_over_when_it_started(
             second.service.settle("me", 0.01)
         assert second.client.get("/session-status/me").json()["has_active_session"] is False
     assert len(mind.asked("notes")) == 1
+
+
+def test_facts_are_searched_by_their_parts(opened: Api, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    client, service = opened.client, opened.service
+    client.post("/process", json=asked("My sister Ann lives in Lyon."))
+    client.post("/end-session", json={"user_id": "me"})
+    assert service.settle("me", PATIENCE)
+    found = client.post("/search", json={"user_id": "me", "persons": ["ann"]})
+    assert found.content == service.search("me", persons=["ann"]).model_dump_json().encode()
+    (one,) = found.json()["memories"]
+    assert (one["kind"], "Lyon" in one["text"]) == ("fact", True)
+    assert client.post("/search", json={"user_id": "me", "persons": ["Tom"]}).json()["memories"] == []
+    assert client.post("/search", json={"user_id": "me", "since": "last week"}).status_code == 422
+    assert client.post("/search", json={"user_id": "bob", "query": "Lyon"}).status_code == 404

@@ -20,6 +20,9 @@ ZHANG = "张三"
 SAID = {"messages": [{"role": "user", "content": "My cat is called Douban."}], "model": "m"}
 #: Every call that touches a memory and whose body names no one, by its API.
 CALLS: list[tuple[str, str, Any]] = [
+    ("POST", "/process", {"input": "I like jazz."}),
+    ("POST", "/debug", {"input": "I like jazz."}),
+    ("POST", "/end-session", {}),
     ("POST", "/api/v1/chat", SAID),
     ("GET", "/api/v1/memory/list", None),
     ("DELETE", "/api/v1/memory/1", None),
@@ -107,6 +110,13 @@ def test_the_header_binds_a_host_to_its_person_whatever_a_model_fills_in(served:
     assert refused["isError"]
     assert served.registry
     assert served.registry.persons() == []
+
+
+def test_a_program_for_one_person_need_not_name_them(served: Server) -> None:
+    assert served.registry
+    served.token = served.registry.add_token("phone", "ann")
+    assert served.ask("POST", "/process", {"input": "I like jazz."}).status == 200
+    assert served.registry.persons() == ["ann"]
 
 
 def test_two_names_are_no_name(served: Server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,17 @@ def test_the_published_example_gives_what_its_page_says(tmp_path: Path) -> None:
         assert run(example[1], tmp_path, model).splitlines() == expected
 
 
+def test_the_first_line_of_the_page_makes_a_token_for_many_users(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "neuromemory.md").read_text(encoding="utf-8")
+    python, program, *flags = shlex.split(page.split("```")[1])
+    assert (python, program) == ("python", "main.py")
+    environment = os.environ | {"DATA_DIR": str(tmp_path / "data"), "LOG_DIR": str(tmp_path / "logs"), "LANGUAGE": "en"}
+    order = [sys.executable, str(ROOT / program), *flags]
+    made = subprocess.run(order, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert made.returncode == 0, made.stderr
+    assert "for everybody" in made.stdout
+
+
 def test_the_references_of_the_published_examples_are_replaced_in_place(tmp_path: Path) -> None:
     script = """
 from interfaces.python.neuromemory import debug, graph, process_memory
@@ -52,8 +64,11 @@ for user, said, asked in (
         process_memory(text, user_id=user)
     print(debug(asked, user_id=user)["resolved_query"])
 print(graph(user_id="a")["nodes"], process_memory("")["status"])
+print(process_memory("Hi.", role="system")["status"], process_memory("Hi.", metadata={"n": "x" * 9000})["status"])
+print(process_memory("Hi.", role="assistant", metadata={"from": "web"})["status"])
 """
     with ScriptedServer() as model:
         assert run(script, tmp_path, model).splitlines() == [
             "你喜欢吃桔子吗？", "相机好用吗？", "Do you like eating oranges?", "她今年几岁了？", "[] error",
+            "error error", "success",
         ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -53,6 +54,44 @@ def test_nothing_that_a_model_reads_of_a_session_looks_as_if_somebody_had_answer
     assert {role for role, _ in opened.said()} == {"user"}
     with opened.people.companion("me") as companion:
         assert companion.memory.messages.context(companion.memory.sessions.recent(1)[0].session_id) == ()
+
+
+def test_what_a_programs_companion_says_is_never_the_persons_nor_ours(opened: OpenedService, mind: Mind) -> None:
+    about_me = {**lives_in("the user", "Bergen", 2), "about": "person"}
+    about_it = {**lives_in("Old Friend", "Oslo", 2), "about": "companion"}
+    mind.answers("notes", notes({**lives_in("Ann", "Lyon"), "turns": [1]}, about_me, about_it))
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("You live in Bergen, I live in Oslo.", "me", role="assistant")
+    assert opened.said()[1] == ("assistant", "Assistant: You live in Bergen, I live in Oslo.")
+    opened.consolidate()
+    with opened.people.companion("me") as companion:
+        assert [one.restatement for one in companion.memory.facts.all()] == ["Ann lives in Lyon."]
+        assert companion.read_persona("self") == ""
+    assert contents(opened.service.process("Who lives in Bergen, Oslo or Lyon?", "me")) == ["Ann lives in Lyon."]
+
+
+def test_a_companion_that_speaks_of_forgetting_hides_nothing(opened: OpenedService) -> None:
+    opened.service.process("My sister Ann lives in Lyon.", "me")
+    opened.service.process("Please forget that.", "me", role="assistant")
+    assert opened.service.process("Is she well?", "me").resolved_query == "Is Ann well?"
+
+
+def test_metadata_goes_with_its_message_and_is_returned_by_debug(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", hang)
+    opened.service.process("My sister Ann lives in Lyon.", "me", metadata={"channel": "web", "turn": 7, "tags": ["a"]})
+    opened.service.end_session("me")
+    (found,) = opened.service.debug("Who lives in Lyon?", "me").debug.candidates
+    assert found.metadata == {"channel": "web", "turn": 7, "tags": ["a"]}
+    opened.service.forget(found.text_id, "me")
+    assert opened.read("SELECT * FROM message_metadata") == []
+
+
+def test_a_memory_has_the_metadata_of_the_messages_it_is_based_on(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", LYON)
+    opened.service.process("My sister Ann lives in Lyon.", "me", metadata={"channel": "web"})
+    opened.consolidate()
+    body = opened.service.debug("Where does Ann live?", "me")
+    assert [(one.source, one.metadata) for one in body.debug.candidates] == [("fact", {"channel": "web"})]
 
 
 def test_nothing_to_say_is_refused_and_nothing_is_stored(opened: OpenedService) -> None:
@@ -182,9 +221,75 @@ def test_a_memory_is_one_thing_that_was_said_and_a_reply_comes_with_what_it_answ
         session = companion.memory.sessions.start()
         said = ("Where?", "Under the blue pot.")
         companion.memory.rounds.store(session.session_id, *said, clock().isoformat(), "stop")
-    assert "Kiwi is my parrot." in contents(opened.service.process("What is Kiwi?", "me"))
+    assert "the user: “Kiwi is my parrot.”" in contents(opened.service.process("What is Kiwi?", "me"))
     found = contents(opened.service.process("What lies under the blue pot?", "me"))
     assert "Where?\nAssistant: Under the blue pot." in found
+
+
+#: What a girl's father says, what a model notes of it, and a question that finds it.
+FAMILY = ("我叫小朱", "我女儿叫灿灿", "她5岁了，喜欢画画", "北京是中国的首都", "她今年几岁了？")
+ASKED = "小朱的女儿喜欢什么？"
+_OTHER = {"about": "other", "subject": "灿灿", "persons": ["灿灿"]}
+_FACTS = [
+    {**_OTHER, "turns": [1, 2], "restatement": "灿灿是小朱的女儿", "attribute": "亲属", "value": "小朱的女儿",
+     "relations": [{"source": "小朱", "relation": "女儿", "target": "灿灿"}]},
+    {**_OTHER, "turns": [3], "restatement": "灿灿5岁", "attribute": "年龄", "value": "5岁"},
+    {**_OTHER, "turns": [3], "restatement": "灿灿喜欢画画", "attribute": "爱好", "value": "画画",
+     "relations": [{"source": "灿灿", "relation": "喜欢", "target": "画画"}]},
+    {**_OTHER, "turns": [3], "restatement": "它爱画画", "subject": "它", "attribute": "爱好", "value": "画画"},
+]  # fmt: skip
+_MATTER = {"topic": "家人", "importance": 6}
+_FAMILY_NOTE = {**_MATTER, "turns": [1, 2, 3], "text": "灿灿是小朱的女儿，5岁，喜欢画画", "facts": _FACTS}
+_CAPITAL = {**_MATTER, "turns": [4], "text": "北京是中国的首都", "private": False, "facts": []}
+FAMILY_NOTES = json.dumps({"notes": [_FAMILY_NOTE, _CAPITAL]})
+
+
+def told(opened: OpenedService, *texts: str) -> None:
+    for text in texts:
+        opened.service.process(text, "me")
+
+
+def test_memories_are_statements_made_by_consolidation_without_questions_and_common_knowledge(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("notes", FAMILY_NOTES)
+    told(opened, *FAMILY)
+    opened.consolidate()
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["灿灿是小朱的女儿；灿灿5岁（2026-03-01；2020/2021年生）；灿灿喜欢画画"]
+    assert all(one.consolidated for one in body.memories)
+    assert "consolidated" not in body.model_dump_json()
+    assert related(body) == [("小朱", "女儿", "灿灿"), ("灿灿", "喜欢", "画画")]
+    assert {one.source for one in opened.service.debug(ASKED, "me").debug.candidates} == {"fact"}
+    assert contents(opened.service.process("北京是哪国的首都？", "me")) == []
+
+
+def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("notes", FAMILY_NOTES)
+    mind.answers("verify", "no idea")
+    told(opened, *FAMILY)
+    opened.consolidate()
+    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
+
+
+def test_a_question_that_names_a_child_finds_what_a_pronoun_said_of_it(opened: OpenedService, mind: Mind) -> None:
+    cancan = {"about": "other", "subject": "Cancan", "persons": ["Cancan"], "turns": [1, 2]}
+    likes = {"restatement": "Cancan likes drawing.", "attribute": "likes", "value": "drawing"}
+    mind.answers("notes", notes({**cancan, **likes}))
+    told(opened, "My daughter is called Cancan.", "She likes drawing.", "What does she eat?")
+    opened.consolidate()
+    assert contents(opened.service.process("What does Cancan like?", "me")) == ["Cancan likes drawing."]
+
+
+def test_messages_that_wait_for_consolidation_are_found_resolved_and_say_so(opened: OpenedService, mind: Mind) -> None:
+    mind.answers("notes", hang)
+    told(opened, *FAMILY)
+    opened.service.end_session("me")
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["我女儿叫灿灿", "灿灿5岁了，喜欢画画", "我叫小朱"]
+    assert body.model_dump_json().count('"consolidated":false') == 3
 
 
 def test_looking_changes_nothing(opened: OpenedService, clock) -> None:
@@ -388,7 +493,7 @@ def test_the_profile_says_what_became_of_what_it_tells(opened: OpenedService, mi
     opened.consolidate()
     with opened.people.companion("me") as companion:
         assert companion.memory.fact_log.correct_by_hand(companion.memory.facts.all()[0].text_id, None)
-    assert opened.service.profile("me").image.endswith(" [not true: The user lives in Lyon.]")
+    assert opened.service.profile("me").image.endswith(" [The user lives in Lyon: not true]")
 
 
 def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: OpenedService) -> None:

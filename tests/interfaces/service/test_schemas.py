@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from interfaces.http.memory_routes import ErrorResponse
 from interfaces.operations import LONGEST_INPUT, OPERATIONS
+from interfaces.service.memory_schemas import ErasedResponse
 from interfaces.service.schemas import (
     DebugResponse,
     EndSessionResponse,
@@ -158,7 +159,7 @@ def test_the_page_about_it_shows_bodies_as_they_are() -> None:
     shown = re.findall(r"```json\n(.+)\n```", page.read_text(encoding="utf-8"))
     models = (
         ProcessResponse, EndSessionResponse, EndSessionResponse, SessionStatusResponse, DebugResponse,
-        GraphResponse, ErrorResponse,
+        GraphResponse, ErasedResponse, ErrorResponse,
     )  # fmt: skip
     for body, model in zip(shown, models, strict=True):
         assert model.model_validate_json(body).model_dump_json() == body

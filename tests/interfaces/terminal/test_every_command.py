@@ -52,12 +52,12 @@ ANSWERED = {"reset": ("[y/N]", "n\r"), "setup": ("[1]", "\x03"), "edit": ("> whe
 LIVES = {"turns": [1], "text": "Ann lives in Oslo."}
 HOME = {**LIVES, "subject": "Ann", "attribute": "home", "value": "Oslo", "about": "person"}
 NOTED = json.dumps({"notes": [{**LIVES, "facts": [HOME]}]})
-CHANGED = json.dumps({"operations": [{**LIVES, "operation": "add"}]})
+CHANGED = json.dumps({"operations": [{"facts": [1], "operation": "add", "text": "Ann lives in Oslo."}]})
 
 
 def talked(chat: Chat, server: ScriptedServer, settings: dict[str, str]) -> Terminal:
     """A chat with one archived session and one round in the present one."""
-    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, CHANGED)
+    server.script("Nice to meet you.", "Ann lives in Oslo.", NOTED, "1 yes", CHANGED)
     terminal = chat(columns=110, rows=50, **settings)
     terminal.prompt()
     terminal.say("I am Ann and I live in Oslo")

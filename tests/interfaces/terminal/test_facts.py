@@ -565,3 +565,14 @@ def test_an_export_holds_notes_and_facts_with_what_they_rest_on(asked: Callable[
     told_of = (tmp_path / "one.md").read_text(encoding="utf-8").split("## What is known from this session")[1]
     assert "- Ann lives in Oslo. [since 2026-03-01 · until 2026-05-0" in told_of
     assert "- Ann lives in Bergen. [since 2026-05] (2026-05-02 19:00)" in told_of
+
+
+def test_facts_are_searched_by_their_parts(asked: Callable[..., str], tmp_path: Path) -> None:
+    lived(tmp_path)
+    shown = asked("/memory search who:Ann topic:sport", LANGUAGE="en")
+    assert "climbs at Klatreverket." in shown
+    assert "pilot" not in shown
+    assert "is a pilot." in asked('/memory search who:"Ina"', LANGUAGE="en")
+    assert "Nothing was found for: who:Tom" in asked("/memory search who:Tom", LANGUAGE="en")
+    refused = run(tmp_path, "--batch", "-", given="/memory search when:blurry\n", LANGUAGE="en")
+    assert "blurry is no time" in refused.err

@@ -71,4 +71,4 @@ def test_a_quotation_that_was_made_up_is_marked_in_every_reply_also_after_it_was
 def _recalled(request: Any) -> list[str]:
     """The records of what was recalled, as the prompt holds them."""
     text = "\n".join(one["content"] for one in request["messages"])
-    return [line for line in text.splitlines() if line.startswith('{"') and '"turns"' in line]
+    return [line for line in text.splitlines() if line.startswith('{"') and '"said"' in line]
