@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from domain.events import Notice
 from domain.records import Message, Round
 from domain.workers import CancelToken
 from facts.slots import Names
-from facts.summary_checks import SummarySources
 from llm import Llm, names_for_prompt
 from memory import Memory
+
+if TYPE_CHECKING:
+    from facts.summary_checks import SummarySources
 
 
 def write_summary(
@@ -30,5 +33,7 @@ def write_summary(
 
 def sources_of(memory: Memory, llm: Llm, names: Names, messages: Iterable[Message]) -> SummarySources:
     """Messages as what a summary rests on, under the names of the two."""
+    from facts.summary_checks import SummarySources
+
     called = names_for_prompt(memory.language(), llm.settings, names)
     return SummarySources(messages, names, {"user": called["person"], "assistant": called["companion"]})
