@@ -175,7 +175,7 @@ def test_p5_a_save_that_was_stopped_goes_on_and_ends_as_an_undisturbed_one(tmp_p
     with house(tmp_path / "broken", server, clock, new_id, log) as broken:
         mind.answers(stage, lambda exchange: say(friend(exchange.json))(exchange))
         broken.save()
-        assert len(server.chats) - asked == 4 - ["fold", "notes", "self", "user"].index(stage)
+        assert len(server.chats) - asked == 5 - ["fold", "notes", "verify", "self", "user"].index(stage)
         assert without_ids(broken) == wanted
 
 

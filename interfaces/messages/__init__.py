@@ -75,7 +75,8 @@ class Words:
             details |= {
                 f"{thing}s": self.count(thing, many) for thing, many in counted.items() if isinstance(many, int)
             }
-        return self.say(f"{notice.key}_of" if details.get("matter") else notice.key, **details)
+        named = notice.key == "forget_request.detected" and details.get("matter")
+        return self.say("forget_request.detected_of" if named else notice.key, **details)
 
     def _format_detail(self, value: object) -> str:
         """A detail on one line. A space in front of it is kept, since hints begin with one."""

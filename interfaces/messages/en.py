@@ -275,6 +275,7 @@ MESSAGES = {
     "forget.what": "What should be forgotten? /forget last, /forget session N, /forget turn ID, /forget asked, or /forget WORDS",
     "forget.no_requests": "You asked for nothing to be forgotten. /forget WORDS erases what holds them.",
     "forget_request.detected": "Will not be mentioned again: {rounds}. Still on the disk: /forget asked erases it for good, /remember lets it be.",
+    "forget_request.detected_of": "Will not be mentioned again: {rounds}, this one and those that speak of {matter}. Still on the disk: /forget asked erases it for good, /remember lets it be.",
     "forget_request.asked": "Perhaps you asked to have something forgotten: {rounds} will not be mentioned again. Still on the disk: /forget asked erases it for good, /remember lets it be.",
     "forget_request.unsure": "Perhaps you asked to have something forgotten: {rounds}. Nothing is hidden yet: /forget last erases the last round for good.",
     "forget_request.ask": "Keep that out of future conversations? y/n, or /forget to erase",

@@ -275,6 +275,7 @@ MESSAGES = {
     "forget.what": "要忘掉什么？/forget last、/forget session N、/forget turn ID、/forget asked，或 /forget 词语",
     "forget.no_requests": "你没有请它忘掉什么。/forget 词语 会抹去含有这些词的内容。",
     "forget_request.detected": "不会再提起：{rounds}。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
+    "forget_request.detected_of": "不会再提起：{rounds}，即这一轮和说到{matter}的。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
     "forget_request.asked": "你可能是想让我忘掉什么：{rounds}不会再提起。磁盘上还有：/forget asked 彻底抹去，/remember 则照旧记着。",
     "forget_request.unsure": "你可能是想让我忘掉什么：{rounds}。现在什么都没隐藏：/forget last 彻底抹去上一轮。",
     "forget_request.ask": "这件事以后都不再提了吗？y/n，想彻底抹去就输入 /forget",

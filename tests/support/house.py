@@ -80,7 +80,7 @@ def friend(request: Any) -> str:
         *said, asked = records(request)
         words = said[asked["in_question"] - 1]["text"]
         idiom = "let's" in words or not re.search(
-            "forget|mention|bring|between us|keep|typed|忘|提|保密|当我没说", words
+            "forget|mention|bring|between us|keep|typed|忘|提|保密|当我没说", words.lower()
         )
         return json.dumps({"asks": "nothing" if idiom else "hide", "turns": []})
     if marked(request, "compare"):

@@ -35,7 +35,7 @@ LATER = (
     "recall.retriever", "recall.external", "recall.ranking", "storage.external", "storage.vectors",
 )  # fmt: skip
 #: Of these rooms what is small, and needed for everything.
-_SMALL = {"facts", "facts.reply_json", "facts.slots"}
+_SMALL = {"domain.forests", "facts", "facts.reply_json", "facts.slots"}
 
 
 @dataclass(frozen=True)
