@@ -60,13 +60,13 @@ class Templates:
     recalled_unknown: str
     """What is to be said where nothing that was found seems to answer a question about the two who talk."""
     recalled_faint: str
-    """How such a turn is to be told, where there is any."""
+    """How such a message is to be recounted, where there is any."""
     recalled_others: str
     """What is to be known of records from memories of others, where there are any."""
     recalled_clients: str
     """person: what is to be known of records that another program stored, where there are any."""
     clients: Mapping[Client, str]
-    """What is told of the program through which something came into memory."""
+    """What the prompt says of the program through which something came into memory."""
     stored_by: str
     """person: who speaks where a program stored something"""
     others_speakers: Mapping[Role, str]

@@ -319,7 +319,7 @@ class _Checking:
         best = best_sentences(wanted, sources, quoted) or best_sentences(wanted, lenders)
         asked = best_sentences(wanted, answered)
         if asked and not quoted and best and asked[0][1] >= best[0][1]:
-            # What the question says is told by how the answer begins.
+            # The beginning of the answer decides whether the question's words count.
             places = {one.place + 1 for one in answered if any(each is asked[0][0] for each in one.sentences)}
             answers = [source.sentences[0] for source in sources if source.place in places and source.sentences]
             best = tuple((each, asked[0][1]) for each in answers) or best
@@ -458,8 +458,8 @@ class _Checking:
         clauses = [each for quote in basis.claim.quotes for each in split_clauses(quote.words)]
         subject = basis.claim.draft.subject if basis.claim.draft else ""
         wanted = self._window.without_own_names(telling_terms(basis.claim.text)) - telling_terms(subject)
-        told = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
-        words = TextFigures("，".join(told), said, ahead=basis.claim.ahead)
+        telling = [each for each in clauses if len(clauses) == 1 or wanted & telling_terms(each)]
+        words = TextFigures("，".join(telling), said, ahead=basis.claim.ahead)
         return () if words.counts_days else words.own_days
 
     def _check_day(self, day: str, figures: Figures) -> str:

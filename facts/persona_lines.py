@@ -365,8 +365,8 @@ class PersonaEditing:
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for one in facts:
             groups[one.fact.slot.subject].append(one.says)
-        told = ["\n".join((*group, *olds[:1])) for group in groups.values()]
-        grounds = [_Words(one) for one in (*told, *olds)]
+        stated = ["\n".join((*group, *olds[:1])) for group in groups.values()]
+        grounds = [_Words(one) for one in (*stated, *olds)]
         neutral = self._own_terms | _neutral_terms()
         if olds or any(one.fact.until for one in facts):
             text = _FORMERLY.sub(" ", text)

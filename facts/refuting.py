@@ -23,7 +23,7 @@ from language.words import terms
 #: Nouns that make "in the film industry" or "in our book club" a place of everyday life.
 _REAL = "area|club|class|company|crew|department|festival|group|industry|orchestra|room|school|shop|store|studio|world"
 _FICTION = rf"(?:novel|story|book|film|movie|play|script|campaign|game)\b(?! (?:{_REAL})s?\b)"
-#: A dream, or a tale that is being told: what follows may belong to it.
+#: A dream, or a tale: what follows may belong to it.
 _DREAM = (
     r"\b(?:(?:i|and|we|just) dream(?:t|ed)(?! (?:of|for)\b)|nightmare|in (?:my|the|a|that) (?:\w+ )?dream"
     r"|(?:had|have|having) (?:a|an|this|that|the) (?:\w+ )?dream(?! (?:of|job|house|home|car)\b)"
@@ -249,11 +249,11 @@ def _is_story(statement: str, evidence: Sentence) -> bool:
     """Whether the clause that says it, or one before it, is of a dream or a tale; "I write novels" is of neither."""
     sentence, before = evidence.text.casefold(), evidence.before.casefold()
     clause = _best_clause(statement, sentence)
-    told = sentence[: sentence.find(clause) + len(clause)]
-    tale = _TALE.search(told)
-    if _STORY.search(clause) or (tale and not _AWAKE.search(told, tale.end())):
+    upto = sentence[: sentence.find(clause) + len(clause)]
+    tale = _TALE.search(upto)
+    if _STORY.search(clause) or (tale and not _AWAKE.search(upto, tale.end())):
         return True
-    return bool(_TALE.search(before)) and not _AWAKE.search(before + told)
+    return bool(_TALE.search(before)) and not _AWAKE.search(before + upto)
 
 
 def _is_almost(statement: str, sentences: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What a model's statement takes over from the conversation: "I", "yesterday", a birthday told as a plan."""
+"""What a model's statement takes over from the conversation: "I", "yesterday", a birthday stated as a plan."""
 
 from __future__ import annotations
 

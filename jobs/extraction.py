@@ -141,7 +141,7 @@ class Extraction:
     """Reads the windows of one memory."""
 
     def __init__(self, memory: Memory, llm: Llm, count_calls: Callable[[int], None] = lambda calls: None) -> None:
-        """``count_calls`` is told of each call before it is made."""
+        """``count_calls`` is called before each call of the model."""
         self._memory = memory
         self._llm = llm
         self._log = llm.log

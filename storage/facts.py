@@ -1,7 +1,7 @@
 """What is known, as it is read: notes, facts and relations, each with the messages it rests on.
 
 A fact is read under the right name where a name in it was corrected later, for as long as that correction exists; a
-correction that says more than that a name was misspelt or misheard renames nothing. The fact that was told under the
+correction that says more than that a name was misspelt or misheard renames nothing. The fact that was stated under the
 wrong name stays what it is, unless the correction says the same of the right one. A fact without a window only finds
 its messages and is never shown. What a model only concluded is read by ``inferred`` alone, or by its number or id.
 ``storage.fact_log`` writes all of it.
