@@ -629,14 +629,14 @@ def test_the_system_prompt_tells_what_is_known_from_what_was_only_said(language)
         ("zh", ["【“Acme”：2025-05-01 起变了，Li Wei works at Zenith.】", "【Li Wei climbs：到 2025-06 为止】"]),
     ],
 )
-def test_a_turn_says_what_became_of_it_in_the_language_of_the_prompt_and_a_record_says_it_once(language, remarks):
+def test_a_turn_says_what_became_of_it_in_the_language_of_the_prompt_and_the_messages_of_a_record_say_it_once(language, remarks):
     told = dataclasses.replace(summary("Of work.", 2), annotations=MARKED.annotations[:1])
     (alone,) = recalled_lines(LAYERS[language], Recollection(turns=(MARKED,)))
     assert json.loads(alone)["said"][1:] == remarks
     again = dataclasses.replace(MARKED, text_id="again")
     (both,) = recalled_lines(LAYERS[language], Recollection((told,), (MARKED, again)))
     assert json.loads(both)["summary"] == f"Of work.{' ' * (language == 'en')}{remarks[0]}"
-    assert [one for one in json.loads(both)["said"] if isinstance(one, str)] == remarks[1:]
+    assert [one for one in json.loads(both)["said"] if isinstance(one, str)] == remarks
 
 
 def test_a_plan_whose_day_is_past_says_that_how_it_went_was_never_said():
