@@ -629,7 +629,7 @@ def test_the_system_prompt_tells_what_is_known_from_what_was_only_said(language)
         ("zh", ["【“Acme”：2025-05-01 起变了，Li Wei works at Zenith.】", "【Li Wei climbs：到 2025-06 为止】"]),
     ],
 )
-def test_a_turn_says_what_became_of_it_in_the_language_of_the_prompt_and_the_messages_of_a_record_say_it_once(language, remarks):
+def test_what_became_of_a_message_is_said_once_in_the_language_of_the_prompt(language, remarks):
     told = dataclasses.replace(summary("Of work.", 2), annotations=MARKED.annotations[:1])
     (alone,) = recalled_lines(LAYERS[language], Recollection(turns=(MARKED,)))
     assert json.loads(alone)["said"][1:] == remarks
