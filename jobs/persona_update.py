@@ -187,7 +187,7 @@ class PersonaUpdate:
         names = self._memory.facts.corrected_names()
         if not names:
             return persona
-        resting = {one.number: one.turns for one in self._all_facts if any(one.number == name.by for name in names)}
+        sources = {one.number: one.turns for one in self._all_facts if any(one.number == name.by for name in names)}
         written = {one.line.strip(): one for one in persona.lines}
         resting = self._memory.messages.with_ids([turn for one in persona.lines for turn in one.turns])
         said = {one.text_id: one.timestamp for one in resting}
@@ -201,7 +201,7 @@ class PersonaUpdate:
             # Who is spoken of only after the correction may have that name.
             if text != lines[at] and min((said[one] for one in before.turns if one in said), default="~") <= name.said:
                 del written[lines[at].strip()]
-                turns = tuple(dict.fromkeys((*before.turns, *resting.get(name.by, ()))))
+                turns = tuple(dict.fromkeys((*before.turns, *sources.get(name.by, ()))))
                 written[text.strip()] = replace(before, line=text.strip(), turns=turns)
                 lines[at] = text
         return replace(persona, text="\n".join(lines), lines=tuple(written.values()))
