@@ -45,9 +45,9 @@ class Guarded:
 
     def __init__(self, needs: str, pattern: str, *, any_case: bool = False) -> None:
         """``needs``: the parts, separated by ``|``. ``any_case``: ignore case in both."""
-        parts = needs.split("|")
-        self._ascii = tuple(part for part in parts if part.isascii())
-        self._other = tuple(part for part in parts if not part.isascii())
+        self.parts = needs.split("|")
+        self._ascii = tuple(part for part in self.parts if part.isascii())
+        self._other = tuple(part for part in self.parts if not part.isascii())
         self._any_case = any_case
         self._written = pattern
 

@@ -196,7 +196,7 @@ LIKELY = (
 POSSIBLE = Guarded(
     "forget|unhear|unlearn|unsa|unsee|unread|erase|wipe|delete|scrub|purge|scrap|scratch|strike|remember|mention|bring|pretend|between|record|yourself|private|privacy|confid|secret"
     "|never mind|have said|have told|have typed|have written|have mentioned|have shared|have brought|wish i|talk|speak|drop|take that back|take it back|hear|never happened|tell|slipped|too much|out of"
-    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|off limits|off-limits|off the table|die|remind me|spread|bury|gone|unlearn|stays|subject|topic|left",
+    "|word|lips|repeat|come up|comes up|prefer you|rather you|keep|no mention|find out|save|note|ask|should|could|nobody|no one|anyone|anybody|clear |away |get rid of|bin |let it go|let that go|let go of|raise|refrain|avoid|never said|was never|your ears|kept|stored|saved|make sure|nobody must|as though|as if|ignore|disregard|never happen|mind you|store|quote|regret|steer|lose|off limits|off-limits|off the table|die|remind me|spread|bury|gone|unlearn|stays|subject|topic|left",
     r"\b(?:forget|unhear|unlearn|unsee|unread|unsay|unsaid|erase|wipe|delete|scrub|purge|scrap (?:it|that|this)|scratch (?:it|that|this)|strike (?:it|that|this|what|my)"
     r"|(?:dont|do not|not|never|no|stop|stopped|quit) (?:\w+ ){0,3}?(?:remember|mention|bring|talk|speak|repeat|hear about|tell|quote|store|keep|save|note|record|ask)\w*"
     r"|pretend|as (?:if|though) (?:i|you|we|this|that|it)|between (?:us|you and me)|off the record|to yourself|private|privacy|confid\w+|secrets?|never mind"
@@ -292,7 +292,7 @@ HAN_LIKELY = (
     Guarded("删|抹|擦|清|去掉|移除|消除", rf"(?<![他她们妈爸])(?:{_HAN_ASKED_I}|{_CLAUSE}|(?<![他她们妈爸板师])[把将])[^，。！？\n别不没未勿问他她]{{0,6}}{_HAN_REMOVE}[^，。！？\n]{{0,6}}(?:我(?:之前|刚才|刚刚|以前)?(?:对你|跟你|和你|向你)?(?:说|讲|告诉|提|写|发|坦白|透露|倾诉|承认|交代)|关于|有关|这段|那段|刚才|上一[条句]|这[条句段]|那[条句段]|记忆|聊天记录|对话)"),
 )  # fmt: skip
 HAN_POSSIBLE = Guarded(
-    "不再|忘|删|抹|擦掉|记|提|瞒|出现|留底|别传|坦白|往心里|密|当|不该|不应该|收回|撤回|外传|别|不要|不用|不必|不许|后悔|说漏|不想|告诉|不谈|不聊|翻篇|守口|作数|算数|作废|保留|避开|绕开|回避|声张|听过|知道|烂在|清掉|清除|打住|传出去|说出去",
+    "不再|忘|删|抹|擦掉|记|提|说|聊|谈|存|留|嘴快|嘴太|不希望|不愿|瞒|出现|留底|别传|坦白|往心里|密|当|不该|不应该|收回|撤回|外传|别|不要|不用|不必|不许|后悔|说漏|不想|告诉|不谈|不聊|翻篇|守口|作数|算数|作废|保留|避开|绕开|回避|声张|听过|知道|烂在|清掉|清除|打住|传出去|说出去",
     r"忘(?:掉|了|记|光|却|$)|删(?:掉|了|除|去)|抹[掉去]|擦掉|清[掉除]|(?:别|不要|不用|不必|不许|不准|莫|甭|勿)[^，。！？\n]{0,10}(?:记|提|说|聊|谈|存|告诉|外传|知道|留|声张)|保密|秘密|就当|当(?:作|做)?(?:我|你|没)(?!时|面|初)|不该|不应该"
     r"|收回|撤回|说出去|传出去|后悔|说漏|不想(?:再|让)|不(?:再)?(?:提|谈|聊)(?:了|它|这|那)|翻篇|守口如瓶|不作数|不算数|作废|保留|避开|绕开|回避|听过就|你知道就|烂在|打住|嘴[快太]|(?:替|帮|给)我瞒|瞒着|别传|留底|坦白|往心里记|别(?:再)?出现|不(?:希望|想|愿意?)[^，。！？\n]{0,10}被",
 )
@@ -332,7 +332,7 @@ REPLY = Guarded(
 # --- taken back
 
 RELEASE = Guarded(
-    "now to|again to|is ok|is fine|its ok|its fine|mention|can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|to keep|remember",
+    "now|again|any time|anytime|after all|freely|openly|is ok|is fine|its ok|its fine|mention|can |may |could |allowed|okay to|ok to|fine to|alright to|all right to|secret|un|not so|not a|isnt|to keep|remember",
     r"\b(?:you|we)(?:re| are)? (?:can|may|could|allowed to|free to|welcome to)(?: now| again| freely| all| totally| openly)* (?:mention|bring|talk about|speak (?:of|about)|discuss|remember|ask (?:me )?about|refer to|use)\b[^.!?\n]{0,60}\b(?:again|now|any ?time|after all|freely|openly)\b"
     r"|\b(?:you|we) (?:can|may) (?:again|now) (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"
     r"|\b(?:its|it is|thats|that is) (?:ok|okay|fine|alright|all right) (?:now )?to (?:mention|bring|talk about|speak (?:of|about)|discuss|remember)\b"

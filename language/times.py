@@ -949,7 +949,7 @@ _RULES = (
     _rule(_WEEKDAY_WORDS, rf"(?:(?<![一二两三四五六七八九十几每\d])|(?<=[周期拜][一二三四五六日天]))(?P<which>)(?:周|星期|礼拜)(?P<zh_weekday>[一二三四五六日天])(?P<part>{_ZH_PARTS}|早|晚)?", _read_chinese_weekday, "weekday"),
     _rule("月", rf"(?P<which>上+个?|下+个?|这个?|本)月(?:{_ZH_DAY}[日号]|{_ZH_THIRD})", _read_month_away),
     _rule("月底|月初|月中|月末", rf"(?<![\d{_HAN}])(?P<which>)月(?P<zh_third>[初中底末])", _read_month_away),
-    _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?年?(?P<zh_third>[初中底末])(?<=年.)", _read_third_of_year),
+    _rule("年底|年初|年中|年末|年年", r"(?P<year>[今去明]年|大?前年)?(?:年|(?<=年))(?P<zh_third>[初中底末])", _read_third_of_year),
     _rule("年", r"(?P<which>[今去明后]|大?前)(?P<unit>年)", _read_unit),
     _rule("every|each", rf"\b(?:every|each)(?: (?:other|second|single))? (?P<weekday>{_DAYS})s?\b{_PART}", _read_weekday, "weekday", certain=False),
     _rule("days", rf"\b(?P<weekday>{_DAYS})s\b{_PART}", _read_weekday, "weekday", certain=False),

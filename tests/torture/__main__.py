@@ -23,8 +23,6 @@ from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
 _ORDERS = "150"
-#: How many texts are drawn for each pattern that is looked for only where its letters stand.
-_TEXTS = "300"
 #: How often the worker of the index is killed at a random moment, beside the kills that are counted.
 _KILLS = "10"
 #: So many times more of the statements of fading are tried than in every test run: all of fading, a fourth of deleting.
@@ -184,7 +182,6 @@ PROMISES = (
             "tests/jobs/test_forgetting.py",
             "tests/bench/test_forget.py",
             "tests/jobs/test_import_backlog.py -k 'forget_request or forgotten or hidden'",
-            "tests/facts/test_guarded.py",
         ),
     ),
     Promise(
@@ -276,7 +273,6 @@ def _tested(arguments: str) -> Tried:
             "ANY_ORDER_EXAMPLES": _ORDERS,
             "KILLS": _KILLS,
             "FADING_KILLS": _FADING_KILLS,
-            "GUARDED_EXAMPLES": _TEXTS,
         }
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
