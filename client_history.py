@@ -256,8 +256,8 @@ class ClientHistory:
 
     def hidden_messages(self, place: HistoryPlace, count: int) -> frozenset[int]:
         """The messages of a request of ``count`` messages that are hidden, with their replies."""
-        turns = self._memory.messages.with_ids([one.text_id for one in place.known.values()])
-        hidden = {turn.text_id for turn in turns if turn.hidden}
+        messages = self._memory.messages.with_ids([one.text_id for one in place.known.values()])
+        hidden = {message.text_id for message in messages if message.hidden}
         starts = [*(one.message for one in place.asked), count]
         spans = (range(starts[at], starts[at + 1]) for at, one in place.known.items() if one.text_id in hidden)
         return frozenset(number for span in spans for number in span)
@@ -363,7 +363,7 @@ class ClientHistory:
             return True
         if number == len(asked) - 1 or not one.reply_digest or one.reply_digest not in place.replies:
             return False
-        return any(_are_alike(one.text, turn.words) for turn in self._memory.messages.with_ids([place.text_id]))
+        return any(_are_alike(one.text, message.words) for message in self._memory.messages.with_ids([place.text_id]))
 
     def _find_place(
         self, key: str, asked: Sequence[PersonMessage], unseen: Sequence[PersonMessage], fit: _Fit | None

@@ -233,7 +233,7 @@ class TurnSteps:
         user_image, names = memory.personas.read("user"), memory.names()
         # The language of the prompt; the reply is in that of the message all the same.
         said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
-        said += [one.text for one in recollection.turns if one.role == "user" and not one.speaker]
+        said += [one.text for one in recollection.messages if one.role == "user" and not one.speaker]
         language = language_of_address(user_image, said, request.text)
         layers = Layers(
             request.text, now, language,
@@ -418,10 +418,10 @@ class Conversation:
         rounds = self.rounds_in_context()
         replaced = rounds[-1] if again and rounds else None
         before = rounds[:-1] if replaced else rounds
-        turns = [turn for one in without_hidden(before) for turn in one.turns if not turn.demo]
+        messages = [message for one in without_hidden(before) for message in one.messages if not message.demo]
         return TurnRequest(
             text, started, self.session.session_id,
-            before=tuple((turn.role, turn.words) for turn in turns),
+            before=tuple((message.role, message.words) for message in messages),
             rounds=before, replaced=replaced,
             ranking="messages" if self.recalling else "none",
             plan=True, in_flight=self._unwritten is None,
@@ -671,7 +671,7 @@ class Undoing:
             unwritten.clear()
             return count
         removed = self._memory.rounds.reset(session_id)
-        self.done += [removed] if removed.turns else []
+        self.done += [removed] if removed.messages else []
         return len(removed.rounds)
 
     def undo(self, session_id: str, count: int, unwritten: list[Round] | None) -> Undone:

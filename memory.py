@@ -280,7 +280,7 @@ class Memory:
         if not after or not session.client or self.messages.rounds(session.session_id, 1):
             return False
         last = self.messages.of_session(session.session_id)[-1:]
-        return any(now - datetime.fromisoformat(turn.timestamp) >= after for turn in last)
+        return any(now - datetime.fromisoformat(message.timestamp) >= after for message in last)
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:
         """The facts that the session before this one changed."""
@@ -314,7 +314,9 @@ class Memory:
         offered = None
         if self.external:
             offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
-            if offered.found and (hidden := [turn.words for turn in self.messages.hidden() if turn.role == "user"]):
+            if offered.found and (
+                hidden := [message.words for message in self.messages.hidden() if message.role == "user"]
+            ):
                 shown = (one for one in offered.found if not retells_hidden(one.text, hidden, " ".join(queries)))
                 offered = replace(offered, found=tuple(shown))
         search = self._opened_search()
@@ -322,7 +324,7 @@ class Memory:
             search.index.start()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
-        in_context = [turn.seq for spoken in rounds for turn in spoken.turns]
+        in_context = [message.seq for spoken in rounds for message in spoken.messages]
         left = offered.remaining_limits if offered else limits
         own = search.retriever.recall(
             queries,
@@ -342,7 +344,7 @@ class Memory:
 
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""
-        ids = {turn.session_id for turn in found.turns} | {one.session_id for one in found.summaries}
+        ids = {message.session_id for message in found.messages} | {one.session_id for one in found.summaries}
         names = {one: session.client for one in ids if (session := self.sessions.find(one)) and session.client}
         clients: dict[str, Client] = {
             one: "stored" if name == SERVICE_CLIENT else "chat" for one, name in names.items() if name != IMPORT_CLIENT
@@ -351,7 +353,7 @@ class Memory:
             return found
         return replace(
             found,
-            turns=tuple(replace(one, client=clients.get(one.session_id, "")) for one in found.turns),
+            messages=tuple(replace(one, client=clients.get(one.session_id, "")) for one in found.messages),
             summaries=tuple(replace(one, client=clients.get(one.session_id, "")) for one in found.summaries),
         )
 
@@ -427,14 +429,14 @@ class Memory:
         with self._of.database.write() as tx:
             self.erased.remove(tx, [SaidMessage("user", text, "", (text_id,))])
 
-    def allow_again(self, turns: Sequence[Message]) -> None:
+    def allow_again(self, messages: Sequence[Message]) -> None:
         """Let erased messages be stored again."""
         with self._of.database.write() as tx:
-            self.erased.remove(tx, list(map(SaidMessage.of, turns)))
+            self.erased.remove(tx, list(map(SaidMessage.of, messages)))
 
     def _forgotten(self, texts: Sequence[str]) -> set[str]:
         """Those of these texts that say what was erased, or what the person asked to have forgotten."""
-        hidden = [turn.words for turn in self.messages.hidden() if turn.role == "user"]
+        hidden = [message.words for message in self.messages.hidden() if message.role == "user"]
         return self.erased.holds(texts) | (texts_like(texts, hidden) if hidden else set())
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:

@@ -50,7 +50,7 @@ _CHINESE_NOTES = (
     ("陈默打算2025年10月12日求婚。", "陈默打算2025年10月12日跟林晓求婚。", 3),
 )
 _Notes = tuple[tuple[str, str, int], ...]
-_TURNS, _NOTES = 40, 30
+_MESSAGES, _NOTES = 40, 30
 
 
 def main() -> None:
@@ -61,10 +61,10 @@ def main() -> None:
         ("English", _ENGLISH, _ENGLISH_PLACES, _ENGLISH_NOTES, Names(("Mara",), ("Juniper",))),
         ("Chinese", _CHINESE, _CHINESE_PLACES, _CHINESE_NOTES, Names(("陈默",), ("老友",))),
     ):
-        turns, drafts = _window(said, places), _drafts(notes, places)
-        found = _checked(drafts, turns, names)
+        messages, drafts = _window(said, places), _drafts(notes, places)
+        found = _checked(drafts, messages, names)
         known = [_known(fact, number) for number, fact in enumerate(found.facts, 1)]
-        _report(f"{name}: check", asked.times, lambda: _checked(drafts, turns, names), len(found.facts))  # noqa: B023
+        _report(f"{name}: check", asked.times, lambda: _checked(drafts, messages, names), len(found.facts))  # noqa: B023
         _report(f"{name}: compare", asked.times, lambda: _compared(found.facts, known), len(known))  # noqa: B023
         _report(f"{name}: persona", asked.times, lambda: _persona(known, names), len(known))  # noqa: B023
 
@@ -89,7 +89,7 @@ def _seconds(do: Callable[[], object]) -> float:
 
 def _window(said: tuple[str, ...], places: list[str]) -> list[Message]:
     found = []
-    for at in range(_TURNS):
+    for at in range(_MESSAGES):
         role: Role = "assistant" if at % 2 else "user"
         text = PREFIX[role] + said[at % len(said)].format(place=places[at // len(said)])
         found.append(Message(at, f"turn {at}", "session", f"2025-03-01T20:00:{at:02}+00:00", role, text, at // 2))
@@ -99,21 +99,21 @@ def _window(said: tuple[str, ...], places: list[str]) -> list[Message]:
 def _drafts(notes: _Notes, places: list[str]) -> list[NoteDraft]:
     found = []
     for at in range(_NOTES):
-        text, statement, turn = notes[at % len(notes)]
-        place = at % (_TURNS // len(notes))
+        text, statement, message = notes[at % len(notes)]
+        place = at % (_MESSAGES // len(notes))
         texts = [one.format(place=places[place]) for one in (text, statement)]
-        turns = (turn + len(notes) * place,)
+        messages = (message + len(notes) * place,)
         facts = tuple(
-            FactDraft(one, "", f"matter {at} {n}", "", "person", "stated", (), (), (), "", "", "", turns)
+            FactDraft(one, "", f"matter {at} {n}", "", "person", "stated", (), (), (), "", "", "", messages)
             for n, one in enumerate(texts)
         )
-        found.append(NoteDraft(texts[0], "topic", 5, "active", True, turns, facts))
+        found.append(NoteDraft(texts[0], "topic", 5, "active", True, messages, facts))
     return found
 
 
-def _checked(drafts: list[NoteDraft], turns: list[Message], names: Names) -> CheckedNotes:
+def _checked(drafts: list[NoteDraft], messages: list[Message], names: Names) -> CheckedNotes:
     numbers = count()
-    return check_notes(drafts, turns, (), names, lambda: f"id {next(numbers)}")
+    return check_notes(drafts, messages, (), names, lambda: f"id {next(numbers)}")
 
 
 def _compared(new: tuple[NewFact, ...], known: list[Fact]) -> None:
@@ -131,7 +131,7 @@ def _persona(known: list[Fact], names: Names) -> None:
 def _known(fact: NewFact, number: int) -> Fact:
     return Fact(
         number, f"known {number}", fact.note, "before", fact.restatement, fact.subject, fact.attribute, fact.value,
-        fact.slot, fact.single, fact.about, fact.stance, fact.said, fact.said, fact.turns, since=fact.said,
+        fact.slot, fact.single, fact.about, fact.stance, fact.said, fact.said, fact.messages, since=fact.said,
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ class _Measured:
     def _delivered(self, asked: SetQuestion) -> frozenset[int]:
         """Which groups of the evidence of a question are handed over."""
         found = self._recall(asked.text)
-        tids = {self._history.text_tid.get(turn.text_id, "") for turn in found.turns}
+        tids = {self._history.text_tid.get(message.text_id, "") for message in found.messages}
         return frozenset(number for number, group in enumerate(asked.groups) if group & tids)
 
     def _say(self, asked: Sequence[SetQuestion]) -> set[str]:
@@ -99,9 +99,9 @@ class _Measured:
     ) -> None:
         faded = set(self._memory.archive.all())
         gone = {self._history.text_tid[one] for one in faded if one in self._history.text_tid}
-        turns = [one for one in visited if one in self._history.text_tid]
-        self._figures.visited += len(turns)
-        self._figures.visited_stayed += len([one for one in turns if one not in faded])
+        messages = [one for one in visited if one in self._history.text_tid]
+        self._figures.visited += len(messages)
+        self._figures.visited_stayed += len([one for one in messages if one not in faded])
         self._figures.others_stayed += len(self._history.text_tid.keys() - visited - faded)
         for one in asked:
             kind = "said" if one in said else "not said"
@@ -115,17 +115,17 @@ class _Measured:
         """Ask for faded turns by the words that only they hold."""
         faded = [one for one in self._memory.archive.all() if one in self._history.text_tid]
         every = self._memory.messages.with_ids(sorted(self._history.text_tid))
-        held = Counter(term for turn in every for term in set(words.terms(turn.words)))
-        for turn in self._memory.messages.with_ids(faded[:: max(1, len(faded) // most)]):
-            rare = [form for form in words.terms(turn.words) if held[form] == 1 and len(form) > 2]
-            said = words.matching_forms(turn.words, frozenset(rare))
+        held = Counter(term for message in every for term in set(words.terms(message.words)))
+        for message in self._memory.messages.with_ids(faded[:: max(1, len(faded) // most)]):
+            rare = [form for form in words.terms(message.words) if held[form] == 1 and len(form) > 2]
+            said = words.matching_forms(message.words, frozenset(rare))
             if not said:
                 continue
             self._figures.tried += 1
             found = self._recall(f"What did I tell you about {said[0]}?")
-            self._figures.by_recall += turn.text_id in {one.text_id for one in found.turns}
+            self._figures.by_recall += message.text_id in {one.text_id for one in found.messages}
             hand = self._memory.search(said[0], self._history.usual.recall_limits)
-            self._figures.by_hand += turn.text_id in {one.text_id for one in hand.turns}
+            self._figures.by_hand += message.text_id in {one.text_id for one in hand.messages}
 
 
 def measured(data: Set, embedding: Embedding, cache: Path | None, share: float, most: int, every: int) -> Figures:

@@ -15,31 +15,31 @@ from language.words import names_in
 
 
 def learned(
-    session_id: str, given: Sequence[tuple[str, tuple[str, ...]]], turns: Sequence[Message], tids: Mapping[str, str]
+    session_id: str, given: Sequence[tuple[str, tuple[str, ...]]], messages: Sequence[Message], tids: Mapping[str, str]
 ) -> Learned | None:
     """All facts of one session, each resting on the turns that the set names; None where it gives none.
 
     ``tids`` are the names that the set has for turns, by their ids.
     """
     facts = [
-        _fact(f"{session_id}-{number}", text, [turn for turn in turns if tids.get(turn.text_id) in on])
+        _fact(f"{session_id}-{number}", text, [message for message in messages if tids.get(message.text_id) in on])
         for number, (text, on) in enumerate(given)
     ]
-    facts = [fact for fact in facts if fact.turns]
+    facts = [fact for fact in facts if fact.messages]
     if not facts:
         return None
-    window = Window(turns[-1].text_id, session_id, tuple(turn.text_id for turn in turns))
-    notes = tuple(NewNote(fact.note, fact.restatement, "", 5, "active", fact.turns) for fact in facts)
+    window = Window(messages[-1].text_id, session_id, tuple(message.text_id for message in messages))
+    notes = tuple(NewNote(fact.note, fact.restatement, "", 5, "active", fact.messages) for fact in facts)
     return Learned(window, notes, tuple(facts))
 
 
-def _fact(name: str, text: str, turns: Sequence[Message]) -> NewFact:
-    said = turns[-1].timestamp if turns else ""
+def _fact(name: str, text: str, messages: Sequence[Message]) -> NewFact:
+    said = messages[-1].timestamp if messages else ""
     told = possible_ranges(text, date.fromisoformat(said[:10]))[1:] if said else ()
     days = min(told, key=lambda days: days.last - days.first, default=None)
     return NewFact(
         text_id=name, note=f"note {name}", restatement=text, subject="", attribute=name, value=text,
         slot=Slot("given", name), single=False, about="other", stance="stated", said=said,
-        turns=tuple(turn.text_id for turn in turns), persons=tuple(dict.fromkeys(names_in(text))),
+        messages=tuple(message.text_id for message in messages), persons=tuple(dict.fromkeys(names_in(text))),
         start=days.first.isoformat() if days else "", end=days.last.isoformat() if days else "",
     )  # fmt: skip

@@ -92,23 +92,23 @@ def _started(data: Path, export: Path) -> subprocess.Popen[bytes]:
 
 def _killed(data: Path, export: Path, kills: int, seconds: float) -> int:
     """Import with so many kills, each once more has been stored than before; then to the end. Returns how many came."""
-    done, turns = 0, 0
+    done, messages = 0, 0
     for _ in range(kills):
         process = _started(data, export)
-        while process.poll() is None and _turns(data) <= turns:
+        while process.poll() is None and _messages(data) <= messages:
             time.sleep(_LOOK)
         time.sleep(min(1.0, seconds / (2 * kills)))
         process.send_signal(signal.SIGKILL)
         done += process.wait() == -signal.SIGKILL
-        turns = _turns(data)
-        _say(f"  killed after {turns:,} turns")
+        messages = _messages(data)
+        _say(f"  killed after {messages:,} messages")
     process = _started(data, export)
     if process.wait():
         raise SystemExit(f"the import ended with {process.returncode}")
     return done
 
 
-def _turns(data: Path) -> int:
+def _messages(data: Path) -> int:
     path = data / "memory.db"
     if not path.exists():
         return 0
@@ -135,20 +135,20 @@ def _rows(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
     )
     for place, *session, name in database.execute(places).fetchall():
         yield (place, *session)
-        turns = (
+        messages = (
             "SELECT c.timestamp, c.role, c.text, c.round, c.compacted, c.position, c.speaker, c.undated, l.length,"
-            " l.marks, w.tokens, p.kind FROM conversation c JOIN turn_length l ON l.seq = c.seq"
-            " JOIN turn_words w ON w.rowid = c.seq JOIN pending p USING (text_id)"
+            " l.marks, w.tokens, p.kind FROM conversation c JOIN message_length l ON l.seq = c.seq"
+            " JOIN message_words w ON w.rowid = c.seq JOIN pending p USING (text_id)"
             " WHERE c.session_id = ? ORDER BY c.position"
         )
-        yield from database.execute(turns, (name,))
+        yield from database.execute(messages, (name,))
         yield from database.execute(
             "SELECT m.summary, m.upto_round, l.length FROM summary m JOIN summary_length l USING (seq)"
             " WHERE m.session_id = ?",
             (name,),
         )
     yield from database.execute(
-        "SELECT i.turns, i.due, i.role_play FROM imported_session i JOIN session s USING (session_id)"
+        "SELECT i.messages, i.due, i.role_play FROM imported_session i JOIN session s USING (session_id)"
         " ORDER BY s.position"
     )
     yield from database.execute("SELECT conversation, message FROM imported_message ORDER BY 1, 2")

@@ -44,13 +44,13 @@ class Clock:
         return self._now
 
 
-def sessions(turns: int, seed: int = 7) -> Iterator[Spoken]:
-    """Sessions with ``turns`` turns in all."""
+def sessions(messages: int, seed: int = 7) -> Iterator[Spoken]:
+    """Sessions with so many ``messages`` in all."""
     import numpy as np
 
     random = np.random.default_rng(seed)
     words = _vocabulary()
-    left = turns // 2
+    left = messages // 2
     while left > 0:
         count = min(left, ROUNDS_OF_A_SESSION)
         topics = random.integers(200, _VOCABULARY, _TOPICS)

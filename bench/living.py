@@ -121,10 +121,10 @@ def read_life(path: Path) -> Life:
 def evenings(life: Life) -> Iterator[list[tuple[datetime, str, str]]]:
     """Each session as rounds: when, what the person says, what the companion answers."""
     for session in life["sessions"]:
-        turns = session["turns"]
+        messages = session["turns"]
         yield [
             (datetime.fromisoformat(first["at"]).astimezone(), first["text"], second["text"])
-            for first, second in pairwise(turns)
+            for first, second in pairwise(messages)
             if first["role"] == "user" and second["role"] == "assistant"
         ]
 

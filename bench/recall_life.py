@@ -202,8 +202,8 @@ class LivedHistory:
         with self.memory.in_one_commit():
             for user, assistant in talk.rounds:
                 stored.append(self._store(session.session_id, user, assistant))
-            turns = [turn for spoken in stored for turn in spoken.turns]
-            facts = learned(session.session_id, talk.facts, turns, self.text_tid) if self.with_facts else None
+            messages = [message for spoken in stored for message in spoken.messages]
+            facts = learned(session.session_id, talk.facts, messages, self.text_tid) if self.with_facts else None
             if facts:
                 self.memory.fact_log.learn(facts)
         summary = talk.summary or result_of(self.llm.summarise("", stored, CancelToken()))
@@ -213,9 +213,9 @@ class LivedHistory:
         started = self.clock().isoformat(timespec="seconds")
         words = [said.text if said else "" for said in (user, assistant)]
         spoken = self.memory.rounds.store(session_id, words[0], words[1], started, "stop")
-        for turn, said in ((spoken.user, user), (spoken.assistant, assistant)):
+        for message, said in ((spoken.user, user), (spoken.assistant, assistant)):
             if said:
-                self.tid_of[turn.seq] = self.text_tid[turn.text_id] = said.tid
+                self.tid_of[message.seq] = self.text_tid[message.text_id] = said.tid
         return spoken
 
     def ask(self, question: SetQuestion, when: datetime) -> AskedQuestion:
@@ -257,8 +257,10 @@ class LivedHistory:
 
     def _handed_over(self, asked: Sequence[str], when: datetime, recent: Sequence[str]) -> HandedOver:
         found = self.memory.recall(asked, self._present(), when, self.usual.recall_limits, recent=recent)
-        tids = frozenset(self.text_tid[turn.text_id] for turn in found.turns if turn.text_id in self.text_tid)
-        known = frozenset(self.text_tid.get(turn, "") for fact in found.facts for turn in fact.turns)
+        tids = frozenset(
+            self.text_tid[message.text_id] for message in found.messages if message.text_id in self.text_tid
+        )
+        known = frozenset(self.text_tid.get(message, "") for fact in found.facts for message in fact.messages)
         tokens = _block_tokens(found, asked[-1], when) if found else 0
         return HandedOver(tids, tokens, len(found.facts), known | tids, found.unknown)
 

@@ -95,12 +95,12 @@ def _of_locomo(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
         sessions = [
             {
                 "date": spoken[f"session_{number}_date_time"], "summary": "", "facts": [],
-                "turns": [_locomo_turn(turn) for turn in spoken[f"session_{number}"]],
+                "turns": [_locomo_turn(message) for message in spoken[f"session_{number}"]],
             }
             for number in numbers
         ]  # fmt: skip
         hays[name] = {"sessions": sessions}
-        ids = {turn["tid"] for session in sessions for turn in session["turns"]}
+        ids = {message["tid"] for session in sessions for message in session["turns"]}
         for asked in sample["qa"]:
             category = _LOCOMO_CATEGORIES[int(asked["category"])]
             groups = [[one] for one in asked.get("evidence", ()) if one in ids]
@@ -109,9 +109,13 @@ def _of_locomo(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"lang": "en", "hays": hays, "questions": questions}
 
 
-def _locomo_turn(turn: dict[str, Any]) -> dict[str, str]:
-    picture = f" [picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-    return {"tid": turn["dia_id"], "speaker": turn["speaker"], "text": f"{turn.get('text', '')}{picture}".strip()}
+def _locomo_turn(message: dict[str, Any]) -> dict[str, str]:
+    picture = f" [picture: {message['blip_caption']}]" if message.get("blip_caption") else ""
+    return {
+        "tid": message["dia_id"],
+        "speaker": message["speaker"],
+        "text": f"{message.get('text', '')}{picture}".strip(),
+    }
 
 
 def name_of(path: Path) -> str:
@@ -166,11 +170,11 @@ def _date(text: str) -> datetime | None:
     return datetime.combine(days[0], _BEGINNING.timetz()) if days else None
 
 
-def _rounds(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
+def _rounds(messages: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
     """Messages paired into rounds; where one side speaks twice, the other's place stays empty."""
-    said = [message for turn in turns for message in _messages(turn)]
+    said = [message for stored_message in messages for message in _messages(stored_message)]
     if any(message is None for message in said):
-        return _taking_turns(turns)
+        return _taking_turns(messages)
     rounds: list[tuple[Said | None, Said | None]] = []
     for message in (message for message in said if message):
         if message.role == "assistant" and rounds and rounds[-1][1] is None:
@@ -180,20 +184,21 @@ def _rounds(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | 
     return tuple(rounds)
 
 
-def _messages(turn: dict[str, Any]) -> list[Said | None]:
+def _messages(message: dict[str, Any]) -> list[Said | None]:
     """A turn's messages; [None] where the speaker is neither a user nor an assistant but a person with a name."""
-    tid, speaker, text = str(turn["tid"]), str(turn["speaker"]).lower(), turn["text"]
-    if "reply" in turn:
-        return [Said("user", text, tid), Said("assistant", turn["reply"], tid)]
+    tid, speaker, text = str(message["tid"]), str(message["speaker"]).lower(), message["text"]
+    if "reply" in message:
+        return [Said("user", text, tid), Said("assistant", message["reply"], tid)]
     if speaker in ("user", ""):
         return [Said("user", text, tid)]
     return [Said("assistant", text, tid)] if speaker == "assistant" else [None]
 
 
-def _taking_turns(turns: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
+def _taking_turns(messages: Sequence[dict[str, Any]]) -> tuple[tuple[Said | None, Said | None], ...]:
     """People talking to each other: each message says who speaks, as in a chat that was taken in from elsewhere."""
     roles: tuple[Role, Role] = ("user", "assistant")
     said = [
-        Said(roles[at % 2], f"{turn['speaker']}: {turn['text']}", str(turn["tid"])) for at, turn in enumerate(turns)
+        Said(roles[at % 2], f"{message['speaker']}: {message['text']}", str(message["tid"]))
+        for at, message in enumerate(messages)
     ]
     return tuple((said[at], said[at + 1] if at + 1 < len(said) else None) for at in range(0, len(said), 2))

@@ -160,7 +160,7 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
             began = time.perf_counter()
             recalled = memory.recall([last_round, said], session.session_id, _WHEN, settings.recall_limits, gated=False)
             took[seeks].append((time.perf_counter() - began) * 1000)
-            found += bool(recalled.turns)
+            found += bool(recalled.messages)
     resident, peak = _memory_used()
     memory.close()
     return {

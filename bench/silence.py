@@ -80,7 +80,7 @@ def life_history(path: Path) -> History:
     life = read_life(path)
     talks = []
     for evening, session in zip(evenings(life), life["sessions"], strict=True):
-        said = {turn["text"]: turn["tid"] for turn in session["turns"]}
+        said = {message["text"]: message["tid"] for message in session["turns"]}
         rounds = tuple(
             (Said("user", user, said[user]), Said("assistant", reply, said[reply])) for _, user, reply in evening
         )

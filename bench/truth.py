@@ -206,7 +206,7 @@ def unfounded_lines(whole: Lived) -> tuple[int, tuple[str, ...]]:
     without: list[str] = []
     for persona in PERSONAS:
         own = [line.strip() for line in whole.memory.personas.read(persona).splitlines() if line.strip()]
-        founded = {one.line.strip() for one in whole.memory.personas.line_evidence(persona) if one.turns}
+        founded = {one.line.strip() for one in whole.memory.personas.line_evidence(persona) if one.messages}
         lines += own
         without += [f"{persona}: {line}" for line in own if line not in founded]
     return len(lines), tuple(without)

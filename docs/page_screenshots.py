@@ -121,13 +121,13 @@ def live(people: People, language: Language) -> None:
     with people.companion(ME) as companion:
         memory = companion.memory
         spoken = [_evening(memory, *evening) for evening in _EARLIER[language]]
-        for evening, (session, turn, when) in enumerate(spoken):
+        for evening, (session, message, when) in enumerate(spoken):
             notes, facts = [], []
             for number, (matter, text, of) in enumerate(_FACTS[language]):
                 if of == evening:
-                    notes.append(NewNote(f"note {number}", text, matter, 7, "active", (turn,)))
-                    facts.append(_fact(number, matter, text, language, when, turn))
-            learned = Learned(Window(turn, session, (turn,)), tuple(notes), tuple(facts))
+                    notes.append(NewNote(f"note {number}", text, matter, 7, "active", (message,)))
+                    facts.append(_fact(number, matter, text, language, when, message))
+            learned = Learned(Window(message, session, (message,)), tuple(notes), tuple(facts))
             assert memory.fact_log.learn(learned)
         said, reply = _TONIGHT[language]
         tonight = memory.sessions.start()
@@ -136,10 +136,10 @@ def live(people: People, language: Language) -> None:
         memory.rounds.store(tonight.session_id, said, reply, when, "stop", ended=when, quoted=quoted)
 
 
-def _fact(number: int, matter: str, text: str, language: Language, when: str, turn: str) -> NewFact:
+def _fact(number: int, matter: str, text: str, language: Language, when: str, message: str) -> NewFact:
     return NewFact(
         f"fact {number}", f"note {number}", text, _NAMES[language], matter, text, Slot(f"{number}", matter),
-        False, "person", "stated", when, (turn,),
+        False, "person", "stated", when, (message,),
     )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
     message -> note -> fact -> line of a persona
 
-Messages are the truth; everything here lists the messages it is based on (``turns``) and is deleted with any of them.
-Later changes delete nothing: a fact that changed or ended gets ``until``, one that was never true is ``corrected``, and
-one that may no longer hold is doubtful until the person mentions it.
+Messages are the truth; everything here lists the messages it is based on (``messages``) and is deleted with any of
+them. Later changes delete nothing: a fact that changed or ended gets ``until``, one that was never true is
+``corrected``, and one that may no longer hold is doubtful until the person mentions it.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class NewNote:
-    """A note to be stored. ``turns`` are the text_ids of its messages; importance is 1 to 10."""
+    """A note to be stored. ``messages`` are the text_ids of its messages; importance is 1 to 10."""
 
     text_id: str
     text: str
     topic: str
     importance: int
     memory_type: MemoryType
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     private: bool = True
 
 
@@ -71,7 +71,7 @@ class NewFact:
     ``subject``, ``attribute`` and ``value`` are as written; ``slot`` is their address. ``start`` and ``end`` are the
     times (ISO, as exact as they are known: year, month, day, or minute as 2026-11-21T14:00; "" unknown) of what it
     tells, where it happens; ``said`` is when it was said, the time of the last turn it rests on. ``single``: its slot
-    holds one value at a time. ``quotes`` are the words it rests on, at most one passage of each of ``turns``. Only a
+    holds one value at a time. ``quotes`` are the words it rests on, at most one passage of each of ``messages``. Only a
     verified fact is ever the value of a slot.
     """
 
@@ -86,7 +86,7 @@ class NewFact:
     about: About
     stance: Stance
     said: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     keywords: tuple[str, ...] = ()
     persons: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class Note:
     importance: int
     memory_type: MemoryType
     private: bool
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Fact:
     stance: Stance
     said: str
     seen: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     keywords: tuple[str, ...] = ()
     persons: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
@@ -267,12 +267,12 @@ class SessionChanges:
 class Window:
     """The messages of one session that are extracted together, named by the last of them.
 
-    ``turns`` are their text_ids, ``before`` those of messages that are only context.
+    ``messages`` are their text_ids, ``before`` those of messages that are only context.
     """
 
     name: str
     session_id: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     before: tuple[str, ...] = ()
 
 
@@ -299,7 +299,7 @@ class LineEvidence:
     """
 
     line: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     date: str = ""
     importance: int = 5
 

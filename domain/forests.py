@@ -110,24 +110,24 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def unit_of_turn(turn: Message, place: UnitPlace, metadata: Mapping[str, Any]) -> MemoryUnit:
+def unit_of_message(message: Message, place: UnitPlace, metadata: Mapping[str, Any]) -> MemoryUnit:
     """A message as a unit, with its own metadata."""
-    said = datetime.fromisoformat(turn.timestamp)
+    said = datetime.fromisoformat(message.timestamp)
     return MemoryUnit(
-        id=turn.text_id,
-        content=turn.words,
+        id=message.text_id,
+        content=message.words,
         rank=0,
-        source=source_of(turn),
+        source=source_of(message),
         creation_time=said,
         end_time=said,
-        group_id=turn.session_id,
-        metadata={**{name: getattr(turn, name) for name in DERIVED}, **metadata},
+        group_id=message.session_id,
+        metadata={**{name: getattr(message, name) for name in DERIVED}, **metadata},
         **place._asdict(),
     )
 
 
-def source_of(turn: Message) -> str | None:
+def source_of(message: Message) -> str | None:
     """The speaker of a message in MemForest's words; None if unknown."""
-    if turn.speaker:
-        return turn.speaker if turn.speaker != UNKNOWN_SPEAKER else None
-    return PERSON if turn.role == "user" else COMPANION
+    if message.speaker:
+        return message.speaker if message.speaker != UNKNOWN_SPEAKER else None
+    return PERSON if message.role == "user" else COMPANION

@@ -51,7 +51,7 @@ class PastPiece:
     conversation: str
     title: str
     role_play: bool
-    turns: tuple[ImportedMessage, ...]
+    messages: tuple[ImportedMessage, ...]
     before: ImportedMessage | None = None
     session_id: str = ""
     log: str = ""
@@ -62,7 +62,7 @@ class PastPiece:
 class Added:
     """How many messages and sessions were new, and how many messages were left out because they were erased."""
 
-    turns: int = 0
+    messages: int = 0
     sessions: int = 0
     erased: int = 0
 
@@ -96,7 +96,7 @@ class DueSession:
     """
 
     session_id: str
-    turns: int
+    messages: int
     asked: int
 
 
@@ -108,7 +108,7 @@ class ReadingLeft:
     """
 
     sessions: int
-    turns: int
+    messages: int
     calls_today: int
     resting: bool = False
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Embed = Callable[[Sequence[str]], Sequence[Vector | None]]
 
 
-WordTable = Literal["turn", "summary", "fact"]
-WORD_TABLES: tuple[WordTable, ...] = ("turn", "summary", "fact")
+WordTable = Literal["message", "summary", "fact"]
+WORD_TABLES: tuple[WordTable, ...] = ("message", "summary", "fact")
 
 #: Tokens that say what a text is; the place in this list is the bit in the ``marks`` of a row.
 MARKS = ("@asks", "@time", "@number", "@named")

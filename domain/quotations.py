@@ -106,7 +106,7 @@ def source_of(quotation: str, recollection: Recollection) -> Quotable | None:
     if not tells_enough(quotation):
         return None
     wanted = _strip_marks(quotation)
-    memories: tuple[Quotable, ...] = (*recollection.turns, *recollection.external)
+    memories: tuple[Quotable, ...] = (*recollection.messages, *recollection.external)
     for memory in memories:
         text = memory.text.removeprefix(PREFIX["assistant"])
         if wanted in _strip_marks(outside_quotations(text) if memory.role == "assistant" else memory.text):
@@ -131,9 +131,9 @@ def check_quotations(reply: str, recollection: Recollection) -> tuple[Quoted, ..
     return tuple(Quoted(number, memory.text_id, memory.timestamp) for number, memory in found if memory)
 
 
-def with_references(turn: Message) -> str:
+def with_references(message: Message) -> str:
     """The words of a message, without its prefix, with a reference for each quotation that has a source."""
-    text, checked_ones = turn.words, {quoted.number: quoted for quoted in turn.quoted}
+    text, checked_ones = message.words, {quoted.number: quoted for quoted in message.quoted}
     if not checked_ones:
         return text
     kept, position = "", 0
@@ -146,12 +146,12 @@ def with_references(turn: Message) -> str:
     return kept + text[position:]
 
 
-def own_words(turn: Message) -> str:
+def own_words(message: Message) -> str:
     """The own words of a message: a reply without its quotations; what a person pastes counts as own."""
-    return outside_quotations(turn.words) if turn.role == "assistant" else QUOTATION_TAG.sub(" ", turn.words)
+    return outside_quotations(message.words) if message.role == "assistant" else QUOTATION_TAG.sub(" ", message.words)
 
 
-def as_memory(turn: Message) -> Message:
+def as_memory(message: Message) -> Message:
     """The message as it is recalled: its own words without anything the program added.
 
     Quotations of older memories, tags and commands to the program are no part of what was said; where a reply quoted
@@ -160,11 +160,11 @@ def as_memory(turn: Message) -> Message:
     >>> as_memory(Message(1, "a", "s", "", "assistant", "Assistant: Yes: [2026-11-23 · 602851fc] Nice!", 1)).words
     'Yes: [“…” 2026-11-23] Nice!'
     """
-    if turn.role == "assistant":
-        words = with_references(turn) if turn.quoted else turn.words
-        turn = replace(turn, text=PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words), quoted=())
-    said = memory_text(own_words(turn))
-    return turn if said == turn.words else replace(turn, text=PREFIX[turn.role] + said.strip(), quoted=())
+    if message.role == "assistant":
+        words = with_references(message) if message.quoted else message.words
+        message = replace(message, text=PREFIX["assistant"] + _REFERENCE.sub(r" [“…” \1]", words), quoted=())
+    said = memory_text(own_words(message))
+    return message if said == message.words else replace(message, text=PREFIX[message.role] + said.strip(), quoted=())
 
 
 def memory_text(text: str) -> str:

@@ -23,7 +23,7 @@ class RecallLimits:
     """
 
     sessions: int
-    turns: int
+    messages: int
     tokens: int
     share: float = SHARE
 
@@ -113,7 +113,7 @@ class FactFilter:
 
 @dataclass(frozen=True, slots=True)
 class RecalledFact:
-    """A current fact that was recalled, based on ``turns``. ``said`` is when it was last said.
+    """A current fact that was recalled, based on ``messages``. ``said`` is when it was last said.
 
     ``since`` is its start if that is not the day on which it was said. ``planned_for`` is its planned day, once past.
     What is not verified is shown as its ``quotes``, or as an inference, never as known.
@@ -123,7 +123,7 @@ class RecalledFact:
     text_id: str
     text: str
     said: str
-    turns: tuple[str, ...]
+    messages: tuple[str, ...]
     why: Why
     since: str = ""
     doubtful_since: str = ""
@@ -229,7 +229,7 @@ SearchStep = SearchPlan | SearchOutcome | SearchReview
 class Recollection:
     """Everything recalled for one message.
 
-    ``facts`` and ``turns`` are oldest first, with neighbours; ``ranked`` has the text_ids of the hits, best first.
+    ``facts`` and ``messages`` are oldest first, with neighbours; ``ranked`` has the text_ids of the hits, best first.
     ``chapters`` cover a time range in the question, best first.
     ``degraded`` names the parts that were unavailable. ``steps`` are those of a planned search.
     ``external`` are from external memories, best first; ``notes`` were extracted from a client's history.
@@ -237,7 +237,7 @@ class Recollection:
     """
 
     summaries: tuple[RecalledSummary, ...] = ()
-    turns: tuple[RecalledMessage, ...] = ()
+    messages: tuple[RecalledMessage, ...] = ()
     ranked: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
@@ -250,4 +250,4 @@ class Recollection:
     unknown: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.summaries or self.turns or self.facts or self.chapters or self.external or self.notes)
+        return bool(self.summaries or self.messages or self.facts or self.chapters or self.external or self.notes)

@@ -98,7 +98,7 @@ class Round:
     assistant: Message
 
     @property
-    def turns(self) -> tuple[Message, Message]:
+    def messages(self) -> tuple[Message, Message]:
         """Both, in order."""
         return self.user, self.assistant
 
@@ -120,11 +120,11 @@ def make_unstored_round(
     return Round(user, assistant)
 
 
-def pair_messages(turns: Iterable[Message]) -> tuple[Round, ...]:
+def pair_messages(messages: Iterable[Message]) -> tuple[Round, ...]:
     """The rounds of these messages of one session; a message whose partner was erased is left out."""
     rounds: dict[int, dict[Role, Message]] = {}
-    for turn in turns:
-        rounds.setdefault(turn.round, {})[turn.role] = turn
+    for message in messages:
+        rounds.setdefault(message.round, {})[message.role] = message
     return tuple(Round(pair["user"], pair["assistant"]) for pair in rounds.values() if len(pair) == 2)
 
 
@@ -192,13 +192,13 @@ class Removed:
     """What a reset removed, so that it can be restored."""
 
     session_id: str
-    turns: tuple[Message, ...]
+    messages: tuple[Message, ...]
     summary: Summary | None
 
     @property
     def rounds(self) -> tuple[Round, ...]:
         """The messages as rounds."""
-        return pair_messages(self.turns)
+        return pair_messages(self.messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class ErasureScope:
     text and are rewritten; imports from files with these ``file_names`` lose the name.
     """
 
-    turns: tuple[Message, ...] = ()
+    messages: tuple[Message, ...] = ()
     summaries: tuple[Summary, ...] = ()
     versions: tuple[PersonaVersion, ...] = ()
     left: tuple[str, ...] = ()
@@ -226,7 +226,7 @@ class ErasureScope:
     file_names: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        memories = self.turns or self.summaries or self.notes or self.facts or self.chapters
+        memories = self.messages or self.summaries or self.notes or self.facts or self.chapters
         kept = self.versions or self.pins or self.in_flight or self.file_names
         return bool(memories or kept or self.sessions)
 
@@ -234,16 +234,16 @@ class ErasureScope:
     def affected(self) -> tuple[str, ...]:
         """The sessions that lose something and remain."""
         gone = {session.session_id for session in self.sessions}
-        touched = [turn.session_id for turn in self.turns] + [one.session_id for one in self.summaries]
+        touched = [message.session_id for message in self.messages] + [one.session_id for one in self.summaries]
         return tuple(session_id for session_id in dict.fromkeys(touched) if session_id not in gone)
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Every text that must be in no file afterwards."""
-        spoken = [turn.words for turn in self.turns] + [summary.summary for summary in self.summaries]
+        spoken = [message.words for message in self.messages] + [summary.summary for summary in self.summaries]
         spoken += [chapter.text for chapter in self.chapters]
         written = [*self.lines, *self.pins, *self.file_names, *self._known_texts()]
-        spelled = self._list_spellings([*spoken, *written, *(turn.speaker for turn in self.turns)])
+        spelled = self._list_spellings([*spoken, *written, *(message.speaker for message in self.messages)])
         return tuple(dict.fromkeys(text for text in [*spoken, *written, *spelled] if text.strip()))
 
     def _known_texts(self) -> Iterator[str]:

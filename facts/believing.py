@@ -33,16 +33,16 @@ _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 class Spoken:
     """The messages of a window with those before it, and what the two are called."""
 
-    turns: Sequence[Message]
+    messages: Sequence[Message]
     before: Sequence[Message]
     names: Names
     person: str
     companion: str
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def in_order(self) -> tuple[Message, ...]:
         """All of them, in order."""
-        return (*self.before, *self.turns)
+        return (*self.before, *self.messages)
 
     def speaker_of(self, quote: Quote) -> str:
         """Who said these words."""
@@ -91,11 +91,11 @@ def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken
 
 
 def _believe_fact(fact: NewFact, answer: Answer | None, spoken: Spoken) -> NewFact:
-    quotes = shown_quotes(fact.quotes, spoken.messages)
+    quotes = shown_quotes(fact.quotes, spoken.in_order)
     quoted = {one.message for one in quotes}
-    turns = tuple(one.text_id for one in spoken.messages if one.text_id in quoted or one.text_id in fact.turns)
+    messages = tuple(one.text_id for one in spoken.in_order if one.text_id in quoted or one.text_id in fact.messages)
     basis: Basis = "verified" if answer == "yes" and may_be_verified(fact) else "quoted"
-    return replace(fact, quotes=quotes, turns=turns, basis=basis)
+    return replace(fact, quotes=quotes, messages=messages, basis=basis)
 
 
 def may_be_verified(fact: NewFact) -> bool:
@@ -108,10 +108,10 @@ def _believe_note(note: NewNote, facts: Sequence[NewFact], spoken: Spoken) -> Ne
     if facts:
         texts = [fact.restatement if fact.basis == "verified" else _as_said(fact.quotes, spoken) for fact in facts]
     else:
-        named = {one.text_id: one for one in spoken.messages if one.text_id in note.turns}
+        named = {one.text_id: one for one in spoken.in_order if one.text_id in note.messages}
         quote = locate_quote(note.text, [*named.values()])
         own = quote and not is_pasted(quote, named[quote.message].words)
-        texts = [_as_said(shown_quotes([quote], spoken.messages), spoken)] if quote and own else []
+        texts = [_as_said(shown_quotes([quote], spoken.in_order), spoken)] if quote and own else []
     text = " ".join(dict.fromkeys(filter(None, texts)))
     return replace(note, text=text) if text else None
 
@@ -135,11 +135,11 @@ def infer_facts(
 
     ``before`` are all inferences so far, with those that were rejected; ``rejected`` counts what is not kept.
     """
-    window, found = SpokenWindow(spoken.turns, spoken.before, spoken.names), list[NewFact]()
+    window, found = SpokenWindow(spoken.messages, spoken.before, spoken.names), list[NewFact]()
     room = min(_MOST_INFERRED, MOST_INFERRED_IN_ALL - sum(one.current for one in before))
     for draft in drafts:
-        own = [one for one in window.find_named(draft.turns) if one.spoken_by_person and not one.turn.speaker]
-        fact = _infer_fact(draft, [one.turn for one in own], spoken.names, new_id())
+        own = [one for one in window.find_named(draft.messages) if one.spoken_by_person and not one.message.speaker]
+        fact = _infer_fact(draft, [one.message for one in own], spoken.names, new_id())
         known: list[NewFact | Fact] = [*before, *found]
         heard = all(window.source_of(name, own, of_companion=False) for name in names_in(draft.restatement))
         if not fact.quotes or not heard or any(one.barred for one in own):
@@ -156,9 +156,9 @@ def _infer_fact(draft: FactDraft, own: Sequence[Message], names: Names, text_id:
     words = " ".join(one.words for one in draft.quotes)
     located = (locate_quote(words or draft.restatement, [one], draft.restatement) for one in own)
     quotes = shown_quotes([one for one in located if one], own)
-    turns = tuple(one.text_id for one in own if any(quote.message == one.text_id for quote in quotes))
+    messages = tuple(one.text_id for one in own if any(quote.message == one.text_id for quote in quotes))
     said = max((one.timestamp for one in own), default="")
     return NewFact(
         text_id, "", draft.restatement, draft.subject, draft.attribute, draft.value, slot, single,
-        _ABOUT.get(slot.subject, "other"), "supposed", said, turns, quotes=quotes, basis="inferred",
+        _ABOUT.get(slot.subject, "other"), "supposed", said, messages, quotes=quotes, basis="inferred",
     )  # fmt: skip

@@ -20,7 +20,7 @@ def corrected_fact(fact: Fact, text: str, text_id: str) -> NewFact:
     """The fact that replaces ``fact`` when a person says ``text`` instead."""
     return NewFact(
         text_id, fact.note, text, fact.subject, fact.attribute, _corrected_value(fact, text), fact.slot, fact.single,
-        fact.about, fact.stance if fact.stance in _STAYS else "stated", fact.said, fact.turns,
+        fact.about, fact.stance if fact.stance in _STAYS else "stated", fact.said, fact.messages,
         keywords=_names_still_in(fact.keywords, text), persons=_names_still_in(fact.persons, text),
         entities=_names_still_in(fact.entities, text), location=fact.location if fact.location in text else "",
         start=fact.start,
@@ -102,12 +102,12 @@ def about_person(said: str, name: str) -> str:
         if language == "zh":
             turned = _turned_zh(text, name)
         else:
-            sentences = [_turn_sentence(one, called) for one in _SENTENCES.split(text)]
+            sentences = [_message_sentence(one, called) for one in _SENTENCES.split(text)]
             turned = " ".join(one for one in sentences if one) if all(sentences) else None
     return turned or attribute_words(called, text)
 
 
-def _turn_sentence(said: str, name: str) -> str | None:
+def _message_sentence(said: str, name: str) -> str | None:
     """The sentence in the third person; None where that is not safe."""
     if mine := _MY.fullmatch(said):
         return f"{name}'s {mine['rest']}" if not _OF_ONESELF.search(mine["rest"]) else None

@@ -45,7 +45,7 @@ from language.words import latin_names, names_in, whole_names
 
 _ABOUT: Mapping[str, About] = {PERSON: "person", COMPANION: "companion"}
 #: The most facts from one message; a model that finds more is inventing them.
-MOST_FACTS_A_TURN = 12
+MOST_FACTS_A_MESSAGE = 12
 #: What is wrong with the wording of a draft alone: the words that it quotes may be true.
 _WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported"})
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
@@ -119,7 +119,7 @@ class _Checking:
         self._names = names
         self._own = frozenset((*names.person, *names.companion))
         self._new_id = new_id
-        self._of_turn: Counter[str] = Counter()
+        self._of_message: Counter[str] = Counter()
         self._figures: dict[tuple[int, ...], Figures] = {}
         self.notes: list[NewNote] = []
         self.facts: list[NewFact] = []
@@ -133,7 +133,7 @@ class _Checking:
             return
         name = self._new_id()
         about: About = "companion" if self._is_of_companion(draft) else "other"
-        basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.turns))
+        basis = self._find_basis(_Claim(draft.text, "", about, "stated", draft.messages))
         before = self._count_invented
         checked = [self._check_fact(each, name) for each in draft.facts]
         facts = [fact for fact in checked if isinstance(fact, NewFact)]
@@ -170,20 +170,20 @@ class _Checking:
         text = draft.restatement
         if is_in_first_person(text) and draft.subject and draft.value:
             text = f"{draft.subject}: {draft.attribute} {draft.value}"
-        handles = tuple(dict.fromkeys((*draft.turns, *(quote.turn for quote in draft.quotes if quote.turn))))
+        handles = tuple(dict.fromkeys((*draft.messages, *(quote.message for quote in draft.quotes if quote.message))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
-            spoken = (one for one in self._window.find_named(handles) if one.turn.speaker)
+            spoken = (one for one in self._window.find_named(handles) if one.message.speaker)
             judged = "other" if any(one.is_said_by(draft.subject) for one in spoken) else judged
         ahead = draft.stance in ("planned", "wished") or slot.attribute == "promise"
         basis = self._find_basis(_Claim(text, draft.value, judged, draft.stance, handles, quotes, draft, ahead))
-        if not isinstance(basis, str) and not self._has_room(basis.sources[-1].turn):
+        if not isinstance(basis, str) and not self._has_room(basis.sources[-1].message):
             basis = "too many"
         if isinstance(basis, str):
             self.rejected[basis] += 1
             return basis
-        last = basis.sources[-1].turn
+        last = basis.sources[-1].message
         said = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
         start, end = self._check_times(draft, basis)
@@ -193,7 +193,7 @@ class _Checking:
         fact = NewFact(
             self._new_id(), note, text, draft.subject, draft.attribute, value, slot,
             single, about, _stance_in(slot.attribute, basis), last.timestamp,
-            tuple(source.turn.text_id for source in basis.sources),
+            tuple(source.message.text_id for source in basis.sources),
             tuple(word for word in draft.keywords if self._is_keyword(word, basis)),
             tuple(name for name in draft.persons if self._is_named(name, basis)),
             tuple(name for name in draft.entities if self._is_named(name, basis)),
@@ -203,10 +203,10 @@ class _Checking:
         self.relations += self._check_relations(draft, fact, basis)
         return fact
 
-    def _has_room(self, turn: Message) -> bool:
+    def _has_room(self, message: Message) -> bool:
         """Whether one more fact may rest on a message; it is counted."""
-        self._of_turn[turn.text_id] += 1
-        return self._of_turn[turn.text_id] <= MOST_FACTS_A_TURN
+        self._of_message[message.text_id] += 1
+        return self._of_message[message.text_id] <= MOST_FACTS_A_MESSAGE
 
     def _keep_words(self, draft: FactDraft, note: str, quoted: Collection[Quote]) -> NewFact | None:
         """What the person said, word for word, in place of a draft that says it wrongly.
@@ -215,24 +215,41 @@ class _Checking:
         person's own, or where they are among the ``quoted``.
         """
         for given in draft.quotes:
-            named = [each for each in self._window.find_named((given.turn or draft.turns[0],)) if not each.turn.speaker]
-            turns = [each.turn for each in named if each.spoken_by_person and not each.barred]
-            place = locate_quote(given.words, turns)
+            named = [
+                each
+                for each in self._window.find_named((given.message or draft.messages[0],))
+                if not each.message.speaker
+            ]
+            messages = [each.message for each in named if each.spoken_by_person and not each.barred]
+            place = locate_quote(given.words, messages)
             copied = place and telling_terms(given.words) <= telling_terms(place.words)
-            if not place or not copied or is_pasted(place, turns[0].words):
+            if not place or not copied or is_pasted(place, messages[0].words):
                 continue
             asks = all(is_question(each.text) for each in _quoted_sentences([place], named))
             known = any(
                 one.message == place.message and one.start < place.end and place.start < one.end for one in quoted
             )
-            if asks or known or not self._has_room(turns[0]):
+            if asks or known or not self._has_room(messages[0]):
                 continue
             name = next(iter(self._names.person), "")
             keywords = tuple(word for word in draft.keywords if word in place.words)
             return NewFact(
-                self._new_id(), note, attribute_words(name, place.words), name, "", "", Slot(PERSON, ""), False,
-                "person", "stated", turns[0].timestamp, (turns[0].text_id,), keywords, quotes=(place,), basis="quoted",
-            )  # fmt: skip
+                self._new_id(),
+                note,
+                attribute_words(name, place.words),
+                name,
+                "",
+                "",
+                Slot(PERSON, ""),
+                False,
+                "person",
+                "stated",
+                messages[0].timestamp,
+                (messages[0].text_id,),
+                keywords,
+                quotes=(place,),
+                basis="quoted",
+            )
         return None
 
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
@@ -240,8 +257,8 @@ class _Checking:
         named = self._window.find_named(handles)
         found: dict[str, Quote] = {}
         for quote in quotes:
-            chosen = self._window.find_named((quote.turn,)) or named
-            place = locate_quote(quote.words, [source.turn for source in chosen], text)
+            chosen = self._window.find_named((quote.message,)) or named
+            place = locate_quote(quote.words, [source.message for source in chosen], text)
             if place and place.message not in found:
                 found[place.message] = place
         return tuple(found.values()) or self._window.best_quote(telling_terms(text), named)
@@ -281,7 +298,7 @@ class _Checking:
 
     def _are_pasted(self, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
         """Whether all that is quoted of these messages is in what their speaker only passed on."""
-        words = {source.turn.text_id: source.turn.words for source in sources if source.spoken_by_person}
+        words = {source.message.text_id: source.message.words for source in sources if source.spoken_by_person}
         own = [quote for quote in quotes if quote.message in words]
         return bool(own) and all(is_pasted(quote, words[quote.message]) for quote in own)
 
@@ -340,7 +357,7 @@ class _Checking:
             return "polarity", claim.stance
         others = [name for name in self._find_people(claim) if name not in self._own]
         tops = [sentence for sentence, score in best if score == best[0][1]]
-        spoken = any(source.turn.speaker and source.is_said_by(claim.subject) for source in sources)
+        spoken = any(source.message.speaker and source.is_said_by(claim.subject) for source in sources)
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
@@ -486,13 +503,13 @@ def _days_in(text: str, said: date) -> list[TimeRange]:
 
 
 def _make_note(draft: NoteDraft, name: str, basis: _Basis | str, facts: Sequence[NewFact]) -> NewNote:
-    own = () if isinstance(basis, str) else [source.turn.text_id for source in basis.sources]
+    own = () if isinstance(basis, str) else [source.message.text_id for source in basis.sources]
     separator = "" if unspaced_length(draft.text) else " "
     text = separator.join(fact.restatement for fact in facts)
     if not isinstance(basis, str):
         text = with_days(basis.claim.text, basis.sources[-1].said)
-    turns = dict.fromkeys((*own, *(turn for fact in facts for turn in fact.turns)))
-    return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(turns), draft.private)
+    messages = dict.fromkeys((*own, *(message for fact in facts for message in fact.messages)))
+    return NewNote(name, text, draft.topic, draft.importance, draft.memory_type, tuple(messages), draft.private)
 
 
 def _stance_in(attribute: str, basis: _Basis) -> Stance:
@@ -506,8 +523,8 @@ def _quoted_sentences(quotes: Iterable[Quote], sources: Iterable[Source]) -> tup
     spans = {quote.message: (quote.start, quote.end) for quote in quotes}
     found = []
     for source in sources:
-        if source.spoken_by_person and source.turn.text_id in spans:
-            start, end = spans[source.turn.text_id]
+        if source.spoken_by_person and source.message.text_id in spans:
+            start, end = spans[source.message.text_id]
             found += [each for each in source.sentences if each.span[0] < end and start < each.span[1]]
     return tuple(found)
 

@@ -280,7 +280,7 @@ class _Comparison:
         one = self._new[earlier.text_id]
         self._new[earlier.text_id] = replace(
             one,
-            turns=_join_unique(one.turns, new.turns),
+            messages=_join_unique(one.messages, new.messages),
             keywords=_join_unique(one.keywords, new.keywords),
             persons=_join_unique(one.persons, new.persons),
             entities=_join_unique(one.entities, new.entities),
@@ -594,7 +594,7 @@ def _was_known_before(fact: Fact, change: NewFact, known: Iterable[Fact]) -> boo
         for one in known
         if one.slot == change.slot and (one.stance in ahead or (one.stance == "stated" and one.start > one.said))
     )
-    with_plan = any((fact.note and one.note == fact.note) or {*one.turns} & {*fact.turns} for one in plans)
+    with_plan = any((fact.note and one.note == fact.note) or {*one.messages} & {*fact.messages} for one in plans)
     return not (of_after or of_its_day or with_plan) and last < max(begins, change.said)
 
 

@@ -37,15 +37,17 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True)
 class QuoteDraft:
-    """The words of a message that state a fact, as a model repeats them; ``turn`` is its number, 0 if none is given."""
+    """The words of a message that state a fact, as a model repeats them; ``message`` is its number, 0 if none is
+    given.
+    """
 
-    turn: int
+    message: int
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A statement, as returned by the model. ``turns`` are message numbers of the window.
+    """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
     ``inferred``: the model concludes it, nobody said it.
     """
@@ -62,7 +64,7 @@ class FactDraft:
     location: str
     start: str
     end: str
-    turns: tuple[int, ...]
+    messages: tuple[int, ...]
     relations: tuple[RelationDraft, ...] = ()
     quotes: tuple[QuoteDraft, ...] = ()
     inferred: bool = False
@@ -70,14 +72,14 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """A note with its facts, as returned by the model. ``turns`` are message numbers of the window."""
+    """A note with its facts, as returned by the model. ``messages`` are message numbers of the window."""
 
     text: str
     topic: str
     importance: int
     memory_type: MemoryType
     private: bool
-    turns: tuple[int, ...]
+    messages: tuple[int, ...]
     facts: tuple[FactDraft, ...] = ()
 
 
@@ -220,7 +222,7 @@ def _read_note(value: object, checks: _Checks, cut: bool) -> NoteDraft | None:
     facts = tuple(fact for row in _of_note(value, rows) if (fact := _read_fact(row, checks, value)))
     text = line_of(first_of(value, "text", "note", "summary", "statement", "restatement", "content"))
     fields = _note_fields(value, text or " ".join(fact.restatement for fact in facts), facts)
-    if not fields["text"] or not fields["turns"]:
+    if not fields["text"] or not fields["messages"]:
         checks.count_rejected("shape")
         return None
     if checks.is_echo(str(fields["text"])):
@@ -235,7 +237,7 @@ def _of_note(note: Mapping[str, object], rows: list[object]) -> list[object]:
 
 
 def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft, ...]) -> dict[str, object]:
-    turns = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
+    messages = handles_of(first_of(value, "turns", "turn", "evidence", "ids"))
     importance = handles_of(first_of(value, "importance", "importance_score")) or (5,)
     asked = line_of(first_of(value, "memory_type", "type")).casefold()
     return {
@@ -244,7 +246,7 @@ def _note_fields(value: Mapping[str, object], text: str, facts: tuple[FactDraft,
         "importance": min(10, max(1, importance[0])),
         "memory_type": "passive" if asked == "passive" else "active",
         "private": truth_of(value.get("private"), True),
-        "turns": turns or tuple(dict.fromkeys(turn for fact in facts for turn in fact.turns)),
+        "messages": messages or tuple(dict.fromkeys(message for fact in facts for message in fact.messages)),
         "facts": facts,
     }
 
@@ -255,7 +257,7 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
         return None
     fact = {str(key).strip().casefold(): each for key, each in value.items()}
     fields = _fact_fields(fact, note)
-    if not fields["restatement"] or not fields["turns"] or not (fields["attribute"] or fields["value"]):
+    if not fields["restatement"] or not fields["messages"] or not (fields["attribute"] or fields["value"]):
         checks.count_rejected("shape")
         return None
     texts = (str(fields["restatement"]), str(fields["value"]))
@@ -266,10 +268,10 @@ def _read_fact(value: object, checks: _Checks, note: Mapping[str, object]) -> Fa
 
 
 def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict[str, object]:
-    turns = first_of(fact, "turns", "turn", "evidence", "ids")
-    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(turns)))
+    messages = first_of(fact, "turns", "turn", "evidence", "ids")
+    quotes = tuple(_read_quotes(first_of(fact, "quote", "quotes", "words"), handles_of(messages)))
     stance = line_of(fact.get("stance"))
-    turns = turns if turns is not None else [quote.turn for quote in quotes if quote.turn] or None
+    messages = messages if messages is not None else [quote.message for quote in quotes if quote.message] or None
     return {
         "restatement": line_of(first_of(fact, "restatement", "statement", "text", "fact"))[:_LONGEST_STATEMENT],
         "subject": line_of(first_of(fact, "subject", "who"))[:120],
@@ -286,23 +288,25 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
         "location": line_of(fact.get("location"))[:120],
         "start": line_of(first_of(fact, "start", "since", "date"))[:40],
         "end": line_of(first_of(fact, "end", "until"))[:40],
-        "turns": handles_of(turns if turns is not None else first_of(note, "turns", "turn")),
+        "messages": handles_of(messages if messages is not None else first_of(note, "turns", "turn")),
         "relations": tuple(_read_relations(fact.get("relations"))),
         "quotes": quotes,
     }
 
 
-def _read_quotes(value: object, turns: Sequence[int]) -> Iterable[QuoteDraft]:
-    """One or several quotes: words alone, one for each of the ``turns``, or words with the number of their message."""
+def _read_quotes(value: object, messages: Sequence[int]) -> Iterable[QuoteDraft]:
+    """One or several quotes: words alone, one for each of the ``messages``, or words with the number of their
+    message.
+    """
     rows = value if isinstance(value, list) else [value]
     for at, row in enumerate(rows):
         if isinstance(row, Mapping):
             words = line_of(first_of(row, "words", "quote", "text"))
-            turn = next(iter(handles_of(first_of(row, "turn", "message", "turns"))), 0)
+            message = next(iter(handles_of(first_of(row, "turn", "message", "turns"))), 0)
         else:
-            words, turn = line_of(row), turns[at] if len(rows) == len(turns) else 0
+            words, message = line_of(row), messages[at] if len(rows) == len(messages) else 0
         if words:
-            yield QuoteDraft(turn, words[:_LONGEST_STATEMENT])
+            yield QuoteDraft(message, words[:_LONGEST_STATEMENT])
 
 
 def _read_about(said: str) -> About:

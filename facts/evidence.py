@@ -309,19 +309,19 @@ def _bare_hours(plain: str) -> Iterator[time]:
 class Source:
     """One message as evidence: its words without quotations, with cached properties."""
 
-    def __init__(self, turn: Message, place: int, in_window: bool, barred: bool, confirmed: bool) -> None:
-        self.turn = turn
+    def __init__(self, message: Message, place: int, in_window: bool, barred: bool, confirmed: bool) -> None:
+        self.message = message
         self._confirmed = confirmed
         self.place = place
         self.in_window = in_window
         self.barred = barred
-        self.spoken_by_person = turn.role == "user"
+        self.spoken_by_person = message.role == "user"
         #: The words with blanks for what is not the speaker's own; of the person at the same places.
-        self.text = own_words(turn.words if self.spoken_by_person else outside_quotations(turn.words))
+        self.text = own_words(message.words if self.spoken_by_person else outside_quotations(message.words))
 
     def is_said_by(self, subject: str) -> bool:
         """Whether another person said it whom this subject names: "Alice", "Alice's sister", "Alice 和 Bob"."""
-        return is_named_in(normalize_text(self.turn.speaker), normalize_text(subject))
+        return is_named_in(normalize_text(self.message.speaker), normalize_text(subject))
 
     @cached_property
     def normalized(self) -> str:
@@ -371,7 +371,7 @@ class Source:
     @cached_property
     def said(self) -> date:
         """The day on which it was said."""
-        return day_of(self.turn.timestamp) or date.min.replace(year=1970)
+        return day_of(self.message.timestamp) or date.min.replace(year=1970)
 
     @cached_property
     def figures(self) -> TextFigures:
@@ -393,18 +393,18 @@ class SpokenWindow:
     """The messages of a window with those before it, and the known names."""
 
     def __init__(self, window: Sequence[Message], before: Sequence[Message], names: Names) -> None:
-        turns = (*before, *window)
-        barred = _find_barred(turns)
+        messages = (*before, *window)
+        barred = _find_barred(messages)
         confirmed = [
             one.role == "assistant" and after.role == "user" and is_agreement(after.words.strip())
-            for one, after in pairwise(turns)
+            for one, after in pairwise(messages)
         ]
         self._sources = [
-            Source(turn, place, place >= len(before), turn.text_id in barred, yes)
-            for place, (turn, yes) in enumerate(zip(turns, [*confirmed, False], strict=True))
+            Source(message, place, place >= len(before), message.text_id in barred, yes)
+            for place, (message, yes) in enumerate(zip(messages, [*confirmed, False], strict=True))
         ]
         self._first = len(before)
-        known = [*names.person, *names.companion, *names.known, *(turn.speaker for turn in turns)]
+        known = [*names.person, *names.companion, *names.known, *(message.speaker for message in messages)]
         self._known = frozenset(
             part for name in known for part in (normalize_text(name), *normalize_text(name).split()) if part
         )
@@ -413,7 +413,7 @@ class SpokenWindow:
     @cached_property
     def words(self) -> str:
         """All that was said in it and before it, forgotten messages aside."""
-        return " ".join(source.turn.words for source in self._sources if not source.barred)
+        return " ".join(source.message.words for source in self._sources if not source.barred)
 
     def find_named(self, handles: Iterable[int]) -> tuple[Source, ...]:
         """The messages of the window with these numbers, in order."""
@@ -426,9 +426,9 @@ class SpokenWindow:
 
         What another person said is evidence only for a statement whose ``subject`` names that person.
         """
-        own = (source for source in sources if not source.turn.speaker)
+        own = (source for source in sources if not source.message.speaker)
         found = [each for source in own for each in self._with_agreement(source, of_companion)]
-        theirs = (each for each in sources if each.turn.speaker and not of_companion and each.is_said_by(subject))
+        theirs = (each for each in sources if each.message.speaker and not of_companion and each.is_said_by(subject))
         return in_order([*found, *theirs])
 
     def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | Literal[True] | None:
@@ -441,7 +441,7 @@ class SpokenWindow:
         ]
         last = sources[-1].place if sources else 0
         for other in sorted(others, key=lambda each: (each.place > last, abs(each.place - last))):
-            if is_named_in(wanted, normalize_text(other.turn.words)):
+            if is_named_in(wanted, normalize_text(other.message.words)):
                 return other
         return None
 
@@ -453,7 +453,7 @@ class SpokenWindow:
                 continue
             if wanted and any(wanted <= sentence.terms for sentence in source.sentences):
                 return True
-            words = normalize_text(source.turn.words).split() if similarity < 1 else ()
+            words = normalize_text(source.message.words).split() if similarity < 1 else ()
             if any(_are_similar(plain, word, similarity) for word in words):
                 return True
         return False
@@ -491,8 +491,8 @@ class SpokenWindow:
             for sentence in source.sentences
         ]
         score, _, place, (start, end) = max(scored, default=(0, False, 0, (0, 0)))
-        turn = self._sources[place].turn
-        return (Quote(turn.text_id, start, end, turn.words[start:end], turn.role),) if score else ()
+        message = self._sources[place].message
+        return (Quote(message.text_id, start, end, message.words[start:end], message.role),) if score else ()
 
     def is_denied(self, statement: str, wanted: frozenset[str], sources: Sequence[Source]) -> bool:
         """Whether a statement has its words only from a question of the companion that was answered with no."""
@@ -658,29 +658,29 @@ def _joins_word(edge: str, neighbour: str) -> bool:
 
 
 def _is_user(source: Source) -> bool:
-    return not (source.barred or source.turn.demo or source.turn.speaker)
+    return not (source.barred or source.message.demo or source.message.speaker)
 
 
-def _find_barred(turns: Sequence[Message]) -> frozenset[str]:
+def _find_barred(messages: Sequence[Message]) -> frozenset[str]:
     """The messages that are no evidence: hidden ones, and the rounds of forget requests with those they refer to."""
-    barred = {turn.text_id for turn in turns if turn.hidden}
-    rounds = _group_rounds(turns)
+    barred = {message.text_id for message in messages if message.hidden}
+    rounds = _group_rounds(messages)
     for number, spoken in enumerate(rounds):
         asked = detect_forget_request(spoken[0].words) if spoken[0].role == "user" else None
         if asked and asked.certainty == "clear":
             said = [(one[0].words, one[1].words if len(one) > 1 else "") for one in rounds[:number]]
             of = [*rounds_spoken_of(asked, said), number]
-            barred |= {turn.text_id for at in of for turn in rounds[at]}
+            barred |= {message.text_id for at in of for message in rounds[at]}
     return frozenset(barred)
 
 
-def _group_rounds(turns: Sequence[Message]) -> list[list[Message]]:
+def _group_rounds(messages: Sequence[Message]) -> list[list[Message]]:
     """The messages of the person, each with its reply if there is one; other messages alone."""
     rounds: list[list[Message]] = []
-    for turn in turns:
+    for message in messages:
         before = rounds[-1] if rounds else []
-        if turn.role == "assistant" and [one.role for one in before] == ["user"]:
-            before.append(turn)
+        if message.role == "assistant" and [one.role for one in before] == ["user"]:
+            before.append(message)
         else:
-            rounds.append([turn])
+            rounds.append([message])
     return rounds

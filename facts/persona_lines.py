@@ -398,9 +398,9 @@ class PersonaEditing:
         figures = Figures(tuple(one.figures for one in facts))
         dated = operation.date if operation.date and figures.bears_date(operation.date) else ""
         about = max((one.fact.start[:10] for one in facts if one.fact.start), default="")
-        turns = dict.fromkeys(turn for one in facts for turn in one.fact.turns)
+        messages = dict.fromkeys(message for one in facts for message in one.fact.messages)
         day = dated or about or max(one.fact.said for one in facts)[:10]
-        return LineEvidence(text, tuple(turns), day, importance_of(*(one.fact for one in facts)))
+        return LineEvidence(text, tuple(messages), day, importance_of(*(one.fact for one in facts)))
 
 
 class _Evidence:
@@ -467,8 +467,8 @@ def _tells_wish(evidence: _Evidence, text: str) -> bool:
 
 def _join_evidence(parts: Sequence[LineEvidence]) -> LineEvidence:
     """The evidence of a line that rests on all of these; the last day counts."""
-    turns = tuple(dict.fromkeys(turn for one in parts for turn in one.turns))
-    return replace(parts[-1], turns=turns, importance=max(one.importance for one in parts))
+    messages = tuple(dict.fromkeys(message for one in parts for message in one.messages))
+    return replace(parts[-1], messages=messages, importance=max(one.importance for one in parts))
 
 
 def _read_fields(value: object) -> dict[str, object]:
@@ -611,7 +611,7 @@ def _swaps_names(text: str, said: str, names: Names) -> bool:
     there = _order_of(statement, own)
     owners, ownerless = _without_owners(statement, there)
     plain = _order_of(ownerless, own)
-    turns = _TURNS_AROUND.findall(statement)
+    messages = _TURNS_AROUND.findall(statement)
     for part in _STATEMENTS.split(text):
         named = _order_of(part, own)
         own_here, ownerless = _without_owners(part, named)
@@ -620,7 +620,7 @@ def _swaps_names(text: str, said: str, names: Names) -> bool:
             return True
         both = [name for name in here if name in plain]
         turned = len(both) > 1 and both != [name for name in plain if name in both]
-        if turned and Counter(_TURNS_AROUND.findall(part)) == Counter(turns) and _JOINS.isdisjoint(turns):
+        if turned and Counter(_TURNS_AROUND.findall(part)) == Counter(messages) and _JOINS.isdisjoint(messages):
             return True
     return False
 
@@ -694,7 +694,7 @@ def _is_over(fact: Fact, today: date) -> bool:
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
     """The facts that a line states: those with their value in it, or all its evidence if it is in another language."""
-    there = list(dict.fromkeys(fact for turn in line.turns for fact in resting.get(turn, ())))
+    there = list(dict.fromkeys(fact for message in line.messages for fact in resting.get(message, ())))
     spoken = language_of(line.line)
     return [fact for fact in there if _is_in_line(fact.value, line.line) or language_of(fact.restatement) != spoken]
 

@@ -289,7 +289,7 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
 def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
     """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
     shown = dict(_shown(fact.quotes, messages))
-    named = [place for place, message in enumerate(messages) if message.text_id in fact.turns]
+    named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
     first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
     lines: dict[int, str] = {}
     for place in range(max(0, first - _BEFORE), last + 1):

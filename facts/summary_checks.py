@@ -98,8 +98,8 @@ class SummarySources:
         enough = 2 * score >= len(wanted) or (score > 1 and 4 * score >= len(wanted) and self._knows_rest(sentence))
         if source is None or not score or not enough:
             return ""
-        speaker = source.turn.speaker or self._speakers[source.turn.role]
-        return _QUOTED[language].format(speaker, source.turn.timestamp[:10], words)
+        speaker = source.message.speaker or self._speakers[source.message.role]
+        return _QUOTED[language].format(speaker, source.message.timestamp[:10], words)
 
     @cached_property
     def _figures(self) -> Figures:
@@ -115,7 +115,7 @@ class SummarySources:
 
     @cached_property
     def _plain(self) -> str:
-        spoken = (name for one in self._all for name in (one.turn.speaker, one.text) if name)
+        spoken = (name for one in self._all for name in (one.message.speaker, one.text) if name)
         return normalize_text("\n".join(spoken))
 
 

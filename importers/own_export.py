@@ -28,8 +28,8 @@ def _fits_export(element: Mapping[str, Any]) -> bool:
 
 def _read_export(reading: Reading) -> Iterator[Found]:
     """Every session with its turns, which are adjacent."""
-    for key, turns in groupby(_message_rows(reading), lambda row: as_text(row.get("session_id"))):
-        yield _read_session(key, turns, reading)
+    for key, messages in groupby(_message_rows(reading), lambda row: as_text(row.get("session_id"))):
+        yield _read_session(key, messages, reading)
 
 
 def _message_rows(reading: Reading) -> Iterator[Mapping[str, Any]]:
@@ -39,20 +39,20 @@ def _message_rows(reading: Reading) -> Iterator[Mapping[str, Any]]:
             yield as_object(stream.read_value())
 
 
-def _read_session(key: str, turns: Iterator[Mapping[str, Any]], reading: Reading) -> PastConversation:
+def _read_session(key: str, messages: Iterator[Mapping[str, Any]], reading: Reading) -> PastConversation:
     builder = ConversationBuilder(reading.source, key)
-    for turn in turns:
-        role = as_text(turn.get("role"))
+    for message in messages:
+        role = as_text(message.get("role"))
         if role not in _BY:
             builder.leave_out(LeftOut.MISSHAPEN)
-        elif turn.get("hidden"):
+        elif message.get("hidden"):
             builder.leave_out(LeftOut.NOT_REMEMBERED)
         else:
             prefix = PREFIX["user" if role == "user" else "assistant"]
-            said, speaker = reading.parse_time(turn.get("timestamp")), as_text(turn.get("speaker"))
-            words = as_text(turn.get("text")).removeprefix(prefix)
+            said, speaker = reading.parse_time(message.get("timestamp")), as_text(message.get("speaker"))
+            words = as_text(message.get("text")).removeprefix(prefix)
             by = "somebody" if speaker else _BY[role]
-            builder.add_message(as_text(turn.get("text_id")), by, words, said, speaker)
+            builder.add_message(as_text(message.get("text_id")), by, words, said, speaker)
     return builder.build()
 
 

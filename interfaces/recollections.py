@@ -58,7 +58,7 @@ def recalled_items(found: Recollection) -> list[RecalledItem]:
     ]
     items += [
         RecalledItem("turn", one, one.timestamp, one.session_id, one.role, one.speaker, annotations=one.annotations)
-        for one in found.turns
+        for one in found.messages
     ]
     return items + [
         RecalledItem("other", one, one.timestamp, speaker=one.source, place=one.place) for one in found.external
@@ -87,7 +87,7 @@ def _plain_values(item: RecalledItem) -> dict[str, object]:
 
 def count_recalled(recollection: Recollection) -> dict[str, int]:
     """How much was remembered, of each kind."""
-    hits = sum(turn.hit for turn in recollection.turns)
+    hits = sum(message.hit for message in recollection.messages)
     chapters = {"chapter": len(recollection.chapters)} if recollection.chapters else {}
     said = {"summary": len(recollection.summaries), "turn": hits}
     others = {"other": len(recollection.external)}
@@ -97,15 +97,15 @@ def count_recalled(recollection: Recollection) -> dict[str, int]:
 # -- texts and scores for programs
 
 
-def program_text(memory: Recalled, turns: Sequence[RecalledMessage]) -> str:
-    """A memory as a text; one of the recalled ``turns`` with its question or its answer."""
+def program_text(memory: Recalled, messages: Sequence[RecalledMessage]) -> str:
+    """A memory as a text; one of the recalled ``messages`` with its question or its answer."""
     match memory:
         case RecalledFact():
             past = f" [was planned for {memory.planned_for[:10]}]" if memory.planned_for else ""
             return fact_text(memory) + past
         case RecalledMessage():
-            at = turns.index(memory)
-            beside = [one for one in turns[max(0, at - 1) : at + 2] if one is memory or _answers(one, memory)]
+            at = messages.index(memory)
+            beside = [one for one in messages[max(0, at - 1) : at + 2] if one is memory or _answers(one, memory)]
             text = "\n".join(map(_spoken_words, beside))
         case RecalledChapter():  # to a program a chapter is a summary that begins with its days
             text = f"[{memory.start[:10]} – {memory.end[:10]}] {memory.text}"
@@ -164,18 +164,18 @@ def certainty_note(fact: Fact | RecalledFact) -> str:
     return only + (f" [doubtful since {fact.doubtful_since[:10]}]" if fact.doubtful_since else "")
 
 
-def _answers(other: RecalledMessage, turn: RecalledMessage) -> bool:
+def _answers(other: RecalledMessage, message: RecalledMessage) -> bool:
     """Whether a neighbour of a message is its question or its answer."""
-    return not other.hit and other.session_id == turn.session_id and other.role != turn.role
+    return not other.hit and other.session_id == message.session_id and other.role != message.role
 
 
-def _spoken_words(turn: RecalledMessage) -> str:
+def _spoken_words(message: RecalledMessage) -> str:
     """The person's words as they are; anyone else's with their name."""
-    words = turn.text.removeprefix(PREFIX["user"]) if turn.role == "user" else turn.text
-    if turn.speaker:
-        words = f"{turn.speaker}: {turn.text.removeprefix(PREFIX['assistant'])}"
-    faint = " [a faint memory]" if turn.archived else ""
-    return words + "".join(map(_annotation_text, turn.annotations)) + faint
+    words = message.text.removeprefix(PREFIX["user"]) if message.role == "user" else message.text
+    if message.speaker:
+        words = f"{message.speaker}: {message.text.removeprefix(PREFIX['assistant'])}"
+    faint = " [a faint memory]" if message.archived else ""
+    return words + "".join(map(_annotation_text, message.annotations)) + faint
 
 
 def _annotation_text(mark: Annotation) -> str:

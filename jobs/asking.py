@@ -132,8 +132,8 @@ class Asking:
             besides_context=not search.apart,
         )
         found = found or before
-        known = {turn.text_id for turn in before.turns}
-        hits = [turn.text_id for turn in found.turns if turn.hit]
+        known = {message.text_id for message in before.messages}
+        hits = [message.text_id for message in found.messages if message.hit]
         yield SearchOutcome(len(hits), len([text_id for text_id in hits if text_id not in known]))
         return found
 

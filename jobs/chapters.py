@@ -133,7 +133,7 @@ class ChapterWriter:
         # A session that no call takes whole; a token has a character at least.
         most = self._size * self._tokens
         for session_id in self._chapters.long_sessions(most):
-            if sum(estimate(turn.text) for turn in self._memory.messages.of_session(session_id)) > most:
+            if sum(estimate(message.text) for message in self._memory.messages.of_session(session_id)) > most:
                 yield from self._find_groups(session_id)
                 yield from self._missing_summary(session_id)
         yield from self._find_groups()
@@ -188,7 +188,7 @@ class ChapterWriter:
         under = [one for one in known if one.session_id in sessions]
         if material == "turns":
             shown = {one.text_id for one in due.members}
-            under = [one for one in under if not shown.isdisjoint(one.turns)]
+            under = [one for one in under if not shown.isdisjoint(one.messages)]
         vital = vital_facts(under, _MOST_VITAL)
         lines = [vital_line(one, language) for one in vital]
         for tokens in (self._tokens, self._tokens // 2, self._tokens // 4):

@@ -76,19 +76,19 @@ class ClientHistoryJob:
 
     def _extract_due(self, due: DueExtraction, cancel: CancelToken) -> Generator[Notice, None, bool]:
         """Extract one range; it is done when nothing in it is unread."""
-        for session_id, turns in self._messages_due(due).items():
-            events = self._extraction.run(session_id, cancel, all_of_it=True, only=turns)
+        for session_id, messages in self._messages_due(due).items():
+            events = self._extraction.run(session_id, cancel, all_of_it=True, only=messages)
             if not (yield from only_notices(events)):
                 return False
         self._memory.clients.end_extraction(due)
         return True
 
     def _messages_due(self, due: DueExtraction) -> dict[str, set[str]]:
-        rounds = {(turn.session_id, turn.round) for turn in self._memory.messages.with_ids(due.text_ids)}
+        rounds = {(message.session_id, message.round) for message in self._memory.messages.with_ids(due.text_ids)}
         said = {session_id: self._memory.messages.of_session(session_id) for session_id, _ in rounds}
         return {
-            session_id: {turn.text_id for turn in turns if (session_id, turn.round) in rounds}
-            for session_id, turns in said.items()
+            session_id: {message.text_id for message in messages if (session_id, message.round) in rounds}
+            for session_id, messages in said.items()
         }
 
     def _save_idle(self, cancel: CancelToken) -> None:

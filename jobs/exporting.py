@@ -18,7 +18,7 @@ from pathlib import Path
 
 from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
-from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_turn
+from domain.forests import Forest, LongTermMemory, MemoryUnit, SessionMemory, as_values, unit_of_message
 from domain.indexes import TextRow, VectorRow
 from domain.records import Message
 from domain.tree import LIFE, Node
@@ -74,10 +74,12 @@ class _Copy:
         """The texts, some at a time."""
         summaries = {one.text_id: one for one in self._memory.summaries.all()}
         for rows in self._memory.index.rows():
-            turns = {turn.text_id: turn for turn in self._memory.messages.with_ids([row.text_id for row in rows])}
-            spoken = [(row, turn) for row in rows if (turn := turns.get(row.text_id))]
+            messages = {
+                message.text_id: message for message in self._memory.messages.with_ids([row.text_id for row in rows])
+            }
+            spoken = [(row, message) for row in rows if (message := messages.get(row.text_id))]
             summed = [(row, one) for row in rows if (one := summaries.get(row.text_id))]
-            copied = [_text_row(row, turn.words, turn.role, turn.timestamp) for row, turn in spoken]
+            copied = [_text_row(row, message.words, message.role, message.timestamp) for row, message in spoken]
             copied += [_text_row(row, one.summary, "summary", one.timestamp) for row, one in summed]
             self._copied += len(copied)
             if copied:
@@ -167,12 +169,12 @@ def forest_of(memory: Memory, chatbot_id: str, ltm_id: str) -> Forest:
     return Forest(tuple(joined), tuple(memories), life)
 
 
-def units_of_turns(memory: Memory, turns: Sequence[Message]) -> list[MemoryUnit]:
+def units_of_turns(memory: Memory, messages: Sequence[Message]) -> list[MemoryUnit]:
     """Messages as units, in this order; hidden ones are left out."""
-    ids = [turn.text_id for turn in turns]
+    ids = [message.text_id for message in messages]
     places, metadata = memory.units.places(ids), memory.units.metadata(ids)
-    shown = [turn for turn in turns if turn.text_id in places]
-    return [unit_of_turn(turn, places[turn.text_id], metadata.get(turn.text_id, {})) for turn in shown]
+    shown = [message for message in messages if message.text_id in places]
+    return [unit_of_message(message, places[message.text_id], metadata.get(message.text_id, {})) for message in shown]
 
 
 def summary_units(memory: Memory, ltm_id: str, wanted: Sequence[str]) -> list[MemoryUnit]:
@@ -183,8 +185,8 @@ def summary_units(memory: Memory, ltm_id: str, wanted: Sequence[str]) -> list[Me
 
 
 def _child_messages(memory: Memory, unit: MemoryUnit) -> tuple[str, ...]:
-    turns = memory.messages.of_session(str(unit.metadata.get("session_id") or ""))
-    return tuple(one.id for one in units_of_turns(memory, turns) if one.parent_id == unit.id)
+    messages = memory.messages.of_session(str(unit.metadata.get("session_id") or ""))
+    return tuple(one.id for one in units_of_turns(memory, messages) if one.parent_id == unit.id)
 
 
 def _node_units(memory: Memory, ltm_id: str) -> list[MemoryUnit]:

@@ -89,7 +89,7 @@ class _Work:
     ``known`` are the current facts before it, and all that are in the slots of the new ones.
     """
 
-    turns: Sequence[Message]
+    messages: Sequence[Message]
     before: Sequence[Message]
     following: Sequence[Message]
     known: Sequence[Fact]
@@ -99,18 +99,18 @@ class _Work:
     @property
     def window(self) -> Window:
         """The window, named by its last turn."""
-        ids, before = (tuple(turn.text_id for turn in turns) for turns in (self.turns, self.before))
-        return Window(ids[-1], self.turns[0].session_id, ids, before)
+        ids, before = (tuple(message.text_id for message in messages) for messages in (self.messages, self.before))
+        return Window(ids[-1], self.messages[0].session_id, ids, before)
 
     def spoken(self, settings: Settings) -> Spoken:
         """Its messages as evidence."""
         called = names_for_prompt(self.language, settings, self.names)
-        return Spoken(self.turns, self.before, self.names, called["person"], called["companion"])
+        return Spoken(self.messages, self.before, self.names, called["person"], called["companion"])
 
     @property
     def digest(self) -> str:
         """Changes when a message of the window does."""
-        return hash_texts(*(turn.text for turn in (*self.before, *self.turns)))
+        return hash_texts(*(message.text for message in (*self.before, *self.messages)))
 
 
 def next_window(
@@ -120,10 +120,12 @@ def next_window(
 
     With ``all_of_it`` those in the context as well, also if they fill no window.
     """
-    unread = [turn for turn in memory.messages.unread(session_id) if only is None or turn.text_id in only][:size]
+    unread = [message for message in memory.messages.unread(session_id) if only is None or message.text_id in only][
+        :size
+    ]
     if all_of_it:
         return unread
-    window = [turn for turn in unread if turn.compacted]
+    window = [message for message in unread if message.compacted]
     return window if len(window) == size else []
 
 
@@ -189,10 +191,10 @@ class Extraction:
         if workers < 2:
             return
 
-        def read(turns: list[Message]) -> int:
+        def read(messages: list[Message]) -> int:
             ahead = Extraction(self._memory, self._llm, self._count_calls)
             try:
-                work = ahead._begin_window(turns)
+                work = ahead._begin_window(messages)
                 ahead._verify_facts(work, ahead._extract_notes(work, cancel), cancel)
             except (errors.ModelError, errors.Interrupted) as fault:
                 self._log.info("a window is read in its turn", exc_info=fault)
@@ -202,24 +204,26 @@ class Extraction:
             self.calls += sum(pool.map(read, windows))
         cancel.check()
 
-    def _begin_window(self, turns: list[Message]) -> _Work:
+    def _begin_window(self, messages: list[Message]) -> _Work:
         """What is shown for a window, and what is known before it."""
         known = self._memory.facts.all(current=True)
-        said = [one for one in self._memory.messages.of_session(turns[0].session_id) if not one.hidden and not one.demo]
-        before = [one for one in said if one.position < turns[0].position]
-        after = [one for one in said if one.position > turns[-1].position and one.role == "user"][:_AFTER]
+        said = [
+            one for one in self._memory.messages.of_session(messages[0].session_id) if not one.hidden and not one.demo
+        ]
+        before = [one for one in said if one.position < messages[0].position]
+        after = [one for one in said if one.position > messages[-1].position and one.role == "user"][:_AFTER]
         following = [one for one in after if _MAY_ASK_TO_FORGET.search(one.words)]
         overlap, names = self._llm.settings.window_overlap, names_of_both(known, self._llm.settings)
         return _Work(
-            turns, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
+            messages, before[len(before) - overlap :] if overlap < len(before) else before, following, known, names,
             self._memory.language(),
         )  # fmt: skip
 
     def _extract_window(
-        self, turns: list[Message], cancel: CancelToken
+        self, messages: list[Message], cancel: CancelToken
     ) -> Generator[Notice, None, WindowExtracted | None]:
         """One window, from its turns to what is learned of it; None when its turns went meanwhile, or a model fails."""
-        work = self._begin_window(turns)
+        work = self._begin_window(messages)
         asked = True
         try:
             checked = self._extract_notes(work, cancel)
@@ -279,14 +283,14 @@ class Extraction:
 
         Raises BadReply when the reply holds none.
         """
-        imported = self._memory.sessions.was_imported(work.turns[0].session_id)
-        if not any(turn.role == "user" or (turn.speaker and not imported) for turn in work.turns):
+        imported = self._memory.sessions.was_imported(work.messages[0].session_id)
+        if not any(message.role == "user" or (message.speaker and not imported) for message in work.messages):
             return CheckedNotes((), (), (), Counter())
 
         def ask() -> str:
-            words = "\n".join(turn.words for turn in (*work.before, *work.turns))
+            words = "\n".join(message.words for message in (*work.before, *work.messages))
             people = known_people(work.known, work.names, words)
-            shown = ExtractionTask(work.turns, work.before, work.following, people)
+            shown = ExtractionTask(work.messages, work.before, work.following, people)
             return self._llm.extract_notes(shown, work.language, cancel, work.names)
 
         def read(reply: str) -> NotesRead:
@@ -308,11 +312,11 @@ class Extraction:
             raise
         notes, concluded = without_inferences(_normalize_subjects(work, drafts.notes))
         new_id = self._memory.fact_log.new_id
-        checked = check_notes(notes, work.turns, work.before, work.names, new_id)
+        checked = check_notes(notes, work.messages, work.before, work.names, new_id)
         earlier = self._memory.facts.inferred(current=None) if concluded else []
         found = infer_facts(concluded, work.spoken(self._llm.settings), earlier, checked.rejected, new_id)
         checked = replace(checked, facts=(*checked.facts, *found))
-        if imported or self._memory.sessions.is_of_program(work.turns[0].session_id):
+        if imported or self._memory.sessions.is_of_program(work.messages[0].session_id):
             # What another program says of itself is not true of this companion.
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)
@@ -349,7 +353,7 @@ class Extraction:
             return {}
         spoken, order = work.spoken(self._llm.settings), in_asking_order(facts, window)
         called = {"user": spoken.person, "assistant": spoken.companion}
-        candidates = [material_of(one, spoken.messages, called) for one in order]
+        candidates = [material_of(one, spoken.in_order, called) for one in order]
 
         def ask() -> str:
             return self._llm.check_statements(candidates, work.language, cancel, work.names)
@@ -457,7 +461,7 @@ def _as_new(fact: Fact) -> NewFact:
     """A stored fact as it was learned."""
     return NewFact(
         fact.text_id, fact.note, fact.restatement, fact.subject, fact.attribute, fact.value, fact.slot, fact.single,
-        fact.about, fact.stance, fact.said, fact.turns, fact.keywords, fact.persons, fact.entities, fact.location,
+        fact.about, fact.stance, fact.said, fact.messages, fact.keywords, fact.persons, fact.entities, fact.location,
         fact.start, fact.end, fact.quotes, fact.learned_as,
     )  # fmt: skip
 
@@ -470,7 +474,7 @@ def _mentioned_names(fact: Fact) -> Iterator[str]:
 def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDraft]:
     """The drafts with facts about the two under the names that are known, also where they get others in this window."""
     words = TEMPLATES[work.language]
-    own, every = {PERSON: words.person, COMPANION: words.companion}, range(1, len(work.turns) + 1)
+    own, every = {PERSON: words.person, COMPANION: words.companion}, range(1, len(work.messages) + 1)
     subjects: dict[str, str] = {}
     for fact in (fact for note in notes for fact in note.facts):
         slot, _ = slot_of(fact.subject, fact.attribute, fact.about, work.names)
@@ -480,7 +484,7 @@ def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDra
             # The person's own name, used as a subject at once.
             fact.value
             and slot.attribute == "name"
-            and _gives_name(work, fact, fact.value, fact.turns)
+            and _gives_name(work, fact, fact.value, fact.messages)
             and fact.subject in (fact.value, fact.value.split()[0])
         ):
             subjects[fact.value] = words.person
@@ -492,12 +496,12 @@ def _normalize_subjects(work: _Work, notes: Sequence[NoteDraft]) -> list[NoteDra
     ]
 
 
-def _gives_name(work: _Work, fact: FactDraft, name: str, turns: Container[int]) -> bool:
+def _gives_name(work: _Work, fact: FactDraft, name: str, messages: Container[int]) -> bool:
     """Whether the person, who had no name so far, calls themselves by this name in one of these turns."""
     if fact.about != "person" or work.names.person_called:
         return False
-    own = (turn for number, turn in enumerate(work.turns, 1) if number in turns and turn.role == "user")
-    return any(gives_own_name(own_words(turn), name) for turn in own)
+    own = (message for number, message in enumerate(work.messages, 1) if number in messages and message.role == "user")
+    return any(gives_own_name(own_words(message), name) for message in own)
 
 
 def _rename_subject(subject: str, subjects: Mapping[str, str]) -> str:

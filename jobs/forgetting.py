@@ -60,12 +60,12 @@ class ForgetOutcome:
             return Notice("forget_request.released", {"turns": self.released})
         if self.unsure:
             return Notice(
-                "forget_request.unsure", _rounds_and_turns([turn for one in self.unsure for turn in one.turns])
+                "forget_request.unsure", _rounds_and_turns([message for one in self.unsure for message in one.messages])
             )
         if self.request is None or not self.rounds:
             return None
         if self.asks:
-            return _question([turn for one in self.rounds for turn in one.turns])
+            return _question([message for one in self.rounds for message in one.messages])
         return Notice("forget_request.detected", {"rounds": len(self.rounds), "matter": self.request.matter})
 
 
@@ -90,7 +90,7 @@ def follow_forget_request(
         rounds = (*find_rounds_to_hide(memory, request, spoken.user.session_id, before), spoken)
     if not request.hides and rounds:
         return ForgetOutcome(request, unsure=rounds)
-    hidden = [turn.text_id for one in rounds for turn in one.turns if turn.seq and not turn.hidden]
+    hidden = [message.text_id for one in rounds for message in one.messages if message.seq and not message.hidden]
     if hidden:
         memory.rounds.hide(hidden)
     if reading:
@@ -129,8 +129,8 @@ def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Roun
     """The rounds of older sessions that contain these words; none where they are too many."""
     most = max(_FEW, memory.sessions.counts()[1] // _ONE_IN)
     # A round has two messages; one more than all of them shows that there are too many.
-    found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).turns
-    session_ids = sorted({turn.session_id for turn in found} - {session_id})
+    found = memory.search(part, RecallLimits(0, 2 * most + 1, 0)).messages
+    session_ids = sorted({message.session_id for message in found} - {session_id})
     if len(found) > 2 * most:
         return ()
     rounds = tuple(
@@ -149,13 +149,15 @@ def find_released(memory: Memory, release: ForgetRequest) -> list[str]:
         *before, newest = [one for one in rounds if one.user.session_id == rounds[-1].user.session_id]
         request = detect_forget_request(newest.user.words, newest.assistant.words, "possible")
         rounds = [*(select_rounds(request, before) if request else ()), newest]
-    return list(dict.fromkeys(turn.text_id for one in rounds for turn in one.turns))
+    return list(dict.fromkeys(message.text_id for one in rounds for message in one.messages))
 
 
-def _pair_by_session(turns: Sequence[Message]) -> list[Round]:
+def _pair_by_session(messages: Sequence[Message]) -> list[Round]:
     """The rounds of messages of several sessions, in the order of the sessions."""
-    sessions = dict.fromkeys(turn.session_id for turn in turns)
-    return [one for each in sessions for one in pair_messages(turn for turn in turns if turn.session_id == each)]
+    sessions = dict.fromkeys(message.session_id for message in messages)
+    return [
+        one for each in sessions for one in pair_messages(message for message in messages if message.session_id == each)
+    ]
 
 
 def read_forget_request(
@@ -166,15 +168,19 @@ def read_forget_request(
     Nothing happens where the message is gone, or the person has shown all of it again. Raises Interrupted.
     """
     found = memory.messages.with_ids([text_id, *narrow])
-    asked = next((turn for turn in found if turn.text_id == text_id), None)
-    if asked is None or (narrow and not any(turn.hidden for turn in found)):
+    asked = next((message for message in found if message.text_id == text_id), None)
+    if asked is None or (narrow and not any(message.hidden for message in found)):
         return
     session = memory.messages.of_session(asked.session_id)
-    elsewhere = [turn for turn in found if turn.session_id != asked.session_id]
-    shown = [turn for turn in session if turn.round <= asked.round and (turn.text_id in narrow or not turn.hidden)]
+    elsewhere = [message for message in found if message.session_id != asked.session_id]
+    shown = [
+        message
+        for message in session
+        if message.round <= asked.round and (message.text_id in narrow or not message.hidden)
+    ]
     window = [*elsewhere[: 2 * _SHOWN_ELSEWHERE], *shown[-2 * _SHOWN :]]
     try:
-        number = 1 + [turn.text_id for turn in window].index(text_id)
+        number = 1 + [message.text_id for message in window].index(text_id)
         read = read_object(llm.read_forget_request(window, number, language_of(asked.words), cancel, memory.names()))
     except errors.ModelError:
         read = {}
@@ -195,28 +201,32 @@ def read_forget_request(
     sure = asks in ("hide", "erase")
     named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
     own = (asked.session_id, asked.round)
-    if not named and all((turn.session_id, turn.round) == own for turn in found):
+    if not named and all((message.session_id, message.round) == own for message in found):
         if not request.matter and matter.lower() in asked.words.lower():
             request = replace(request, matter=(matter,) if matter else ())
         before = [one for one in pair_messages(session) if one.user.round < asked.round and not one.hidden]
         meant = find_rounds_to_hide(memory, request, asked.session_id, before)
-        named = [turn for one in meant for turn in one.turns]
-    of = {(turn.session_id, turn.round) for turn in [asked, *named]}
-    hidden = [turn for turn in {*window, *named, *session} if (turn.session_id, turn.round) in of and not turn.hidden]
-    memory.rounds.hide([turn.text_id for turn in hidden])
+        named = [message for one in meant for message in one.messages]
+    of = {(message.session_id, message.round) for message in [asked, *named]}
+    hidden = [
+        message
+        for message in {*window, *named, *session}
+        if (message.session_id, message.round) in of and not message.hidden
+    ]
+    memory.rounds.hide([message.text_id for message in hidden])
     if not sure:
-        yield _question(memory.messages.with_ids([*narrow, *(turn.text_id for turn in hidden)]))
-    elif rounds := {(turn.session_id, turn.round) for turn in hidden}:
+        yield _question(memory.messages.with_ids([*narrow, *(message.text_id for message in hidden)]))
+    elif rounds := {(message.session_id, message.round) for message in hidden}:
         yield Notice("forget_request.detected", {"rounds": len(rounds), "matter": ()})
     if asks == "erase":
         yield Notice("forget_request.erase", {})
 
 
-def _question(turns: Sequence[Message]) -> Notice:
+def _question(messages: Sequence[Message]) -> Notice:
     """Ask the person whether what is hidden in doubt is to stay so."""
-    return Notice("forget_request.asked", _rounds_and_turns(turns))
+    return Notice("forget_request.asked", _rounds_and_turns(messages))
 
 
-def _rounds_and_turns(turns: Sequence[Message]) -> dict[str, object]:
-    rounds = sum(turn.role == "user" for turn in turns)
-    return {"rounds": rounds, "turns": tuple(turn.text_id for turn in turns)}
+def _rounds_and_turns(messages: Sequence[Message]) -> dict[str, object]:
+    rounds = sum(message.role == "user" for message in messages)
+    return {"rounds": rounds, "turns": tuple(message.text_id for message in messages)}

@@ -109,35 +109,35 @@ def summarise_next(memory: Memory, llm: Llm, session_id: str, cancel: CancelToke
     Raises ModelError and Interrupted.
     """
     past = memory.imports
-    so_far, turns = past.summary_and_rest(session_id)
-    if not turns:
+    so_far, messages = past.summary_and_rest(session_id)
+    if not messages:
         return False
     # As many of the first rounds as go into one call, at least one.
     part, room = list[Round](), _TOKENS_A_CALL
-    for one in _group_rounds(turns):
-        room -= sum(estimate(turn.words) for turn in one.turns)
+    for one in _group_rounds(messages):
+        room -= sum(estimate(message.words) for message in one.messages)
         if part and room < 0:
             break
         part.append(one)
     text = yield from write_summary(memory, llm, session_id, so_far, part, cancel)
     if text:
         # If a message was removed or hidden since the model was asked, nothing is stored and it is asked again.
-        past.keep_summary(session_id, text, so_far, [turn for one in part for turn in one.turns])
+        past.keep_summary(session_id, text, so_far, [message for one in part for message in one.messages])
     return bool(text)
 
 
-def _group_rounds(turns: Sequence[Message]) -> Iterator[Round]:
+def _group_rounds(messages: Sequence[Message]) -> Iterator[Round]:
     """Messages as rounds, in order; a message without its counterpart gets an empty one."""
     asked: Message | None = None
-    for turn in turns:
-        if turn.role == "assistant" and asked and asked.round == turn.round:
-            yield Round(asked, turn)
+    for message in messages:
+        if message.role == "assistant" and asked and asked.round == message.round:
+            yield Round(asked, message)
             asked = None
             continue
         if asked:
             yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))
-        asked = turn if turn.role == "user" else None
-        if turn.role == "assistant":
-            yield Round(replace(turn, role="user", text=PREFIX["user"], speaker=""), turn)
+        asked = message if message.role == "user" else None
+        if message.role == "assistant":
+            yield Round(replace(message, role="user", text=PREFIX["user"], speaker=""), message)
     if asked:
         yield Round(asked, replace(asked, role="assistant", text=PREFIX["assistant"], speaker=""))

@@ -98,12 +98,12 @@ class _Counts:
         if len(self.unread) < _NAMED:
             self.unread.append(unread)
 
-    def count_conversation(self, conversation: PastConversation, turns: Sequence[ImportedMessage]) -> None:
+    def count_conversation(self, conversation: PastConversation, messages: Sequence[ImportedMessage]) -> None:
         """A conversation with the turns that are made of it."""
         self.conversations += 1
-        self.messages += len(turns)
+        self.messages += len(messages)
         self.left_out.update(conversation.left_out)
-        if empty := len(conversation.messages) - len(turns):
+        if empty := len(conversation.messages) - len(messages):
             self.left_out[_EMPTY] += empty
 
 
@@ -175,15 +175,15 @@ class Importing:
         However it ends, what was stored by then stays, and the next run continues after it.
         """
         number = self._past.begin(name, file.source, sha256, READER)
-        counts, turns, sessions, erased = _Counts(), 0, 0, 0
+        counts, messages, sessions, erased = _Counts(), 0, 0, 0
         for batch in self._batch_pieces(file, who, counts):
             cancel.check()
             added = self._past.add(number, batch, with_erased=with_erased)
-            turns, sessions, erased = turns + added.turns, sessions + added.sessions, erased + added.erased
+            messages, sessions, erased = messages + added.messages, sessions + added.sessions, erased + added.erased
             yield FileProgress(file.done, file.size, counts.messages)
         self._past.end(number, counts.conversations)
         yield ImportDone(
-            file.source, number, counts.conversations, sessions, turns, counts.messages - turns - erased,
+            file.source, number, counts.conversations, sessions, messages, counts.messages - messages - erased,
             dict(counts.left_out), tuple(counts.unread), counts.unread_count, erased,
         )  # fmt: skip
 
@@ -192,11 +192,11 @@ class Importing:
         batch: list[PastPiece] = []
         size = 0
         for piece in self._read_pieces(file, who, counts):
-            if batch and size + len(piece.turns) > self._at_once:
+            if batch and size + len(piece.messages) > self._at_once:
                 yield batch
                 batch, size = [], 0
             batch.append(piece)
-            size += len(piece.turns)
+            size += len(piece.messages)
         if batch:
             yield batch
 
@@ -205,51 +205,51 @@ class Importing:
             if isinstance(read, Unread):
                 counts.count_unread(read)
                 continue
-            turns = past_turns(read, who)
-            counts.count_conversation(read, turns)
-            yield from split_into_pieces(read, turns, self._at_once)
+            messages = past_messages(read, who)
+            counts.count_conversation(read, messages)
+            yield from split_into_pieces(read, messages, self._at_once)
 
 
 def split_into_pieces(
-    conversation: PastConversation, turns: Sequence[ImportedMessage], at_once: int = _AT_ONCE
+    conversation: PastConversation, messages: Sequence[ImportedMessage], at_once: int = _AT_ONCE
 ) -> Iterator[PastPiece]:
     """A conversation, some hundred turns at a time."""
     name = f"{conversation.source}\n{conversation.key}"
     title = _single_line(conversation.title, _LONGEST_TITLE)
     log = conversation.log and f"{conversation.source}\n{conversation.log}"
-    for start in range(0, len(turns), at_once):
-        before = turns[start - 1] if start else None
-        part = tuple(turns[start : start + at_once])
-        summary = conversation.summary if start + at_once >= len(turns) else ""
+    for start in range(0, len(messages), at_once):
+        before = messages[start - 1] if start else None
+        part = tuple(messages[start : start + at_once])
+        summary = conversation.summary if start + at_once >= len(messages) else ""
         yield PastPiece(name, title, bool(conversation.persona), part, before, conversation.session_id, log, summary)
 
 
 # -- turns ---------------------------------------------------------------------------------------------------------
 
 
-def past_turns(conversation: PastConversation, who: ImportContext) -> list[ImportedMessage]:
+def past_messages(conversation: PastConversation, who: ImportContext) -> list[ImportedMessage]:
     """The messages of a conversation as turns, each with its time, its stretch, and whether it is a reply."""
     shown = [(one, words) for one in conversation.messages if not is_blank(words := clean_text(one.text))]
     times = _fill_times([one.said for one, _ in shown], who.fallback)
     # A session that has an id there stays one.
     stretches = [0] * len(shown) if conversation.session_id else _split_stretches([time for time, _ in times])
     keys = _unique_keys([one.key for one, _ in shown])
-    turns: list[ImportedMessage] = []
+    messages: list[ImportedMessage] = []
     said = Counter[tuple[str, ...]]()
     for (one, words), (time, known), stretch, key in zip(shown, times, stretches, keys, strict=True):
         role, speaker = _find_speaker(one, conversation, who)
         at = time.isoformat(timespec="seconds")
-        before = turns[-1] if role == "assistant" and turns else None
+        before = messages[-1] if role == "assistant" and messages else None
         replies = before is not None and before.role == "user" and before.stretch == stretch
         same = (role, speaker, at, *words.split())
         copy, said[same] = said[same], said[same] + 1
-        turns.append(
+        messages.append(
             ImportedMessage(
                 key, role, words, at, stretch, speaker, not known, replies, one.text_id, copy,
                 one.metadata, one.visits, one.never_delete,
             )
         )  # fmt: skip
-    return turns
+    return messages
 
 
 def _find_speaker(message: PastMessage, conversation: PastConversation, who: ImportContext) -> tuple[Role, str]:
@@ -328,22 +328,22 @@ class _Preview:
         if isinstance(read, Unread):
             self.counts.count_unread(read)
             return
-        turns = past_turns(read, self._who)
-        self.counts.count_conversation(read, turns)
-        for known in map(self._count_known, split_into_pieces(read, turns)):
+        messages = past_messages(read, self._who)
+        self.counts.count_conversation(read, messages)
+        for known in map(self._count_known, split_into_pieces(read, messages)):
             self._known, self._erased = self._known + known.messages, self._erased + known.erased
-        self._words_of.update(turn.speaker or _ROLES[turn.role] for turn in turns)
-        if not any(turn.role == "user" for turn in turns):
+        self._words_of.update(message.speaker or _ROLES[message.role] for message in messages)
+        if not any(message.role == "user" for message in messages):
             self._names.update(one.speaker for one in read.messages if one.by == "somebody" and one.speaker)
-        seen, lengths = self._look, Counter(turn.stretch for turn in turns).values()
+        seen, lengths = self._look, Counter(message.stretch for message in messages).values()
         to_read = [] if read.persona else lengths  # role play is not read
         self._sessions += len(to_read)
-        dated = [turn.timestamp for turn in turns if not turn.undated]
+        dated = [message.timestamp for message in messages if not message.undated]
         ends = [*dated, *filter(None, (seen.first, seen.last))]
         self._look = replace(
             seen,
             sessions=seen.sessions + len(lengths),
-            undated=seen.undated + len(turns) - len(dated),
+            undated=seen.undated + len(messages) - len(dated),
             first=min(ends, key=datetime.fromisoformat, default=""),
             last=max(ends, key=datetime.fromisoformat, default=""),
             windows=seen.windows + sum(-(-length // self._window) for length in to_read),

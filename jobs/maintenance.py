@@ -100,7 +100,7 @@ def _remove_leaves(memory: Memory, leaves: Sequence[Leaf], limit: ForgetLimit) -
     scopes = memory.erasure.scopes_of_leaves(leaves)
     for chosen in scopes:
         memory.erasure.remove(chosen)
-    return sum(len(chosen.turns) + len(chosen.sessions) for chosen in scopes)
+    return sum(len(chosen.messages) + len(chosen.sessions) for chosen in scopes)
 
 
 class Maintenance:

@@ -187,9 +187,9 @@ class PersonaUpdate:
         names = self._memory.facts.corrected_names()
         if not names:
             return persona
-        sources = {one.number: one.turns for one in self._all_facts if any(one.number == name.by for name in names)}
+        sources = {one.number: one.messages for one in self._all_facts if any(one.number == name.by for name in names)}
         written = {one.line.strip(): one for one in persona.lines}
-        resting = self._memory.messages.with_ids([turn for one in persona.lines for turn in one.turns])
+        resting = self._memory.messages.with_ids([message for one in persona.lines for message in one.messages])
         said = {one.text_id: one.timestamp for one in resting}
         fixed = {*map(str.strip, pins)}
         lines = persona.text.splitlines()
@@ -199,21 +199,24 @@ class PersonaUpdate:
                 continue
             text = under_right_names(lines[at], [name])
             # Who is spoken of only after the correction may have that name.
-            if text != lines[at] and min((said[one] for one in before.turns if one in said), default="~") <= name.said:
+            if (
+                text != lines[at]
+                and min((said[one] for one in before.messages if one in said), default="~") <= name.said
+            ):
                 del written[lines[at].strip()]
-                turns = tuple(dict.fromkeys((*before.turns, *sources.get(name.by, ()))))
-                written[text.strip()] = replace(before, line=text.strip(), turns=turns)
+                messages = tuple(dict.fromkeys((*before.messages, *sources.get(name.by, ()))))
+                written[text.strip()] = replace(before, line=text.strip(), messages=messages)
                 lines[at] = text
         return replace(persona, text="\n".join(lines), lines=tuple(written.values()))
 
     def _find_grounds(self, current: PersonaDraft, material: Material, names: Names) -> Grounds:
         """What the lines may become: what the session's facts concern, and what is past."""
         today = self._llm.clock().date()
-        turns = {turn for line in current.lines for turn in line.turns}
-        resting: dict[str, list[Fact]] = {turn: [] for turn in turns}
+        messages = {message for line in current.lines for message in line.messages}
+        resting: dict[str, list[Fact]] = {message: [] for message in messages}
         for fact in self._all_facts:
-            for turn in turns.intersection(fact.turns):
-                resting[turn].append(fact)
+            for message in messages.intersection(fact.messages):
+                resting[message].append(fact)
         verified = [one.fact for one in material.facts if one.fact.basis == "verified"]
         changes = [(one.known, one.by) for one in material.changes if one.by]
         own = telling_terms(" ".join((*names.person, *names.companion)))

@@ -103,7 +103,7 @@ class Saving:
         context = without_hidden(self._memory.messages.context(session_id))
         before = self._memory.summaries.of(session_id)
         so_far = before.summary if before else ""
-        base = hash_texts(so_far, *(turn.text for spoken in context for turn in spoken.turns))
+        base = hash_texts(so_far, *(message.text for spoken in context for message in spoken.messages))
         summary = self._load_stage(session_id, "summary", base)
         if summary is None:
             summary = so_far
@@ -167,7 +167,7 @@ class Saving:
         for persona in made:
             before, kept = self._memory.personas.read(persona), json.loads(stages[persona])
             stored = json.loads(kept["text"])
-            lines = (LineEvidence(**{**line, "turns": tuple(line["turns"])}) for line in stored["lines"])
+            lines = (LineEvidence(**{**line, "messages": tuple(line["messages"])}) for line in stored["lines"])
             draft = PersonaDraft(stored["text"], tuple(lines), tuple(stored["left_out"]))
             if kept["of"] == hash_texts(before) and draft.text != before:
                 yield PersonaChange(persona, before, draft.text), draft

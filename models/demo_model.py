@@ -194,7 +194,7 @@ def _read_statements(memory: dict[str, Any]) -> Iterator[_Statement]:
     found = _DATE.search(str(memory.get("when", "")))
     date = found[0] if found else ""
     said = [("", str(memory.get("summary", "")))]
-    said += [one for turn in memory.get("said", ()) if isinstance(turn, dict) for one in turn.items()]
+    said += [one for message in memory.get("said", ()) if isinstance(message, dict) for one in message.items()]
     for speaker, line in ((speaker, line) for speaker, text in said if not _is_own(text) for line in text.splitlines()):
         if found := _ATTRIBUTED.fullmatch(line):
             yield _Statement(found[1], found[2], found[3])
@@ -251,7 +251,7 @@ def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str
     person, companion = about.get("person", ""), about.get("companion", "")
     own = [one for one in records if "turn" in one and one.get("speaker") == person]
     sentences = [([one["turn"]], sentence) for one in own for sentence in _split_sentences(str(one.get("text", "")))]
-    for turns, sentence in sentences:
+    for messages, sentence in sentences:
         if len(sentence) < _SHORTEST_SENTENCE:
             continue
         said = words.said.format(speaker=person, sentence=sentence.translate(_INNER_MARKS))
@@ -262,7 +262,7 @@ def _extract_notes(records: Sequence[Mapping[str, Any]], about: Mapping[str, str
             "value": sentence,
             "about": "companion" if of_the_other else "person",
         }
-        yield {"turns": turns, "text": said, "facts": [{"turns": turns, "restatement": said, **slot}]}
+        yield {"turns": messages, "text": said, "facts": [{"turns": messages, "restatement": said, **slot}]}
 
 
 def _make_operations(records: Sequence[Mapping[str, Any]]) -> Iterator[object]:

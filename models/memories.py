@@ -57,7 +57,7 @@ class _Day:
 
     timestamp: str
     summaries: list[RecalledSummary] = field(default_factory=list)
-    turns: list[RecalledMessage] = field(default_factory=list)
+    messages: list[RecalledMessage] = field(default_factory=list)
 
 
 def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]:
@@ -71,7 +71,7 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
     lasting = [session for session, count in Counter(session for session, _ in days).items() if count > 1]
     for session, day in days:
         number = {"conversation": lasting.index(session) + 1} if session in lasting else {}
-        dated = not day.turns or not all(turn.undated for turn in day.turns)
+        dated = not day.messages or not all(message.undated for message in day.messages)
         yield format_record(
             **number,
             when=moment_in(context.language, day.timestamp, context.now) if dated else UNKNOWN_DATE,
@@ -85,11 +85,14 @@ def prompt_records(found: Recollection, context: RecordContext) -> Iterator[str]
 
 def explain_records(found: Recollection, templates: Templates) -> str:
     """What has to be explained of records; "" where nothing in them has to."""
-    marks = [*(turn.annotations for turn in found.turns), *(summary.annotations for summary in found.summaries)]
+    marks = [
+        *(message.annotations for message in found.messages),
+        *(summary.annotations for summary in found.summaries),
+    ]
     marked = templates.recalled_notes if found.facts or any(marks) else ""
-    faint = templates.recalled_faint if any(turn.archived for turn in found.turns) else ""
+    faint = templates.recalled_faint if any(message.archived for message in found.messages) else ""
     external = templates.recalled_others if found.external else ""
-    stored = any(one.client for one in found.turns) or any(one.client for one in found.summaries)
+    stored = any(one.client for one in found.messages) or any(one.client for one in found.summaries)
     external += templates.recalled_clients if stored else ""
     return (templates.recalled_chapters if found.chapters else "") + marked + faint + external
 
@@ -118,10 +121,10 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
     """The days of the conversations, each with the id of its session; a summary stands with the first of its own."""
     days: dict[tuple[str, str], _Day] = {}
     first: dict[str, _Day] = {}
-    for turn in found.turns:
-        day = days.setdefault((turn.session_id, turn.timestamp[:10]), _Day(turn.timestamp))
-        day.turns.append(turn)
-        first.setdefault(turn.session_id, day)
+    for message in found.messages:
+        day = days.setdefault((message.session_id, message.timestamp[:10]), _Day(message.timestamp))
+        day.messages.append(message)
+        first.setdefault(message.session_id, day)
     for summary in found.summaries:
         if summary.session_id not in first:
             first[summary.session_id] = days[summary.session_id, ""] = _Day(summary.timestamp)
@@ -132,8 +135,8 @@ def _group_by_day(found: Recollection) -> list[tuple[str, _Day]]:
 
 def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     """What was said on a day; each annotation stands once in the summary, and once with what was said."""
-    clients = [one.client for one in day.turns if one.client] + [one.client for one in day.summaries if one.client]
-    archived = [turn for turn in day.turns if turn.archived]
+    clients = [one.client for one in day.messages if one.client] + [one.client for one in day.summaries if one.client]
+    archived = [message for message in day.messages if message.archived]
     fields: dict[str, object] = {}
     if clients:
         fields["through"] = TEMPLATES[context.language].clients[clients[0]]
@@ -144,28 +147,28 @@ def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
         text = context.harmless_text("\n".join(one.text for one in day.summaries))
         marks = [mark for one in day.summaries for mark in one.annotations]
         fields["summary"] = text + "".join(_new_remarks(marks, context, {}))
-    if day.turns:
-        fields["said"] = list(_said(day.turns, context))
+    if day.messages:
+        fields["said"] = list(_said(day.messages, context))
     return fields
 
 
-def _said(turns: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, str] | str]:
+def _said(messages: Iterable[RecalledMessage], context: RecordContext) -> Iterator[dict[str, str] | str]:
     before: RecalledMessage | None = None
     remarks: dict[str, None] = {}
-    for turn in turns:
+    for message in messages:
         if before:
-            apart = _parse_time(turn.timestamp) - _parse_time(before.timestamp)
-            left_out = turn.place != before.place + 1 and min(turn.place, before.place) >= 0
+            apart = _parse_time(message.timestamp) - _parse_time(before.timestamp)
+            left_out = message.place != before.place + 1 and min(message.place, before.place) >= 0
             between = ["…"] if left_out else []
-            between += [date_of(turn.timestamp)[11:]] if abs(apart) >= _WORTH_A_TIME else []
+            between += [date_of(message.timestamp)[11:]] if abs(apart) >= _WORTH_A_TIME else []
             if between:
                 yield " ".join(between)
-        before = turn
-        speaker = context.harmless_text(turn.speaker) or context.speakers[turn.role]
-        if turn.client == "stored" and not turn.speaker:  # what a program stored is its own words
+        before = message
+        speaker = context.harmless_text(message.speaker) or context.speakers[message.role]
+        if message.client == "stored" and not message.speaker:  # what a program stored is its own words
             speaker = TEMPLATES[context.language].stored_by.format(person=context.speakers["user"])
-        yield {speaker: context.harmless_text(turn.text.removeprefix(PREFIX[turn.role]))}
-        yield from map(str.strip, _new_remarks(turn.annotations, context, remarks))
+        yield {speaker: context.harmless_text(message.text.removeprefix(PREFIX[message.role]))}
+        yield from map(str.strip, _new_remarks(message.annotations, context, remarks))
 
 
 def _new_remarks(marks: Iterable[Annotation], context: RecordContext, before: dict[str, None]) -> Iterator[str]:
@@ -222,9 +225,9 @@ def _note_fields(note: ClientNote, context: RecordContext) -> dict[str, object]:
 
 def ids_shown(recalled: Recollection) -> tuple[str, ...]:
     """The ids of what a model is shown, and of facts those of the turns that they rest on, each once."""
-    ids = [*(one.text_id for one in recalled.summaries), *(one.text_id for one in recalled.turns)]
+    ids = [*(one.text_id for one in recalled.summaries), *(one.text_id for one in recalled.messages)]
     ids += [one.text_id for one in recalled.chapters]
-    return tuple(dict.fromkeys([*ids, *(turn for fact in recalled.facts for turn in fact.turns)]))
+    return tuple(dict.fromkeys([*ids, *(message for fact in recalled.facts for message in fact.messages)]))
 
 
 def _parse_time(timestamp: str) -> datetime:

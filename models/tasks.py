@@ -93,15 +93,15 @@ class Task:
 
     def extraction_prompt(self, shown: ExtractionTask, longest: int) -> tuple[PromptMessage, ...]:
         """The prompt to extract a window, whose messages are numbered from 1; those around it have no number."""
-        numbers = {turn.text_id: number for number, turn in enumerate(shown.window, 1)}
+        numbers = {message.text_id: number for number, message in enumerate(shown.window, 1)}
         records: list[Mapping[str, object]] = [{"people": [*map(self._harmless_text, shown.people)]}]
         records = records if shown.people else []
         day = ""
-        for turn in (*shown.before, *shown.window, *shown.following):
-            spoken = self._message_record(turn, longest)
+        for message in (*shown.before, *shown.window, *shown.following):
+            spoken = self._message_record(message, longest)
             if not spoken["text"]:
                 continue
-            number = {"turn": numbers[turn.text_id]} if turn.text_id in numbers else {}
+            number = {"turn": numbers[message.text_id]} if message.text_id in numbers else {}
             date = f"{spoken['date'][:10]} {spoken.get('weekday', '')}".strip()
             dated = {"date": date} if date != day else {}
             records.append({**number, **dated, "speaker": spoken["speaker"], "text": spoken["text"]})
@@ -126,7 +126,9 @@ class Task:
 
     def forget_prompt(self, window: Sequence[Message], asked: int, longest: int) -> tuple[PromptMessage, ...]:
         """The prompt to read a forget request: messages numbered from 1, and the number of the one ``asked`` about."""
-        numbered = [{"turn": number, **self._message_record(turn, longest)} for number, turn in enumerate(window, 1)]
+        numbered = [
+            {"turn": number, **self._message_record(message, longest)} for number, message in enumerate(window, 1)
+        ]
         return self._task_prompt(self._templates.forget, [*numbered, {"in_question": asked}])
 
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
@@ -245,14 +247,18 @@ class Task:
         return texts.make_harmless(without_quotations(text), self.boundary)
 
     def _round_records(self, rounds: Sequence[Round], longest: int) -> list[Mapping[str, str]]:
-        said = [self._message_record(turn, longest) for one in rounds for turn in one.turns if not turn.demo]
+        said = [
+            self._message_record(message, longest) for one in rounds for message in one.messages if not message.demo
+        ]
         return [one for one in said if one["text"]]
 
-    def _message_record(self, turn: Message, longest: int) -> Mapping[str, str]:
-        speaker = self._harmless_text(turn.speaker) or self.names["person" if turn.role == "user" else "companion"]
-        words = _shorten_text(own_words(turn), longest)
-        day = None if turn.undated else day_of(turn.timestamp)
-        when = {"date": UNKNOWN_DATE if turn.undated else date_of(turn.timestamp)}
+    def _message_record(self, message: Message, longest: int) -> Mapping[str, str]:
+        speaker = (
+            self._harmless_text(message.speaker) or self.names["person" if message.role == "user" else "companion"]
+        )
+        words = _shorten_text(own_words(message), longest)
+        day = None if message.undated else day_of(message.timestamp)
+        when = {"date": UNKNOWN_DATE if message.undated else date_of(message.timestamp)}
         when |= {"weekday": weekday_in(self.language, day)} if day else {}
         return {**when, "speaker": speaker, "text": texts.make_harmless(words, self.boundary)}
 

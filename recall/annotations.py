@@ -121,21 +121,21 @@ class KnownFacts:
 
     def is_covered(self, fact: Fact | RecalledFact, messages: Iterable[RecalledMessage]) -> bool:
         """Whether every message that a fact is based on is among these or in the context."""
-        visible = self._in_context.union(turn.text_id for turn in messages)
-        return bool(fact.turns) and visible.issuperset(fact.turns)
+        visible = self._in_context.union(message.text_id for message in messages)
+        return bool(fact.messages) and visible.issuperset(fact.messages)
 
     def annotations_of_messages(
-        self, turns: Collection[Message], answered: Mapping[str, str]
+        self, messages: Collection[Message], answered: Mapping[str, str]
     ) -> dict[str, tuple[Annotation, ...]]:
         """The annotations of messages as they are shown, by id; messages without any are left out.
 
         ``answered``: the id of the message that each reply answers.
         """
-        if not self.has_any or not turns:
+        if not self.has_any or not messages:
             return {}
-        resting = self._archive.facts.of_turns(sorted({*(one.text_id for one in turns), *answered.values()}))
-        stated = self._facts_in_messages(turns, resting)
-        for one in turns:
+        resting = self._archive.facts.of_messages(sorted({*(one.text_id for one in messages), *answered.values()}))
+        stated = self._facts_in_messages(messages, resting)
+        for one in messages:
             asked = resting.get(answered.get(one.text_id, ""), ())
             stated[one.text_id] += [
                 fact for fact in repeated_facts(one.words, asked) if fact not in stated[one.text_id]
@@ -146,24 +146,26 @@ class KnownFacts:
             one.text_id: annotations_from(
                 self._outdated_in(one.words, stated[one.text_id], later, one.timestamp, one.text_id), later, self._today
             )
-            for one in turns
+            for one in messages
         })  # fmt: skip
 
     def _facts_in_messages(
-        self, turns: Collection[Message], resting: Mapping[str, Sequence[Fact]]
+        self, messages: Collection[Message], resting: Mapping[str, Sequence[Fact]]
     ) -> dict[str, list[Fact]]:
         """The facts of each message, without those whose words were cut from it, and those that it only names while
         another message states the value.
         """
         named = {
             (one.text_id, fact)
-            for one in turns
+            for one in messages
             for fact in resting.get(one.text_id, ())
-            if len(fact.turns) > 1 and not mentions_value(one.words, fact)
+            if len(fact.messages) > 1 and not mentions_value(one.words, fact)
         }
-        said = self._archive.messages.words_of(sorted({turn for _, fact in named for turn in fact.turns}))
+        said = self._archive.messages.words_of(sorted({message for _, fact in named for message in fact.messages}))
         left = {
-            (one, fact) for one, fact in named if any(mentions_value(said.get(turn, ""), fact) for turn in fact.turns)
+            (one, fact)
+            for one, fact in named
+            if any(mentions_value(said.get(message, ""), fact) for message in fact.messages)
         }
         return {
             one.text_id: [
@@ -171,7 +173,7 @@ class KnownFacts:
                 for fact in resting.get(one.text_id, ())
                 if (one.text_id, fact) not in left and _shows_quote(one, fact)
             ]
-            for one in turns
+            for one in messages
         }
 
     def annotations_of_summaries(self, summaries: Collection[RecalledSummary]) -> dict[str, tuple[Annotation, ...]]:
@@ -203,16 +205,18 @@ class KnownFacts:
         for fact in self._outdated:
             by = later.get(fact.replaced_by)
             knows = by is not None and (by.said < said or _contains(words, by.value))
-            if not (by and text_id in by.turns) and (fact in stated or (_tells(words, fact) and not knows)):
+            if not (by and text_id in by.messages) and (fact in stated or (_tells(words, fact) and not knows)):
                 yield fact
 
     def _messages_in_context(self, facts: Sequence[Fact]) -> frozenset[str]:
         """The messages of these facts that are in the context."""
-        seqs = self._archive.messages.numbers_of(list(dict.fromkeys(turn for fact in facts for turn in fact.turns)))
+        seqs = self._archive.messages.numbers_of(
+            list(dict.fromkeys(message for fact in facts for message in fact.messages))
+        )
         if self._hidden is not None:
-            return frozenset(turn for turn, seq in seqs.items() if seq in self._hidden)
+            return frozenset(message for message, seq in seqs.items() if seq in self._hidden)
         said = self._archive.messages.by_number(list(seqs.values()))
-        return frozenset(turn.text_id for turn in said if turn.session_id == self._session_id)
+        return frozenset(message.text_id for message in said if message.session_id == self._session_id)
 
 
 _ASKED_FOR = Why(query="", score=0.0)
@@ -255,7 +259,7 @@ def _as_recalled(fact: Fact, why: Why, today: str) -> RecalledFact:
         text_id=fact.text_id,
         text=memory_text(fact.restatement),
         said=said,
-        turns=fact.turns,
+        messages=fact.messages,
         why=why,
         since=fact.since if fact.since[:10] != said[:10] else "",
         doubtful_since=fact.doubtful_since,
@@ -345,7 +349,7 @@ def planned_for(fact: Fact, today: str) -> str:
 
 def annotations_of_lines(lines: Sequence[LineEvidence], store: Facts, today: str) -> dict[str, tuple[Annotation, ...]]:
     """The annotations of persona lines, by line; lines whose facts are all current are left out."""
-    resting = store.of_turns(sorted({turn for line in lines for turn in line.turns}))
+    resting = store.of_messages(sorted({message for line in lines for message in line.messages}))
     past = {
         fact: _term_set(fact.value)
         for each in resting.values()
@@ -366,10 +370,10 @@ def _without_empty(found: Mapping[str, Iterable[Annotation]]) -> dict[str, tuple
     return {name: marks for name, each in found.items() if (marks := tuple(dict.fromkeys(each)))}
 
 
-def _shows_quote(turn: Message, fact: Fact) -> bool:
+def _shows_quote(message: Message, fact: Fact) -> bool:
     """Whether the words that a fact rests on are in its message as that is shown, which may be cut."""
-    quoted = [_term_set(one.words) for one in fact.quotes if one.message == turn.text_id]
-    shown = _term_set(turn.words) if quoted else frozenset[str]()
+    quoted = [_term_set(one.words) for one in fact.quotes if one.message == message.text_id]
+    shown = _term_set(message.words) if quoted else frozenset[str]()
     return all(len(words & shown) >= len(words) * _REPEATS for words in quoted)
 
 
@@ -397,7 +401,7 @@ def _past_facts_in(
 
     A line in another language shares only names: it contains them if no other facts are based on its messages.
     """
-    there = list(dict.fromkeys(fact for turn in line.turns for fact in resting.get(turn, ())))
+    there = list(dict.fromkeys(fact for message in line.messages for fact in resting.get(message, ())))
     own = [fact for fact in there if fact in past]
     if not own:
         return []
@@ -428,7 +432,7 @@ def _is_known_to(line: LineEvidence, fact: Fact, later: Mapping[str, Fact], stor
     for cause in causes:
         # A manual correction has the same messages as the fact it corrects.
         by_hand = cause.decided == "hand"
-        if repeated_facts(line.line, [cause]) if by_hand else not set(cause.turns).isdisjoint(line.turns):
+        if repeated_facts(line.line, [cause]) if by_hand else not set(cause.messages).isdisjoint(line.messages):
             return True
     return False
 

@@ -390,7 +390,7 @@ class Hidden:
     """What is never found: the summary of the current session, and its messages: these numbers, or else all."""
 
     session_id: str
-    turns: Collection[int] | None = None
+    messages: Collection[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -435,8 +435,8 @@ class CandidateSearch:
         self._little: dict[int, bool] = {}
         self._log = log
         self._hidden_rows = np.zeros(len(table), np.bool_)
-        if hidden.turns is not None:
-            self._hidden_rows[table.rows(np.array(sorted(hidden.turns), np.int64))[0]] = True
+        if hidden.messages is not None:
+            self._hidden_rows[table.rows(np.array(sorted(hidden.messages), np.int64))[0]] = True
         elif self._present is not None:
             self._hidden_rows |= table.session == self._present
 
@@ -465,9 +465,9 @@ class CandidateSearch:
         background: Sequence[Vector],
     ) -> Candidates:
         table = self._table
-        postings = self._read_postings("turn", asked.terms)
-        near_turns, near_summaries = nearest()
-        found = _find_messages(table, postings, self._by_number(near_turns), self._hidden_rows)
+        postings = self._read_postings("message", asked.terms)
+        near_messages, near_summaries = nearest()
+        found = _find_messages(table, postings, self._by_number(near_messages), self._hidden_rows)
         faint = np.array([term in asked.faint for term in found.terms], np.bool_)
         rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
         weights = np.where(faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
@@ -542,7 +542,7 @@ class CandidateSearch:
         """1 for a message of the speaker whom the question names first, less for others it names."""
         meant = np.zeros(len(rows), np.float32)
         terms = [words.speaker_term(term) for term in asked.terms] if self._table.has_named else []
-        spoken = self._read_postings("turn", terms).values() if terms else ()
+        spoken = self._read_postings("message", terms).values() if terms else ()
         for posting in (posting for posting in spoken if len(posting.seqs)):
             by_them = np.isin(rows, self._table.rows(posting.seqs)[0])
             meant[by_them & (meant == 0)] = _NAMED_AFTER if meant.any() else 1.0
@@ -565,8 +565,8 @@ class CandidateSearch:
             return None
         score = dict(zip(facts.tolist(), scored.tolist(), strict=True))
         best: dict[int, float] = {}
-        for fact, turn in self._archive.facts.turns_of(list(score)):
-            best[turn] = max(best.get(turn, 0.0), score[fact])
+        for fact, message in self._archive.facts.messages_of(list(score)):
+            best[message] = max(best.get(message, 0.0), score[fact])
         return _scores_by_number(best, self._table.seq[rows])
 
     def _match_facts(self, asked: Question) -> dict[int, float]:
@@ -588,7 +588,7 @@ class CandidateSearch:
         """The nearest messages and summaries."""
         summaries = self._search_vectors(vector, "summary", _NEAR_SUMMARIES)
         most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
-        most += len(self._hidden.turns or ())
+        most += len(self._hidden.messages or ())
         return self._search_vectors(vector, "conversation", most), summaries
 
     def _by_number(self, hits: _Similarities) -> dict[int, float]:
@@ -611,7 +611,7 @@ class CandidateSearch:
         if vector is None or self._vectors is None:
             return {}
         try:
-            whole = kind == "summary" or self._hidden.turns is None
+            whole = kind == "summary" or self._hidden.messages is None
             without = self._hidden.session_id if whole else ""
             hits = self._vectors.search(vector, kind=kind, exclude_session=without, limit=limit)
         except (errors.StorageError, errors.EmbeddingError) as fault:
@@ -627,8 +627,8 @@ class CandidateSearch:
         most, length = min(self._table.mean_length, _LITTLE), self._table.length
         new = [row for row in rows if row not in self._little and length[row] <= most]
         row_of = {int(self._table.seq[row]): row for row in new}
-        for turn in self._archive.messages.by_number(list(row_of)) if row_of else ():
-            self._little[row_of[turn.seq]] = embedding.says_little(own_words(turn))
+        for message in self._archive.messages.by_number(list(row_of)) if row_of else ():
+            self._little[row_of[message.seq]] = embedding.says_little(own_words(message))
         return {row for row in rows if self._little.get(row)}
 
     def _log_missing(self, part: MissingPart) -> None:
@@ -641,7 +641,7 @@ class CandidateSearch:
 
 
 def _compare_with_background(
-    similar: Floats, turns: int, vector: Vector | None, background: Sequence[Vector]
+    similar: Floats, messages: int, vector: Vector | None, background: Sequence[Vector]
 ) -> tuple[float, float]:
     """How well the embedder separates texts, and how much nearer the nearest messages are than unrelated ones.
 
@@ -652,7 +652,7 @@ def _compare_with_background(
     sentences = np.stack(background)
     alike = sentences @ vector / np.linalg.norm(sentences, axis=1) / np.linalg.norm(vector)
     unrelated = alike.astype(np.float32)
-    compared = similar if turns <= _WHOLE else np.append(unrelated, similar.max()).astype(np.float32)
+    compared = similar if messages <= _WHOLE else np.append(unrelated, similar.max()).astype(np.float32)
     best = np.sort(similar)[-_BEST:]
     return ranking.clarity(compared), float(best.mean() - unrelated.max())
 

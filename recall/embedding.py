@@ -149,8 +149,8 @@ BACKGROUND: Mapping[bool, tuple[str, ...]] = {
 _SPEAKER: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 
 
-def _said_by(turn: Message) -> str:
-    return turn.speaker or _SPEAKER[turn.role]
+def _said_by(message: Message) -> str:
+    return message.speaker or _SPEAKER[message.role]
 
 
 def style_for(model: str) -> KeyStyle:
@@ -158,12 +158,12 @@ def style_for(model: str) -> KeyStyle:
     return "sentence" if model == SENTENCE_MODEL else "record"
 
 
-def turn_key(turn: Message, before: Sequence[Message], style: KeyStyle = "record") -> str:
+def message_key(message: Message, before: Sequence[Message], style: KeyStyle = "record") -> str:
     """The text that is embedded for a message; ``before``: the messages before it, nearest first."""
     if style == "sentence":
-        return _sentence_key(turn, before)
-    words = own_words(turn)
-    lines = [f"{_spoken_date(turn.timestamp, words)} {_said_by(turn)}: {_cut_text(words, _OWN)}"]
+        return _sentence_key(message, before)
+    words = own_words(message)
+    lines = [f"{_spoken_date(message.timestamp, words)} {_said_by(message)}: {_cut_text(words, _OWN)}"]
     lines += [f"{_said_by(other)}: {_cut_text(own_words(other), _BEFORE)}" for other in before[:TURNS_BEFORE]]
     return "\n".join(lines)
 
@@ -175,9 +175,9 @@ def summary_key(summary: Summary) -> str:
 
 def key_in(store: Repositories, text_id: str, model: str) -> str | None:
     """The text that is embedded for a stored id; None if there is none, or it is hidden."""
-    if turns := store.messages.with_ids([text_id]):
-        before = store.messages.before(turns[0], TURNS_BEFORE)[::-1]
-        return None if turns[0].hidden else turn_key(turns[0], before, style_for(model))
+    if messages := store.messages.with_ids([text_id]):
+        before = store.messages.before(messages[0], TURNS_BEFORE)[::-1]
+        return None if messages[0].hidden else message_key(messages[0], before, style_for(model))
     summaries = store.summaries.with_ids([text_id])
     return summary_key(summaries[0]) if summaries else None
 
@@ -187,9 +187,9 @@ def query_key(query: str) -> str:
     return _cut_text(query, _OWN)
 
 
-def _sentence_key(turn: Message, before: Sequence[Message]) -> str:
+def _sentence_key(message: Message, before: Sequence[Message]) -> str:
     """A message, and the message before it if it is short."""
-    words = _cut_text(own_words(turn), _OWN)
+    words = _cut_text(own_words(message), _OWN)
     if not says_little(words) or not words or not before:
         return words
     return f"{words}\n{_cut_text(own_words(before[0]), _BEFORE)}".strip()

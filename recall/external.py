@@ -211,7 +211,7 @@ class ExternalMemories:
         finder = self._wait_for_retriever()
         if finder is None or self._texts is None:
             return ExternalMatches(limits)
-        most = replace(limits, turns=min(limits.turns, _MOST))
+        most = replace(limits, messages=min(limits.messages, _MOST))
         try:
             recalled = finder.recall(
                 queries, self._texts.embedder.embed, session_id="", now=now, limits=most,
@@ -221,8 +221,8 @@ class ExternalMemories:
             self._log.exception("external memories cannot be searched")
             return ExternalMatches(limits)
         near = self._near_ids(queries[-1], self._texts) if gated else set()
-        hits = [turn for turn in recalled.turns if turn.hit]
-        hits = [turn for turn in hits if turn.why.words or turn.text_id in near or not gated]
+        hits = [message for message in recalled.messages if message.hit]
+        hits = [message for message in hits if message.why.words or message.text_id in near or not gated]
         return ExternalMatches(limits, self._best_first(hits))
 
     def search(self, words: str, limits: RecallLimits) -> tuple[RecalledExternal, ...]:
@@ -230,7 +230,7 @@ class ExternalMemories:
         finder = self._wait_for_retriever()
         if finder is None:
             return ()
-        return self._best_first(finder.search(words, limits).turns)
+        return self._best_first(finder.search(words, limits).messages)
 
     def _near_ids(self, query: str, texts: ExternalTexts) -> set[str]:
         """The ids of texts near to a question in meaning."""
@@ -253,15 +253,20 @@ class ExternalMemories:
     def _best_first(self, hits: Sequence[RecalledMessage]) -> tuple[RecalledExternal, ...]:
         """The texts of hits, without what was forgotten since they were read."""
         assert self._texts
-        best = [(turn, self._texts.texts[turn.text_id]) for turn in sorted(hits, key=lambda turn: -turn.why.score)]
+        best = [
+            (message, self._texts.texts[message.text_id])
+            for message in sorted(hits, key=lambda message: -message.why.score)
+        ]
         kept = {one.name for one in self._sources if one.with_erased}
         gone = self._forgotten([one.text.text for _, one in best if one.source not in kept])
-        return tuple(_as_external(turn, one) for turn, one in best if one.source in kept or one.text.text not in gone)
+        return tuple(
+            _as_external(message, one) for message, one in best if one.source in kept or one.text.text not in gone
+        )
 
 
-def _as_external(turn: RecalledMessage, found: SourcedText) -> RecalledExternal:
-    text, said = found.text, turn.text.removeprefix(PREFIX[turn.role])
+def _as_external(message: RecalledMessage, found: SourcedText) -> RecalledExternal:
+    text, said = found.text, message.text.removeprefix(PREFIX[message.role])
     return RecalledExternal(
-        turn.text_id, found.source, text.place, text.timestamp, text.role, said,
-        turn.why, cut=turn.cut, whole=turn.whole.removeprefix(PREFIX[turn.role]),
+        message.text_id, found.source, text.place, text.timestamp, text.role, said,
+        message.why, cut=message.cut, whole=message.whole.removeprefix(PREFIX[message.role]),
     )  # fmt: skip

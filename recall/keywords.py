@@ -52,26 +52,26 @@ def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollecti
     """The messages and summaries that contain the words of a text; ``why.words`` has the words as written there."""
     every = words.search_terms(text) or words.terms(text)
     terms = _drop_single_characters(every) or every
-    by_turn = _matching_rows(archive.index, "turn", terms)
-    best = by_turn[: limits.turns]
-    found = {turn.seq: as_memory(turn) for turn in archive.messages.by_number(sorted(one.seq for one in best))}
-    turns = [
+    by_message = _matching_rows(archive.index, "message", terms)
+    best = by_message[: limits.messages]
+    found = {message.seq: as_memory(message) for message in archive.messages.by_number(sorted(one.seq for one in best))}
+    messages = [
         RecalledMessage(
-            turn.text_id,
-            turn.session_id,
-            turn.timestamp,
-            turn.role,
-            turn.text,
+            message.text_id,
+            message.session_id,
+            message.timestamp,
+            message.role,
+            message.text,
             hit=True,
-            why=_explain(text, own_words(turn), one),
-            speaker=turn.speaker,
-            undated=turn.undated,
+            why=_explain(text, own_words(message), one),
+            speaker=message.speaker,
+            undated=message.undated,
         )
         for one in best
-        if (turn := found.get(one.seq)) and turn.words
+        if (message := found.get(one.seq)) and message.words
     ]
-    ranked = tuple(turn.text_id for turn in turns)
-    oldest_first = tuple(sorted(turns, key=lambda turn: turn.timestamp))
+    ranked = tuple(message.text_id for message in messages)
+    oldest_first = tuple(sorted(messages, key=lambda message: message.timestamp))
     summaries = _matching_summaries(archive, text, terms, limits.sessions)
     return Recollection(summaries, oldest_first, ranked, (text,), (text,))
 
@@ -141,10 +141,10 @@ class _Sought:
     rare: Collection[str]
     days: TimeRange | None = None
 
-    def score(self, turn: Message) -> tuple[float, frozenset[str]]:
+    def score(self, message: Message) -> tuple[float, frozenset[str]]:
         """The score of a message, 0 for no match, and the terms in it."""
-        found = frozenset(words.terms(own_words(turn))) & self.weights.keys()
-        fits = self.is_of_the_days(turn.timestamp) or not found.isdisjoint(self.rare)
+        found = frozenset(words.terms(own_words(message))) & self.weights.keys()
+        fits = self.is_of_the_days(message.timestamp) or not found.isdisjoint(self.rare)
         return (max(sum(self.weights[term] for term in found), 1e-3) if fits else 0.0), found
 
     def is_of_the_days(self, timestamp: str) -> bool:
@@ -166,8 +166,8 @@ class ArchivedMemories:
         self, found: Recollection, queries: Sequence[str], now: datetime, limits: RecallLimits, session_id: str
     ) -> Recollection:
         """The recollection with archived memories if a precise question found little; never of ``session_id``."""
-        known = [f"{turn.text}\n{turn.whole}" for turn in found.turns]
-        days = {turn.timestamp for turn in found.turns if turn.hit}
+        known = [f"{message.text}\n{message.whole}" for message in found.messages]
+        days = {message.timestamp for message in found.messages if message.hit}
         sought = [one for query in queries if (one := self._read_search(query, known, days, now.date()))]
         hits = [hit for one in sought for hit in self._find_hits(one, session_id)]
         return _add_within_budget(found, sorted(hits, key=lambda hit: -hit.why.score), limits)
@@ -178,9 +178,9 @@ class ArchivedMemories:
         weights = self._term_weights(terms)
         rarest = max(weights.values(), default=0.0)
         sought = _Sought(text, weights, [term for term in terms if weights[term] >= rarest])
-        hits = self._find_hits(sought, "", limits.turns)
-        turns = sorted((*found.turns, *hits), key=lambda turn: turn.timestamp)
-        return replace(found, turns=tuple(turns), ranked=(*found.ranked, *(hit.text_id for hit in hits)))
+        hits = self._find_hits(sought, "", limits.messages)
+        messages = sorted((*found.messages, *hits), key=lambda message: message.timestamp)
+        return replace(found, messages=tuple(messages), ranked=(*found.ranked, *(hit.text_id for hit in hits)))
 
     def _read_search(self, query: str, known: Sequence[str], days: set[str], today: date) -> _Sought | None:
         """A search for what was not found; None if the question is not precise, or all of it was found."""
@@ -199,21 +199,21 @@ class ArchivedMemories:
 
     def _rare_terms(self, terms: Sequence[str]) -> list[str]:
         """The terms that few messages, or none, contain."""
-        total = self._words.rows("turn")
+        total = self._words.rows("message")
         cap = max(_RARE, int(total * _RARE_SHARE))
-        postings = self._words.postings("turn", terms, cap) if terms else {}
+        postings = self._words.postings("message", terms, cap) if terms else {}
         return [term for term in terms if term in postings and len(postings[term].seqs) <= cap]
 
     def _term_weights(self, terms: Sequence[str]) -> dict[str, float]:
-        total = self._words.rows("turn")
-        postings = self._words.postings("turn", terms, total + 1) if terms else {}
+        total = self._words.rows("message")
+        postings = self._words.postings("message", terms, total + 1) if terms else {}
         return _weigh_terms(terms, postings, max(total, 1))
 
     def _find_hits(self, sought: _Sought, session_id: str, most: int = _MOST) -> list[RecalledMessage]:
         """The best archived messages."""
         likely = self._likely_messages(sought, session_id)
-        scored = ((as_memory(turn), *sought.score(turn)) for turn in likely)
-        hits = [_as_recalled(turn, sought, score, terms) for turn, score, terms in scored if score > 0.0]
+        scored = ((as_memory(message), *sought.score(message)) for message in likely)
+        hits = [_as_recalled(message, sought, score, terms) for message, score, terms in scored if score > 0.0]
         return sorted(hits, key=lambda hit: -hit.why.score)[:most]
 
     def _likely_messages(self, sought: _Sought, session_id: str) -> list[Message]:
@@ -259,34 +259,36 @@ def _weigh_terms(terms: Sequence[str], postings: Mapping[str, Postings], total: 
     return dict(zip(terms, rarity(sizes, total).tolist(), strict=True))
 
 
-def _as_recalled(turn: Message, sought: _Sought, score: float, terms: frozenset[str]) -> RecalledMessage:
-    said = excerpt(own_words(turn), sought.weights, _LONGEST)
-    cut = said != turn.words
-    why = Why(sought.text, round(score, 4), words.matching_forms(own_words(turn), terms))
+def _as_recalled(message: Message, sought: _Sought, score: float, terms: frozenset[str]) -> RecalledMessage:
+    said = excerpt(own_words(message), sought.weights, _LONGEST)
+    cut = said != message.words
+    why = Why(sought.text, round(score, 4), words.matching_forms(own_words(message), terms))
     return RecalledMessage(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said,
-        hit=True, why=why, cut=cut, whole=turn.text if cut else "", archived=True,
+        message.text_id, message.session_id, message.timestamp, message.role, PREFIX[message.role] + said,
+        hit=True, why=why, cut=cut, whole=message.text if cut else "", archived=True,
     )  # fmt: skip
 
 
 def _add_within_budget(found: Recollection, hits: Sequence[RecalledMessage], limits: RecallLimits) -> Recollection:
     """The recollection with the hits that fit, by time. If they need more room, up to their share, its weakest go."""
     fitting = _fit_budget(
-        hits, max(limits.tokens - _recollection_cost(found), int(limits.tokens * _SHARE)), limits.turns
+        hits, max(limits.tokens - _recollection_cost(found), int(limits.tokens * _SHARE)), limits.messages
     )
     if not fitting:
         return found
     left = limits.tokens - LEGEND - sum(map(_message_cost, fitting.values()))
-    weakest = [*(turn.text_id for turn in found.turns if not turn.hit), *reversed(found.ranked)]
+    weakest = [*(message.text_id for message in found.messages if not message.hit), *reversed(found.ranked)]
     while weakest and _recollection_cost(found) > left:
         dropped = weakest.pop(0)
         found = replace(
             found,
-            turns=tuple(turn for turn in found.turns if turn.text_id != dropped),
+            messages=tuple(message for message in found.messages if message.text_id != dropped),
             ranked=tuple(one for one in found.ranked if one != dropped),
         )
-    turns = sorted((*found.turns, *fitting.values()), key=lambda turn: datetime.fromisoformat(turn.timestamp))
-    return replace(found, turns=tuple(turns), ranked=(*found.ranked, *fitting))
+    messages = sorted(
+        (*found.messages, *fitting.values()), key=lambda message: datetime.fromisoformat(message.timestamp)
+    )
+    return replace(found, messages=tuple(messages), ranked=(*found.ranked, *fitting))
 
 
 def _fit_budget(hits: Sequence[RecalledMessage], budget: int, most: int) -> dict[str, RecalledMessage]:
@@ -305,8 +307,8 @@ def _message_cost(hit: RecalledMessage) -> int:
 
 def _recollection_cost(found: Recollection) -> int:
     """About the tokens of a recollection, rather too many."""
-    texts = [*(one.text for one in found.turns), *(one.text for one in found.facts)]
-    days = len({(turn.session_id, turn.timestamp[:10]) for turn in found.turns}) + len(found.summaries)
+    texts = [*(one.text for one in found.messages), *(one.text for one in found.facts)]
+    days = len({(message.session_id, message.timestamp[:10]) for message in found.messages}) + len(found.summaries)
     entries = sum(ENTRY + estimate(encode_json(text)) for text in [*texts, *(one.text for one in found.summaries)])
-    marks = sum(len(one.annotations) for one in found.turns) + sum(len(one.annotations) for one in found.summaries)
+    marks = sum(len(one.annotations) for one in found.messages) + sum(len(one.annotations) for one in found.summaries)
     return FRAME + RECORD * (days + len(found.facts)) + entries + 25 * marks

@@ -85,7 +85,7 @@ class Evidence:
 class Ranked:
     """Scores (P,) of the messages, (S,) of the sessions, and what each part gave each message."""
 
-    turns: Floats
+    messages: Floats
     sessions: Floats
     parts: ScoreParts
 
@@ -105,9 +105,9 @@ def rank(evidence: Evidence) -> Ranked:
 
 def level(ranked: Ranked) -> Ranked:
     """The scores of one of several questions, scaled so that each question's best is equally far above its mean."""
-    turns, sessions = ranked.turns, ranked.sessions
-    above = float(turns.max() - turns.mean()) if len(turns) else 0.0
-    return replace(ranked, turns=turns / above, sessions=sessions / above) if above > 0.0 else ranked
+    messages, sessions = ranked.messages, ranked.sessions
+    above = float(messages.max() - messages.mean()) if len(messages) else 0.0
+    return replace(ranked, messages=messages / above, sessions=sessions / above) if above > 0.0 else ranked
 
 
 def score_parts(e: Evidence) -> dict[str, Floats]:

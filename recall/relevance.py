@@ -160,7 +160,7 @@ class Features:
 
     ``held``: the most that one turn holds. ``held_near``: the same, each turn read with the turns next to it.
     ``heard``: what was ever said by anybody. ``best``: the best BM25, and ``rare`` the same as a share of what the
-    four rarest words could give. ``terms`` and ``turns`` count. ``likeness``: the built-in embedder's similarity
+    four rarest words could give. ``terms`` and ``messages`` count. ``likeness``: the built-in embedder's similarity
     between the question and the likeliest turns, which means the same whatever embedder is in use. ``near``: how far
     the three nearest turns stand above unrelated sentences by the embedder in use; 0 without one. ``kind``: of
     ``MessageKinds``. ``across``: question and turns share no script, so that words cannot tell. ``known``: the question
@@ -173,7 +173,7 @@ class Features:
     best: float
     rare: float
     terms: int
-    turns: int
+    messages: int
     likeness: float
     near: float = 0.0
     kind: float | None = None
@@ -182,13 +182,13 @@ class Features:
     fits: bool = False
 
 
-def read_features(evidence: Evidence, turns: int, likeness: float) -> Features:
-    """Read the signs out of the evidence for one question in a history of ``turns``."""
+def read_features(evidence: Evidence, messages: int, likeness: float) -> Features:
+    """Read the signs out of the evidence for one question in a history of ``messages``."""
     counts = evidence.counts
     if not counts.size:
-        return Features(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), turns, likeness)
+        return Features(0.0, 0.0, 0.0, 0.0, 0.0, len(counts), messages, likeness)
     rare, share = evidence.rarity, evidence.share
-    if turns < _FEW:
+    if messages < _FEW:
         rare = rarity((counts > 0).sum(axis=1), _FEW)
         share = rare / rare.sum()
     near = counts + from_neighbours(counts, evidence.joined, (1.0,))
@@ -200,7 +200,7 @@ def read_features(evidence: Evidence, turns: int, likeness: float) -> Features:
         best=float(best),
         rare=float(best) / max(1.0, float(sum(sorted(rare.tolist())[-4:]))),
         terms=len(counts),
-        turns=turns,
+        messages=messages,
         likeness=likeness,
     )
 
@@ -218,7 +218,7 @@ def confidence(found: Features) -> float:
         + 0.52 * math.log(max(found.best, 0.1))
         + 1.67 * found.rare
         - 0.71 * math.log(found.terms + 1)
-        - 0.57 * math.log(min(max(found.turns, _FEW), 1500))
+        - 0.57 * math.log(min(max(found.messages, _FEW), 1500))
         + 18.2 * found.likeness
     )
 

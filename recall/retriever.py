@@ -24,7 +24,7 @@ from language.scripts import unspaced_share
 from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
-from recall.embedding import BACKGROUND, HashedEmbedder, query_key, turn_key
+from recall.embedding import BACKGROUND, HashedEmbedder, message_key, query_key
 from recall.forget_reading import read_like_forget_request
 from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
 from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
@@ -152,7 +152,14 @@ class Retriever:
         selector = Selector(self._archive, table, limits, known, present, cutting=gated)
         selected = selector.select(relevant, facts, whole)
         resolved = tuple(each.text for each in asked)
-        recalled = (selected.summaries, selected.turns, selected.hits, tuple(queries), resolved, tuple(search.missing))
+        recalled = (
+            selected.summaries,
+            selected.messages,
+            selected.hits,
+            tuple(queries),
+            resolved,
+            tuple(search.missing),
+        )
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
         chapters = in_range.chapters if in_range else ()
@@ -219,10 +226,10 @@ class Retriever:
     ) -> Amount:
         """How much of what was found for one input is worth recalling; the last search is of the input alone."""
         asked, evidence = found[-1].searched.asked, found[-1].searched.evidence
-        best = found[-1].ranked.turns.argsort()[::-1][:_LOOKED_AT]
+        best = found[-1].ranked.messages.argsort()[::-1][:_LOOKED_AT]
         likely = self._archive.messages.by_number(evidence.seqs[best].tolist())
         mine = self._vector_of(asked.text[-_CONTEXT:])
-        others = [self._vector_of(turn_key(turn, ())[:_READ]) for turn in likely]
+        others = [self._vector_of(message_key(message, ())[:_READ]) for message in likely]
         alike = [float(mine @ other) for other in others if mine is not None and other is not None]
         script = unspaced_share(said) > 0.5
         wrapping = FRAME + RECORD * table.sessions + ENTRY * len(table)
@@ -230,7 +237,7 @@ class Retriever:
             read_features(evidence, len(table), max(alike, default=0.0)),
             near=evidence.nearest,
             kind=max((kind for kind in kinds if kind is not None), default=None),
-            across=bool(likely) and all((unspaced_share(turn.words[:_READ]) > 0.5) != script for turn in likely),
+            across=bool(likely) and all((unspaced_share(message.words[:_READ]) > 0.5) != script for message in likely),
             known=_is_known(found[-1].searched),
             fits=wrapping + table.tokens * _TOKENS_A_WORD <= limits.tokens,
         )
@@ -267,7 +274,7 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
     """What a remark found alone counts less than what it found together with the last round."""
     if searches == 1 or searched.asked.seeks or not searched.asked.alone:
         return ranked
-    return replace(ranked, turns=ranked.turns * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
+    return replace(ranked, messages=ranked.messages * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
 def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:

@@ -71,9 +71,11 @@ class RankedSearch:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What is handed over: ``turns`` and ``facts``, ``summaries`` best first, and the ids of the hits, best first."""
+    """What is handed over: ``messages`` and ``facts``, ``summaries`` best first, and the ids of the hits, best
+    first.
+    """
 
-    turns: tuple[RecalledMessage, ...] = ()
+    messages: tuple[RecalledMessage, ...] = ()
     summaries: tuple[RecalledSummary, ...] = ()
     hits: tuple[str, ...] = ()
     facts: tuple[RecalledFact, ...] = ()
@@ -151,21 +153,21 @@ class Selector:
         recorded = [one.session_id for one in summaries]
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
         marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
-        turns = self._turns(laid, left - cost_of_facts(offered, marked=marked), recorded)
-        untold = self._untold(offered, turns)
+        messages = self._messages(laid, left - cost_of_facts(offered, marked=marked), recorded)
+        untold = self._untold(offered, messages)
         if len(untold) < len(offered):
-            turns = self._turns(laid, left - cost_of_facts(untold, marked=marked), recorded)
-            untold = self._untold(untold, turns)
-        chosen = {turn.text_id for turn in turns if turn.hit}
-        hits = tuple(turn.text_id for turn in laid.hits.values() if turn.text_id in chosen)
-        return Selected(turns, summaries, hits, tuple(untold))
+            messages = self._messages(laid, left - cost_of_facts(untold, marked=marked), recorded)
+            untold = self._untold(untold, messages)
+        chosen = {message.text_id for message in messages if message.hit}
+        hits = tuple(message.text_id for message in laid.hits.values() if message.text_id in chosen)
+        return Selected(messages, summaries, hits, tuple(untold))
 
-    def _untold(self, facts: Sequence[RecalledFact], turns: Sequence[RecalledMessage]) -> list[RecalledFact]:
+    def _untold(self, facts: Sequence[RecalledFact], messages: Sequence[RecalledMessage]) -> list[RecalledFact]:
         """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
         known = self._known
-        return [fact for fact in facts if fact.text_id in known.newer or not known.is_covered(fact, turns)]
+        return [fact for fact in facts if fact.text_id in known.newer or not known.is_covered(fact, messages)]
 
-    def _best_turns(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
+    def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
         A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
@@ -174,31 +176,31 @@ class Selector:
         best: dict[int, _Best] = {}
         for found in searches:
             rows, scores = found.searched.pool.rows, _above(found)
-            for at in scores.argsort(kind="stable")[::-1][: self._limits.turns].tolist():
+            for at in scores.argsort(kind="stable")[::-1][: self._limits.messages].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
         for found in searches if len(searches) > 1 else ():
             if found.searched.asked.alone:
                 scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
                 best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
-        count = self._limits.turns
+        count = self._limits.messages
         if self._cutting:
             count = cut([best[row].score for row in order], count, share=self._limits.share)
         return {row: best[row] for row in order[:count]}
 
     def _laid(self, searches: Sequence[RankedSearch]) -> _Laid:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
-        best = self._best_turns(searches)
+        best = self._best_messages(searches)
         read = self._read(best)
         around = {row: self._company(row, read[row]) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
-        said = {row: excerpt(turn.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, turn in read.items()}
-        shown = {row: replace(turn, text=PREFIX[turn.role] + said[row]) for row, turn in read.items()}
+        said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
+        shown = {row: replace(message, text=PREFIX[message.role] + said[row]) for row, message in read.items()}
         marks = self._known.annotations_of_messages(shown.values(), self._answered(read)) if self._known.has_any else {}
         plain = {
-            row: _recalled(turn, said[row], marks.get(turn.text_id, ()), int(self._table.place[row]))
-            for row, turn in read.items()
+            row: _recalled(message, said[row], marks.get(message.text_id, ()), int(self._table.place[row]))
+            for row, message in read.items()
         }
         hits = {row: replace(plain[row], hit=True, why=_why(best[row], read[row].words)) for row in best if row in read}
         cost = {row: cost_of_text(said[row]) + cost_of_annotations(one.annotations) for row, one in plain.items()}
@@ -206,7 +208,7 @@ class Selector:
 
     def _answered(self, read: Mapping[int, Message]) -> dict[str, str]:
         """The id of what each reply among these turns answers."""
-        before = {row: int(self._table.previous[row]) for row, turn in read.items() if turn.role == "assistant"}
+        before = {row: int(self._table.previous[row]) for row, message in read.items() if message.role == "assistant"}
         asked = dict(read) | self._read({row for row in before.values() if row >= 0} - read.keys())
         return {
             read[row].text_id: asked[near].text_id
@@ -214,31 +216,33 @@ class Selector:
             if near in asked and asked[near].role == "user"
         }
 
-    def _turns(self, laid: _Laid, budget: int, recorded: Sequence[str]) -> tuple[RecalledMessage, ...]:
+    def _messages(self, laid: _Laid, budget: int, recorded: Sequence[str]) -> tuple[RecalledMessage, ...]:
         """The messages that the budget has room for, by when they were said.
 
         Inside a session they keep its order, even where the clock was set back meanwhile.
         """
-        days = {row: (turn.session_id, turn.timestamp[:10]) for row, turn in laid.plain.items()}
+        days = {row: (message.session_id, message.timestamp[:10]) for row, message in laid.plain.items()}
         chosen = choose(list(laid.hits), laid.around, laid.cost, budget, days, recorded)
         latest: dict[str, float] = {}
         spoken_at: dict[int, float] = {}
         for row in sorted(chosen, key=self._told):
-            turn = laid.plain[row]
-            spoken_at[row] = max(latest.get(turn.session_id, 0.0), seconds_of(turn.timestamp))
-            latest[turn.session_id] = spoken_at[row]
+            message = laid.plain[row]
+            spoken_at[row] = max(latest.get(message.session_id, 0.0), seconds_of(message.timestamp))
+            latest[message.session_id] = spoken_at[row]
         rows = sorted(spoken_at, key=lambda row: (spoken_at[row], self._told(row)))
         return tuple((laid.hits if chosen[row] else laid.plain)[row] for row in rows)
 
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
         """The turns of rows, as far as they are still there and say anything."""
         numbers = {row: int(self._table.seq[row]) for row in rows}
-        read = {turn.seq: as_memory(turn) for turn in self._archive.messages.by_number(sorted(numbers.values()))}
+        read = {
+            message.seq: as_memory(message) for message in self._archive.messages.by_number(sorted(numbers.values()))
+        }
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
-    def _company(self, row: int, turn: Message) -> list[int]:
+    def _company(self, row: int, message: Message) -> list[int]:
         """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
-        said = turn.words.strip()
+        said = message.words.strip()
         if size_of(said) >= _SHORT:
             return []
         beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
@@ -307,7 +311,7 @@ def _cost_of_summary(summary: RecalledSummary) -> int:
 
 def _above(found: RankedSearch) -> Floats:
     """How far each turn stands above the mean of its pool."""
-    scores = found.ranked.turns
+    scores = found.ranked.messages
     return scores - scores.mean() if len(scores) else scores
 
 
@@ -326,12 +330,12 @@ def _why(best: _Best, said: str) -> Why:
     return Why(searched.asked.text, round(best.score, 4), shared, parts)
 
 
-def _recalled(turn: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
+def _recalled(message: Message, said: str, marks: tuple[Annotation, ...], place: int) -> RecalledMessage:
     """A message that is handed over only for its context."""
-    cut = said != turn.words
+    cut = said != message.words
     return RecalledMessage(
-        turn.text_id, turn.session_id, turn.timestamp, turn.role, PREFIX[turn.role] + said, False,
-        _NO_REASON, cut, turn.text if cut else "", marks, turn.speaker, turn.undated, place=place,
+        message.text_id, message.session_id, message.timestamp, message.role, PREFIX[message.role] + said, False,
+        _NO_REASON, cut, message.text if cut else "", marks, message.speaker, message.undated, place=place,
     )  # fmt: skip
 
 

@@ -69,14 +69,14 @@ class TimeRangeMatch:
         """The candidates of these days alone, covering sessions first."""
         restricted: list[RankedSearch] = []
         for one in searches[-1:]:
-            turns, sessions = one.ranked.turns.copy(), one.ranked.sessions.copy()
+            messages, sessions = one.ranked.messages.copy(), one.ranked.sessions.copy()
             numbers = one.searched.sessions
-            turns[~self.rows[one.searched.pool.rows]] = turns.min(initial=0.0)
+            messages[~self.rows[one.searched.pool.rows]] = messages.min(initial=0.0)
             inside = np.isin(numbers, np.unique(self.table.session[self.rows]))
             sessions[~inside] = sessions.min(initial=0.0)
             for place, number in enumerate(reversed(self.sessions), start=1):
                 sessions[numbers == number] = sessions.max(initial=0.0) + place
-            restricted.append(replace(one, ranked=replace(one.ranked, turns=turns, sessions=sessions)))
+            restricted.append(replace(one, ranked=replace(one.ranked, messages=messages, sessions=sessions)))
         return restricted
 
 
@@ -162,7 +162,7 @@ class TimeRangeSearch:
         if not evidence.counts.size:
             return None
         shares = evidence.share @ (evidence.counts > 0)
-        scores = ranking.rank(evidence).turns
+        scores = ranking.rank(evidence).messages
         speaking = (shares >= max(_SPEAKS_OF, float(shares.max()))) & self._table.by_user[rows]
         if not speaking.any():
             return None

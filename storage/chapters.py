@@ -45,7 +45,7 @@ _SESSIONS = (
     " ready, '' AS speaker"
     " FROM session s LEFT JOIN summary m ON m.session_id = s.session_id"
 )
-_TURNS = (
+_MESSAGES = (
     "SELECT text_id AS name, text_id, text, role, timestamp AS start, timestamp AS ending, chapter, hidden, demo,"
     " speaker FROM conversation"
 )
@@ -106,7 +106,7 @@ class Chapters:
             f"SELECT c.text_id AS parent, s.session_id AS name, s.position AS place, s.number, {_EDGE.format('')} AS"
             f" start, {_EDGE.format('DESC')} AS ending FROM session s JOIN chapter c ON c.seq = s.chapter"
         )
-        turns = (
+        messages = (
             "SELECT c.text_id AS parent, t.text_id AS name, t.position AS place, s.number, t.timestamp AS start,"
             " t.timestamp AS ending FROM conversation t JOIN chapter c ON c.seq = t.chapter"
             " JOIN session s ON s.session_id = t.session_id"
@@ -115,12 +115,12 @@ class Chapters:
             "SELECT p.text_id AS parent, c.text_id AS name, 0 AS place, 0 AS number, NULL AS start, NULL AS ending"
             " FROM chapter c JOIN chapter p ON p.seq = c.parent"
         )
-        return [_Child(*row) for query in (sessions, turns, chapters) for row in self._database.run(query)]
+        return [_Child(*row) for query in (sessions, messages, chapters) for row in self._database.run(query)]
 
     def ungrouped(self, height: int, session_id: str = "") -> list[Member]:
         """What is in no chapter of this height yet and may be, in order."""
         if session_id and height == 1:
-            query = f"{_TURNS} WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
+            query = f"{_MESSAGES} WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
             rows = self._database.run(query, session_id)
             return _ungrouped_members((_read_member(row), row["chapter"] is not None, False) for row in rows)
         if height == 1:
@@ -153,7 +153,7 @@ class Chapters:
             under = self.all(chapter.children)
             return [_member_of(one) for one in under] if all(one.text for one in under) else None
         if chapter.session_id:
-            query = f"{_TURNS} WHERE chapter = ? AND hidden = 0 AND demo = 0 ORDER BY position"
+            query = f"{_MESSAGES} WHERE chapter = ? AND hidden = 0 AND demo = 0 ORDER BY position"
             return [_read_member(row) for row in self._database.run(query, number)]
         rows = self._database.run(f"{_SESSIONS} WHERE s.chapter = ? ORDER BY s.position", number)
         return [_read_member(row) for row in rows] if all(row["ready"] for row in rows) else None
@@ -174,9 +174,9 @@ class Chapters:
         ready = ((one, self.members(one.text_id)) for one in sorted(void, key=lambda one: one.height))
         return [(one, members) for one, members in ready if members and len(members) > 1]
 
-    def chapters_above(self, turns: Sequence[str], sessions: Sequence[str]) -> list[Chapter]:
+    def chapters_above(self, messages: Sequence[str], sessions: Sequence[str]) -> list[Chapter]:
         """The chapters that rest on one of these messages as such, or on the summary of one of these sessions."""
-        numbers = self._numbers_with_ancestors(self._numbers_of(turns, sessions))
+        numbers = self._numbers_with_ancestors(self._numbers_of(messages, sessions))
         rows = self._database.run(f"SELECT text_id FROM chapter WHERE seq IN {EACH}", numbers) if numbers else []
         return self.all([row["text_id"] for row in rows]) if rows else []
 
@@ -228,9 +228,9 @@ class Chapters:
         )
         self._void_texts(tx, [row["seq"] for row in rows])
 
-    def void_above(self, tx: Transaction, turns: Sequence[str] = (), sessions: Sequence[str] = ()) -> None:
+    def void_above(self, tx: Transaction, messages: Sequence[str] = (), sessions: Sequence[str] = ()) -> None:
         """The same of the chapters over these messages, or over these sessions."""
-        self._void_texts(tx, self._numbers_of(turns, sessions))
+        self._void_texts(tx, self._numbers_of(messages, sessions))
 
     def drop_small(self, tx: Transaction) -> None:
         """Remove chapters that have too little under them; what remains of it may be grouped again.
@@ -262,11 +262,11 @@ class Chapters:
         tx.many("DELETE FROM visit WHERE text_id = ?", [(name,) for name in names])
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
 
-    def _numbers_of(self, turns: Sequence[str], sessions: Sequence[str]) -> list[int]:
+    def _numbers_of(self, messages: Sequence[str], sessions: Sequence[str]) -> list[int]:
         """The chapters right above these."""
         query = f"SELECT DISTINCT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH}"
         found = []
-        for table, column, values in (("conversation", "text_id", turns), ("session", "session_id", sessions)):
+        for table, column, values in (("conversation", "text_id", messages), ("session", "session_id", sessions)):
             if values:
                 found += [row[0] for row in self._database.run(query.format(table, column), list(values))]
         return list(dict.fromkeys(found))

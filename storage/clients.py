@@ -111,9 +111,9 @@ class Clients:
         shown = "SELECT seq, importance FROM note WHERE seq NOT IN (SELECT note FROM note_deletion)"
         return {int(row[0]): int(row[1]) for row in self._database.run(shown)}
 
-    def turns_of(self, number: int) -> list[str]:
+    def messages_of(self, number: int) -> list[str]:
         """The messages that a memory rests on, also one that is hidden; none when there is no such memory."""
-        query = "SELECT c.text_id FROM note_turn t JOIN conversation c ON c.seq = t.turn WHERE t.note = ?"
+        query = "SELECT c.text_id FROM note_message t JOIN conversation c ON c.seq = t.message WHERE t.note = ?"
         return [str(row[0]) for row in self._database.run(query, number)]
 
     def hide(self, number: int) -> bool:

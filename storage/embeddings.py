@@ -274,25 +274,25 @@ class TextIndex:
     embeddings: Embeddings
     tokens: Callable[[str], Sequence[str]]
 
-    def add_turns(self, tx: Transaction, turns: Iterable[Message], *, new: bool = False) -> None:
+    def add_messages(self, tx: Transaction, messages: Iterable[Message], *, new: bool = False) -> None:
         """Messages can be found from this commit on, but those that are hidden or archived.
 
         ``new`` ones were never stored before, so nothing of them is looked for first.
         """
-        shown = [turn for turn in turns if not turn.hidden]
+        shown = [message for message in messages if not message.hidden]
         if not new:
-            archived = self.archived_among([turn.text_id for turn in shown])
-            shown = [turn for turn in shown if turn.text_id not in archived]
-            self.words.remove(tx, "turn", [turn.seq for turn in shown])
+            archived = self.archived_among([message.text_id for message in shown])
+            shown = [message for message in shown if message.text_id not in archived]
+            self.words.remove(tx, "message", [message.seq for message in shown])
         # A message is found by its own words, and by the name of whoever else said it.
-        words = [(turn.seq, f"{turn.speaker}\n{own_words(turn)}".strip()) for turn in shown]
-        self.words.add(tx, "turn", [(seq, self.tokens(text)) for seq, text in words])
-        self.embeddings.enqueue(tx, [(turn.text_id, "conversation") for turn in shown], new=new)
+        words = [(message.seq, f"{message.speaker}\n{own_words(message)}".strip()) for message in shown]
+        self.words.add(tx, "message", [(seq, self.tokens(text)) for seq, text in words])
+        self.embeddings.enqueue(tx, [(message.text_id, "conversation") for message in shown], new=new)
 
-    def remove_turns(self, tx: Transaction, turns: Sequence[Message]) -> None:
+    def remove_messages(self, tx: Transaction, messages: Sequence[Message]) -> None:
         """Messages cannot be found from this commit on."""
-        self.words.remove(tx, "turn", [turn.seq for turn in turns])
-        self.embeddings.remove(turn.text_id for turn in turns)
+        self.words.remove(tx, "message", [message.seq for message in messages])
+        self.embeddings.remove(message.text_id for message in messages)
 
     def add_summary(self, tx: Transaction, summary: Summary, *, new: bool = False) -> None:
         """A summary can be found from this commit on, but one of a session that is archived out of the search."""

@@ -143,9 +143,9 @@ class SaidMessage:
     undated: bool = False
 
     @classmethod
-    def of(cls, turn: Message) -> Self:
+    def of(cls, message: Message) -> Self:
         """A stored message."""
-        return cls(turn.role, turn.words, turn.timestamp, (turn.text_id,), turn.speaker, turn.undated)
+        return cls(message.role, message.words, message.timestamp, (message.text_id,), message.speaker, message.undated)
 
     @property
     def instant(self) -> float:
@@ -177,13 +177,13 @@ class ErasedTexts:
 
     def add_receipt(self, tx: Transaction, chosen: ErasureScope, reason: ErasureReason) -> None:
         """Note that something is erased: when, how much, and of which days."""
-        days = Counter("" if turn.undated else turn.timestamp[:10] for turn in chosen.turns)
-        sessions = {turn.session_id for turn in chosen.turns} | {one.session_id for one in chosen.sessions}
+        days = Counter("" if message.undated else message.timestamp[:10] for message in chosen.messages)
+        sessions = {message.session_id for message in chosen.messages} | {one.session_id for one in chosen.sessions}
         derived = (chosen.summaries, chosen.chapters, chosen.notes, chosen.facts, chosen.lines, chosen.pins)
         self._add_receipts(
             tx,
             (
-                self.stamp.now(), tx.next("erasure"), reason, len(chosen.turns), len(sessions),
+                self.stamp.now(), tx.next("erasure"), reason, len(chosen.messages), len(sessions),
                 json.dumps(dict(sorted(days.items()))), sum(map(len, derived)), _UNPROVEN, 0, 0,
             ),
         )  # fmt: skip
@@ -220,10 +220,10 @@ class ErasedTexts:
         if not (salt := self._own_salt()):
             return
         rows: list[tuple[str, Kind]] = []
-        for turn in chosen.turns:
-            rows += [(one, "message") for one in _message_digests(salt, SaidMessage.of(turn))]
-            whole, sentences = _pieces_of(turn.words)
-            kinds: tuple[Kind, Kind] = ("person", "person") if turn.role == "user" else ("whole", "sentence")
+        for message in chosen.messages:
+            rows += [(one, "message") for one in _message_digests(salt, SaidMessage.of(message))]
+            whole, sentences = _pieces_of(message.words)
+            kinds: tuple[Kind, Kind] = ("person", "person") if message.role == "user" else ("whole", "sentence")
             rows += [(_text_digest(salt, one), kinds[0]) for one in _long_enough([whole])]
             rows += [(_text_digest(salt, one), kinds[1]) for one in _long_enough(sentences)]
         # A sentence of what was made from messages may be about something that stays.

@@ -147,18 +147,18 @@ class Eraser:
         Nothing where there is no such memory.
         """
         if facts := self.of.facts.with_ids([text_id]):
-            return self.scope_of_messages(facts[0].turns)
+            return self.scope_of_messages(facts[0].messages)
         if summaries := self.of.summaries.with_ids([text_id]):
             return self.scope_of_session(summaries[0].session_id)
         return self.scope_of_message(text_id)
 
     def scopes_of_leaves(self, leaves: Sequence[Leaf]) -> list[ErasureScope]:
         """What erasures of these would take. What would take a pinned line along stays."""
-        turns = [one.name for one in leaves if not one.is_session]
-        chosen = self.scope_of_messages(turns)
+        messages = [one.name for one in leaves if not one.is_session]
+        chosen = self.scope_of_messages(messages)
         if self._takes_pinned(chosen):
             chosen = self.scope_of_messages(
-                [one for one in turns if not self._takes_pinned(self.scope_of_messages([one]))]
+                [one for one in messages if not self._takes_pinned(self.scope_of_messages([one]))]
             )
         whole = [self.scope_of_session(one.name) for one in leaves if one.is_session]
         return [one for one in (chosen, *whole) if one and not self._takes_pinned(one)]
@@ -173,13 +173,13 @@ class Eraser:
 
     def scope_of_round(self, text_id: str) -> ErasureScope:
         """The round that a turn belongs to, and what was made from it."""
-        turns = [
+        messages = [
             other
-            for turn in self.of.messages.with_ids([text_id])
-            for other in self.of.messages.of_session(turn.session_id)
-            if other.round == turn.round
+            for message in self.of.messages.with_ids([text_id])
+            for other in self.of.messages.of_session(message.session_id)
+            if other.round == message.round
         ]
-        return self._with_derived(turns)
+        return self._with_derived(messages)
 
     def scope_of_session(self, session_id: str) -> ErasureScope:
         """A whole session and what was made from it."""
@@ -198,9 +198,11 @@ class Eraser:
         wanted = normalise(words)
         if not wanted:
             return ErasureScope()
-        turns = [turn for turn in self._every_turn() if wanted in normalise(f"{turn.speaker}\n{turn.words}")]
+        messages = [
+            message for message in self._every_message() if wanted in normalise(f"{message.speaker}\n{message.words}")
+        ]
         holding = [summary for summary in self.of.summaries.all() if wanted in normalise(summary.summary)]
-        chosen = self._with_derived(turns, words=words.strip())
+        chosen = self._with_derived(messages, words=words.strip())
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
         pins = [pin for persona in PERSONAS for pin in self.of.personas.pins(persona) if wanted in normalise(pin)]
         notes, facts = self._known_with(wanted)
@@ -213,15 +215,15 @@ class Eraser:
             in_flight=tuple(one.session_id for one in flying),
             chapters=_distinct_chapters((*chosen.chapters, *chapters)),
             file_names=tuple(one.name for one in self.imports.all() if wanted in normalise(one.name)),
-            **self._derived_from(turns, notes, facts),
+            **self._derived_from(messages, notes, facts),
         )
 
     def scope_of_everything(self) -> ErasureScope:
         """All that was ever said here, and what was made from it."""
-        turns = list(self._every_turn())
+        messages = list(self._every_message())
         flying = [one.session_id for one in self.of.sessions.every_in_flight()]
         summarised = [one.session_id for one in self.of.summaries.all()]
-        chosen = self._with_derived(turns, [*summarised, *flying])
+        chosen = self._with_derived(messages, [*summarised, *flying])
         return replace(
             chosen,
             in_flight=tuple(flying),
@@ -229,7 +231,7 @@ class Eraser:
             chapters=_distinct_chapters(self.of.chapters.all()),
             file_names=tuple(one.name for one in self.imports.all()),
             **self._derived_from(
-                turns, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
+                messages, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
             ),
         )
 
@@ -237,15 +239,15 @@ class Eraser:
         """The messages that are here although they were erased, in another copy of this memory."""
         found: list[Message] = []
         last = 0
-        while turns := self.of.messages.stored_after(last, _AT_ONCE):
-            erased = self.of.erased.recognise([SaidMessage.of(turn) for turn in turns])
-            found += (turn for turn, is_erased in zip(turns, erased, strict=True) if is_erased)
-            last = turns[-1].seq
+        while messages := self.of.messages.stored_after(last, _AT_ONCE):
+            erased = self.of.erased.recognise([SaidMessage.of(message) for message in messages])
+            found += (message for message, is_erased in zip(messages, erased, strict=True) if is_erased)
+            last = messages[-1].seq
         return found
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
         """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
-        now = self._with_derived(chosen.turns, [session.session_id for session in chosen.sessions], chosen.words)
+        now = self._with_derived(chosen.messages, [session.session_id for session in chosen.sessions], chosen.words)
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
         return replace(
             chosen,
@@ -256,17 +258,17 @@ class Eraser:
             chapters=_distinct_chapters(
                 (*now.chapters, *self.of.chapters.all([one.text_id for one in chosen.chapters]))
             ),
-            **self._derived_from(chosen.turns, chosen.notes, chosen.facts),
+            **self._derived_from(chosen.messages, chosen.notes, chosen.facts),
         )
 
-    def _with_derived(self, turns: Sequence[Message], whole: Sequence[str] = (), words: str = "") -> ErasureScope:
-        emptied = self._emptied_sessions(turns)
+    def _with_derived(self, messages: Sequence[Message], whole: Sequence[str] = (), words: str = "") -> ErasureScope:
+        emptied = self._emptied_sessions(messages)
         whole = [*whole, *(session.session_id for session in emptied)]
-        sessions = list(dict.fromkeys([*(turn.session_id for turn in turns), *whole]))
-        summaries = [summary for session_id in sessions if (summary := self._summary_of(session_id, turns, whole))]
-        personas = self._filter_personas(turns, sessions, words)
+        sessions = list(dict.fromkeys([*(message.session_id for message in messages), *whole]))
+        summaries = [summary for session_id in sessions if (summary := self._summary_of(session_id, messages, whole))]
+        personas = self._filter_personas(messages, sessions, words)
         return ErasureScope(
-            tuple(turns),
+            tuple(messages),
             tuple(summaries),
             tuple(version for persona in personas for version in persona.versions),
             tuple(text for persona in personas for text in persona.left),
@@ -274,34 +276,36 @@ class Eraser:
             in_flight=tuple(session_id for session_id in whole if self.of.sessions.in_flight(session_id)),
             sessions=emptied,
             words=words,
-            chapters=self._chapters_over(turns, summaries),
-            **self._derived_from(turns),
+            chapters=self._chapters_over(messages, summaries),
+            **self._derived_from(messages),
         )
 
-    def _emptied_sessions(self, turns: Sequence[Message]) -> tuple[Session, ...]:
+    def _emptied_sessions(self, messages: Sequence[Message]) -> tuple[Session, ...]:
         """The archived sessions that are empty without these turns. An active one stays, empty."""
-        going = {turn.text_id for turn in turns}
-        touched = (self.of.sessions.find(one) for one in dict.fromkeys(turn.session_id for turn in turns))
+        going = {message.text_id for message in messages}
+        touched = (self.of.sessions.find(one) for one in dict.fromkeys(message.session_id for message in messages))
         archived = [session for session in touched if session and session.status == "archived"]
         return tuple(
-            one for one in archived if {turn.text_id for turn in self.of.messages.of_session(one.session_id)} <= going
+            one
+            for one in archived
+            if {message.text_id for message in self.of.messages.of_session(one.session_id)} <= going
         )
 
-    def _chapters_over(self, turns: Sequence[Message], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
+    def _chapters_over(self, messages: Sequence[Message], summaries: Sequence[Summary]) -> tuple[Chapter, ...]:
         above = self.of.chapters.chapters_above(
-            [turn.text_id for turn in turns], [summary.session_id for summary in summaries]
+            [message.text_id for message in messages], [summary.session_id for summary in summaries]
         )
         return tuple(one for one in above if one.text)
 
     def _derived_from(
-        self, turns: Sequence[Message], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()
+        self, messages: Sequence[Message], notes: Sequence[Note] = (), facts: Sequence[Fact] = ()
     ) -> _Derived:
-        ids = [turn.text_id for turn in turns]
-        resting = [fact for found in self.of.facts.of_turns(ids).values() for fact in found]
-        resting += [fact for fact in self.of.facts.inferred(current=None) if not {*fact.turns}.isdisjoint(ids)]
+        ids = [message.text_id for message in messages]
+        resting = [fact for found in self.of.facts.of_messages(ids).values() for fact in found]
+        resting += [fact for fact in self.of.facts.inferred(current=None) if not {*fact.messages}.isdisjoint(ids)]
         by_id = {fact.text_id: fact for fact in (*resting, *facts)}
         return _Derived(
-            notes=tuple({note.text_id: note for note in (*self.of.notes.of_turns(ids), *notes)}.values()),
+            notes=tuple({note.text_id: note for note in (*self.of.notes.of_messages(ids), *notes)}.values()),
             facts=tuple(by_id.values()),
             relations=tuple(self.of.relations.of_facts(list(by_id))),
         )
@@ -313,17 +317,19 @@ class Eraser:
         facts = [fact for fact in every if fact.text_id in related or wanted in normalise(fact.all_words)]
         return notes, facts
 
-    def _summary_of(self, session_id: str, turns: Sequence[Message], whole: Sequence[str]) -> Summary | None:
+    def _summary_of(self, session_id: str, messages: Sequence[Message], whole: Sequence[str]) -> Summary | None:
         """The summary of a session if it was made from one of these turns."""
         summary = self.of.summaries.of(session_id)
         if summary is None or session_id in whole:
             return summary
         made_from = (
-            turn.compacted or turn.round <= summary.upto_round for turn in turns if turn.session_id == session_id
+            message.compacted or message.round <= summary.upto_round
+            for message in messages
+            if message.session_id == session_id
         )
         return summary if any(made_from) else None
 
-    def _filter_personas(self, turns: Sequence[Message], sessions: Sequence[str], words: str) -> list[Filtered]:
+    def _filter_personas(self, messages: Sequence[Message], sessions: Sequence[str], words: str) -> list[Filtered]:
         """What becomes of both personas; an edit by hand has become a version by then."""
         self.of.personas.settle_all()
         found = []
@@ -331,16 +337,16 @@ class Eraser:
             pins = self.of.personas.pins(persona)
             rests: dict[str, set[str]] = defaultdict(set)
             for one in self.of.personas.versions.every_line_evidence(persona):
-                rests[one.line].update(one.turns)
-            rule = LineFilter(self.of.index.tokens, words, turns, sessions, self.of.messages.of_session, pins, rests)
+                rests[one.line].update(one.messages)
+            rule = LineFilter(self.of.index.tokens, words, messages, sessions, self.of.messages.of_session, pins, rests)
             found.append(rule.filter_versions(self.of.personas.history(persona)))
         return found
 
-    def _every_turn(self) -> Iterator[Message]:
+    def _every_message(self) -> Iterator[Message]:
         last = 0
-        while turns := self.of.messages.stored_after(last, _AT_ONCE):
-            yield from turns
-            last = turns[-1].seq
+        while messages := self.of.messages.stored_after(last, _AT_ONCE):
+            yield from messages
+            last = messages[-1].seq
 
     # -- removing, cleaning and proving ----------------------------------------------------------------------
 
@@ -398,7 +404,7 @@ class Eraser:
 
         What a person erased is recognised later. What exceeded the limit may come again.
         """
-        texts: list[Message | Summary] = [*chosen.turns, *chosen.summaries]
+        texts: list[Message | Summary] = [*chosen.messages, *chosen.summaries]
         going = {session.session_id for session in chosen.sessions}
         with self.of.database.write() as tx:
             self.of.erased.add_receipt(tx, chosen, reason)
@@ -410,7 +416,7 @@ class Eraser:
             for summary in (one for one in chosen.summaries if one.session_id not in going):
                 self.of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)
             self.rounds.forget_titles(tx, [*chosen.affected, *going])
-            self.rounds.remove(tx, chosen.turns)
+            self.rounds.remove(tx, chosen.messages)
             for summary in chosen.summaries:
                 self.of.summaries.remove(tx, summary)
             self.of.chapters.void(tx, [chapter.text_id for chapter in chosen.chapters])

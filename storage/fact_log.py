@@ -41,16 +41,18 @@ class Windows:
 
     def unread_messages(self, window: Window) -> dict[str, Message] | None:
         """The messages of a window and of what is before it, by id; None when they are not as they were read."""
-        named = dict.fromkeys((*window.turns, *window.before))
-        there = {turn.text_id: turn for turn in self.messages.with_ids(tuple(named)) if not turn.hidden}
-        ours = all(turn.session_id == window.session_id for turn in there.values())
+        named = dict.fromkeys((*window.messages, *window.before))
+        there = {message.text_id: message for message in self.messages.with_ids(tuple(named)) if not message.hidden}
+        ours = all(message.session_id == window.session_id for message in there.values())
         query = f"SELECT 1 FROM conversation WHERE window_id <> '' AND text_id IN {EACH}"
-        whole = bool(window.turns) and len(there) == len(named)
-        return there if whole and ours and not self.database.run(query, list(window.turns)) else None
+        whole = bool(window.messages) and len(there) == len(named)
+        return there if whole and ours and not self.database.run(query, list(window.messages)) else None
 
     def mark_read(self, tx: Transaction, window: Window, rejected: Mapping[str, int], now: str) -> None:
         """A window that is read while its session is being saved belongs to that save."""
-        tx.many("UPDATE conversation SET window_id = ? WHERE text_id = ?", [(window.name, one) for one in window.turns])
+        tx.many(
+            "UPDATE conversation SET window_id = ? WHERE text_id = ?", [(window.name, one) for one in window.messages]
+        )
         saving = int(bool(self.steps.of("save", window.session_id)))
         tx.do(
             "INSERT INTO read_window (name, session_id, saving, stored_at, rejected) VALUES (?, ?, ?, ?, ?)"
@@ -145,12 +147,12 @@ class FactLog:
         """
         now = self.stamp.now()
         with self.facts.database.write() as tx:
-            turns = self.windows.unread_messages(learned.window)
-            if turns is None:
+            messages = self.windows.unread_messages(learned.window)
+            if messages is None:
                 return False
             names = self.facts.corrected_names()
-            notes = self._add_notes(tx, learned, turns, now)
-            facts = self._add_facts(tx, learned, turns, notes, now)
+            notes = self._add_notes(tx, learned, messages, now)
+            facts = self._add_facts(tx, learned, messages, notes, now)
             _add_relations(tx, learned.relations, facts)
             changed = self._add_changes(tx, learned.window.name, learned.changes, facts, now)
             self.windows.mark_read(tx, learned.window, learned.rejected, now)
@@ -162,33 +164,35 @@ class FactLog:
         """An id for a note or a fact that is to be stored."""
         return self.stamp.new_id()
 
-    def _add_notes(self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], now: str) -> dict[str, int]:
+    def _add_notes(
+        self, tx: Transaction, learned: Learned, messages: Mapping[str, Message], now: str
+    ) -> dict[str, int]:
         """Store notes, each resting on all that its facts rest on too. Returns their numbers by id."""
         rests: dict[str, list[str]] = defaultdict(list)
         for fact in learned.facts:
-            rests[fact.note] += fact.turns
+            rests[fact.note] += fact.messages
         resting = (
-            (note, _named_messages(dict.fromkeys([*note.turns, *rests[note.text_id]]), turns))
+            (note, _named_messages(dict.fromkeys([*note.messages, *rests[note.text_id]]), messages))
             for note in learned.notes
-            if note.turns
+            if note.messages
         )
         rows = [(_note_columns(learned.window, note, on, now), on) for note, on in resting if on]
         return _insert_resting(tx, "note", rows)
 
     def _add_facts(
-        self, tx: Transaction, learned: Learned, turns: Mapping[str, Message], notes: Mapping[str, int], now: str
+        self, tx: Transaction, learned: Learned, messages: Mapping[str, Message], notes: Mapping[str, int], now: str
     ) -> dict[str, int]:
         place = {"session_id": learned.window.session_id, "window_id": learned.window.name, "timestamp": now}
-        resting = ((fact, _named_messages(fact.turns, turns)) for fact in learned.facts)
+        resting = ((fact, _named_messages(fact.messages, messages)) for fact in learned.facts)
         stored = [(fact, on) for fact, on in resting if on]
         rows = [(_fact_columns(fact, on, place | {"note": notes.get(fact.note)}), on) for fact, on in stored]
         numbers = _insert_resting(tx, "fact", rows)
         spans = [
-            (one.start, one.end, numbers[fact.text_id], turns[one.message].seq)
+            (one.start, one.end, numbers[fact.text_id], messages[one.message].seq)
             for fact, _ in stored
             for one in fact.quotes
         ]
-        tx.many("UPDATE fact_turn SET quote_start = ?, quote_end = ? WHERE fact = ? AND turn = ?", spans)
+        tx.many("UPDATE fact_message SET quote_start = ?, quote_end = ? WHERE fact = ? AND message = ?", spans)
         topics = {note.text_id: note.topic for note in learned.notes}
         for fact, _ in stored:
             _add_parts(tx, numbers[fact.text_id], fact, topics.get(fact.note, ""))
@@ -258,10 +262,10 @@ class FactLog:
         return True
 
     def _add_by_hand(self, tx: Transaction, number: int, new: NewFact, known: Row, now: str) -> int:
-        turns = self.facts.messages.with_ids(messages_under(self.facts.database, "fact", [number])[number])
+        messages = self.facts.messages.with_ids(messages_under(self.facts.database, "fact", [number])[number])
         place = {name: known[name] for name in ("session_id", "window_id", "note")}
-        columns = _fact_columns(new, turns, place | {"timestamp": now, "by_hand": 1})
-        (added,) = _insert_resting(tx, "fact", [(columns, turns)]).values()
+        columns = _fact_columns(new, messages, place | {"timestamp": now, "by_hand": 1})
+        (added,) = _insert_resting(tx, "fact", [(columns, messages)]).values()
         topics = self.facts.database.run("SELECT topic FROM note WHERE seq = ?", known["note"])
         _add_parts(tx, added, new, topics[0]["topic"] if topics else "")
         self._index_numbered(tx, [added], new=True)
@@ -304,18 +308,18 @@ class FactLog:
             self._remove_numbered(tx, notes, facts, events)
             self.windows.mark_unread(tx, wanted)
 
-    def forget_messages(self, tx: Transaction, turns: Sequence[int]) -> None:
+    def forget_messages(self, tx: Transaction, messages: Sequence[int]) -> None:
         """Remove all that was extracted from any of these messages, also where others are left; none of them is read.
 
         A change of which no fact is known to be the cause rests on its whole window.
         """
-        seqs = list(turns)
+        seqs = list(messages)
         windows = self.windows.of_messages(seqs)
         caused = f"SELECT seq FROM fact_event WHERE window_id <> '' AND by_fact IS NULL AND window_id IN {EACH}"
         self._remove_numbered(
             tx,
-            self._read_numbers(f"SELECT note FROM note_turn WHERE turn IN {EACH}", seqs),
-            self._read_numbers(f"SELECT fact FROM fact_turn WHERE turn IN {EACH}", seqs),
+            self._read_numbers(f"SELECT note FROM note_message WHERE message IN {EACH}", seqs),
+            self._read_numbers(f"SELECT fact FROM fact_message WHERE message IN {EACH}", seqs),
             self._read_numbers(caused, windows) if windows else [],
         )
         if windows:
@@ -441,8 +445,8 @@ class FactLog:
         return list(dict.fromkeys(int(row[0]) for row in self.facts.database.run(query, values))) if values else []
 
 
-def _note_columns(window: Window, note: NewNote, turns: Sequence[Message], now: str) -> _Columns:
-    said = max(turns, key=lambda turn: turn.position).timestamp
+def _note_columns(window: Window, note: NewNote, messages: Sequence[Message], now: str) -> _Columns:
+    said = max(messages, key=lambda message: message.position).timestamp
     return {
         "text_id": note.text_id, "session_id": window.session_id, "window_id": window.name,
         "timestamp": said, "text": note.text, "topic": note.topic, "importance": min(10, max(1, note.importance)),
@@ -450,7 +454,7 @@ def _note_columns(window: Window, note: NewNote, turns: Sequence[Message], now: 
     }  # fmt: skip
 
 
-def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _Columns:
+def _fact_columns(fact: NewFact, messages: Sequence[Message], place: _Columns) -> _Columns:
     return {
         **place,
         # Until it is settled a new fact is not current, so that no two are for a moment.
@@ -459,7 +463,7 @@ def _fact_columns(fact: NewFact, turns: Sequence[Message], place: _Columns) -> _
         "subject": fact.subject, "attribute": fact.attribute, "value": fact.value,
         "slot_subject": fact.slot.subject, "slot_attribute": fact.slot.attribute, "single": int(fact.single),
         "about": fact.about, "stance": fact.stance, "learned_as": fact.basis, "verified": int(fact.basis == "verified"),
-        "said": fact.said or max(turns, key=lambda turn: turn.position).timestamp, "location": fact.location,
+        "said": fact.said or max(messages, key=lambda message: message.position).timestamp, "location": fact.location,
         "keywords": _join_list(fact.keywords), "persons": _join_list(fact.persons),
         "entities": _join_list(fact.entities),
         "start_day": fact.start, "end_day": fact.end,
@@ -476,10 +480,10 @@ def _insert_resting(
     tx.many(f"INSERT INTO {what} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", values)
     rests = [
         (number, seq)
-        for number, (_, turns) in enumerate(rows, start=first)
-        for seq in dict.fromkeys(turn.seq for turn in turns)
+        for number, (_, messages) in enumerate(rows, start=first)
+        for seq in dict.fromkeys(message.seq for message in messages)
     ]
-    tx.many(f"INSERT INTO {what}_turn ({what}, turn) VALUES (?, ?)", rests)
+    tx.many(f"INSERT INTO {what}_message ({what}, message) VALUES (?, ?)", rests)
     return {str(row["text_id"]): number for number, (row, _) in enumerate(rows, start=first)}
 
 
@@ -516,10 +520,10 @@ def _search_words(fact: Fact | None) -> str:
     return " ".join((fact.restatement, *fact.keywords, *fact.persons, *fact.entities, fact.location))
 
 
-def _named_messages(named: Iterable[str], turns: Mapping[str, Message]) -> list[Message]:
+def _named_messages(named: Iterable[str], messages: Mapping[str, Message]) -> list[Message]:
     """The messages that are named; none when one of them is not there, since what rests on it must not be stored."""
     names = list(named)
-    return [turns[name] for name in names] if all(name in turns for name in names) else []
+    return [messages[name] for name in names] if all(name in messages for name in names) else []
 
 
 def _join_list(words: Iterable[str]) -> str:

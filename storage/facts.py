@@ -186,7 +186,7 @@ _QUOTES = (
     "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
     " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
     " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
-    f" FROM fact_turn t JOIN conversation c ON c.seq = t.turn WHERE t.fact IN {EACH} ORDER BY c.position"
+    f" FROM fact_message t JOIN conversation c ON c.seq = t.message WHERE t.fact IN {EACH} ORDER BY c.position"
 )
 #: Values that never were, and names that were wrong in what is so, with what is right instead.
 _CORRECTED = (
@@ -240,7 +240,7 @@ class Facts:
         """The facts of an extraction window that are only quoted and not corrected, in the order of learning."""
         return self._read_facts(f"{_KNOWN} AND f.window_id = ? AND f.verified = 0{_WHICH[True]} ORDER BY f.seq", window)
 
-    def of_turns(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
+    def of_messages(self, text_ids: Sequence[str]) -> dict[str, list[Fact]]:
         """The facts that rest on each of these messages; a message on which none rests is left out."""
         return self._group_by("text_id", text_ids)
 
@@ -280,9 +280,9 @@ class Facts:
         query = f"{' AND '.join(conditions)} ORDER BY f.since DESC, f.seq DESC LIMIT ?"
         return self._read_facts(query, *values, most)
 
-    def turns_of(self, facts: Sequence[int]) -> list[tuple[int, int]]:
+    def messages_of(self, facts: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of (fact, message), by number: which messages these facts rest on."""
-        query = f"SELECT fact, turn FROM fact_turn WHERE fact IN {EACH}"
+        query = f"SELECT fact, message FROM fact_message WHERE fact IN {EACH}"
         return [(row[0], row[1]) for row in self.database.run(query, list(facts))] if len(facts) else []
 
     def count_all(self) -> FactCounts:
@@ -315,7 +315,7 @@ class Facts:
 
     def session_changes(self, session_id: str) -> SessionChanges:
         """What a session resulted in: what is new, and what of that which was known before changed or ended."""
-        resting = self.of_turns([turn.text_id for turn in self.messages.of_session(session_id)])
+        resting = self.of_messages([message.text_id for message in self.messages.of_session(session_id)])
         learned = {fact.text_id: fact for facts in resting.values() for fact in facts}
         past = self.all(current=False) if learned else []
         replaced = [one for one in past if one.replaced_by in learned and one.text_id not in learned]
@@ -360,7 +360,7 @@ class Facts:
 
     def _group_by(self, column: Literal["text_id", "session_id"], values: Sequence[str]) -> dict[str, list[Fact]]:
         query = (
-            f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_turn r ON r.turn = c.seq"
+            f"SELECT DISTINCT r.fact, c.{column} FROM conversation c JOIN fact_message r ON r.message = c.seq"
             f" WHERE c.{column} IN {EACH}"
         )
         rests = [(int(row[0]), str(row[1])) for row in self.database.run(query, list(values))] if values else []
@@ -456,17 +456,19 @@ class Notes:
         """The notes of all sessions, in the order in which they were learned."""
         return self._read_notes(f"{_NOTE} ORDER BY n.seq")
 
-    def of_turns(self, text_ids: Sequence[str]) -> list[Note]:
+    def of_messages(self, text_ids: Sequence[str]) -> list[Note]:
         """The notes that rest on any of these messages."""
-        resting = f"SELECT r.note FROM note_turn r JOIN conversation c ON c.seq = r.turn WHERE c.text_id IN {EACH}"
+        resting = (
+            f"SELECT r.note FROM note_message r JOIN conversation c ON c.seq = r.message WHERE c.text_id IN {EACH}"
+        )
         return (
             self._read_notes(f"{_NOTE} WHERE n.seq IN ({resting}) ORDER BY n.seq", list(text_ids)) if text_ids else []
         )
 
     def _read_notes(self, query: str, *values: object) -> list[Note]:
         rows = self.database.run(query, *values)
-        turns = messages_under(self.database, "note", [row[0] for row in rows])
-        return [Note(*row[1:8], private=bool(row[8]), turns=tuple(turns[row[0]])) for row in rows]  # type: ignore[misc]
+        messages = messages_under(self.database, "note", [row[0] for row in rows])
+        return [Note(*row[1:8], private=bool(row[8]), messages=tuple(messages[row[0]])) for row in rows]  # type: ignore[misc]
 
 
 def part_names(name: str) -> tuple[str, ...]:
@@ -488,7 +490,7 @@ def messages_under(
 ) -> Mapping[int, list[str]]:
     """The ids of the messages that facts or notes rest on, in order, by number."""
     query = (
-        f"SELECT t.{what}, c.text_id FROM {what}_turn t JOIN conversation c ON c.seq = t.turn"
+        f"SELECT t.{what}, c.text_id FROM {what}_message t JOIN conversation c ON c.seq = t.message"
         f" WHERE t.{what} IN {EACH} ORDER BY c.position"
     )
     found: dict[int, list[str]] = defaultdict(list)

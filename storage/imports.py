@@ -30,7 +30,7 @@ from domain.imports import (
 from domain.records import PREFIX, Message
 from storage.engine import EACH, instant
 from storage.erased import SaidMessage
-from storage.messages import SESSION_SPACE, TURN_SPACE, NewSummary
+from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import digests
@@ -49,7 +49,7 @@ _RESTING = "import_resting"
 #: What is read: sessions that no one went on with, and in which no one played a role.
 _DUE = f"i.due > 0 AND i.role_play = 0 AND s.status = 'archived' AND s.client = '{IMPORT_CLIENT}'"
 #: Newest month first, and of one month what was talked of most.
-_ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.turns DESC, s.position DESC"
+_ORDER = "substr(s.start_timestamp, 1, 7) DESC, i.messages DESC, s.position DESC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Run:
     stretch: int
     after: int
     before: int
-    turns: list[ImportedMessage] = field(default_factory=list)
+    messages: list[ImportedMessage] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Imports:
 
     def end(self, number: int, conversations: int) -> None:
         """All of a file, with so many conversations, was imported: its texts may get their vectors."""
-        stored = "(SELECT count(*) FROM imported_message WHERE source = import_source.number AND turn > 0)"
+        stored = "(SELECT count(*) FROM imported_message WHERE source = import_source.number AND seq > 0)"
         done = f"state = 'done', conversations = ?, messages = {stored}"
         with self._database.write() as tx:
             tx.do(f"UPDATE import_source SET {done} WHERE number = ?", conversations, number)
@@ -135,24 +135,24 @@ class Imports:
         gone = 0
         some = (
             "SELECT text_id FROM conversation c WHERE EXISTS (SELECT 1 FROM imported_message m"
-            " WHERE m.turn = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
+            " WHERE m.seq = c.seq AND m.source = ?) ORDER BY c.seq LIMIT ?"
         )
-        while turns := [str(row[0]) for row in self._database.run(some, number, _AT_ONCE)]:
-            with self._of.personas.losing_all_lines(turns), self._database.write() as tx:
-                self._remove_messages(tx, turns)
-            gone += len(turns)
+        while messages := [str(row[0]) for row in self._database.run(some, number, _AT_ONCE)]:
+            with self._of.personas.losing_all_lines(messages), self._database.write() as tx:
+                self._remove_messages(tx, messages)
+            gone += len(messages)
             yield gone
         with self._database.write() as tx:
             tx.do("DELETE FROM import_source WHERE number = ?", number)
 
     def _remove_messages(self, tx: Transaction, text_ids: Sequence[str]) -> None:
         """Remove messages that are there, and that they were; of those that were erased before, that stays known."""
-        turns = self._of.messages.with_ids(text_ids)
-        self._rounds.remove(tx, turns)
+        messages = self._of.messages.with_ids(text_ids)
+        self._rounds.remove(tx, messages)
         self._database.digest_changes()
         for table in ("stored_message", "imported_message"):
-            tx.many(f"DELETE FROM {table} WHERE turn = ?", [(turn.seq,) for turn in turns])
-        for session_id in dict.fromkeys(turn.session_id for turn in turns):
+            tx.many(f"DELETE FROM {table} WHERE message = ?", [(message.seq,) for message in messages])
+        for session_id in dict.fromkeys(message.session_id for message in messages):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
             self._of.steps.drop(tx, "save", session_id)
@@ -185,10 +185,10 @@ class Imports:
             rows = self._database.run(query, session_id)
             after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
             replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"
-            turn = replace(said, replies=replies)
-            piece = PastPiece(conversation, "", False, (turn,), session_id=session_id)
+            message = replace(said, replies=replies)
+            piece = PastPiece(conversation, "", False, (message,), session_id=session_id)
             how = _Import(number, _digest_of(conversation), piece, self._stamp.now(), self._stamp.new_id)
-            added = self._add_run(tx, _Run(0, after, 0, [turn]), how)[0]
+            added = self._add_run(tx, _Run(0, after, 0, [message]), how)[0]
             # Vectors are made once somebody searches or flushes: many at once cost less, and delay no message.
             tx.commit.follows.discard("vectors")
         return added
@@ -198,7 +198,7 @@ class Imports:
         known = self._known_past(piece)
         known_keys = known.keys() | self._recognise_keys(piece, known)
         erased = self._erased_keys(piece, known, known_keys)
-        return KnownMessages(sum(turn.key in known_keys - erased for turn in piece.turns), len(erased))
+        return KnownMessages(sum(message.key in known_keys - erased for message in piece.messages), len(erased))
 
     def _add_piece(self, tx: Transaction, source: int, piece: PastPiece, *, with_erased: bool) -> Added:
         self._database.digest_changes()
@@ -209,8 +209,10 @@ class Imports:
         known = dict.fromkeys(recognised | erased, 0) | known
         if with_erased and erased:
             known = {key: seq for key, seq in known.items() if key not in erased}
-            self._of.erased.remove(tx, [_as_said(turn, known=True) for turn in piece.turns if turn.key in erased])
-        fresh = [turn for turn in piece.turns if turn.key not in known]
+            self._of.erased.remove(
+                tx, [_as_said(message, known=True) for message in piece.messages if message.key in erased]
+            )
+        fresh = [message for message in piece.messages if message.key not in known]
         if not fresh:
             return Added(erased=len(erased))
         how = _Import(source, _digest_of(piece.log or piece.conversation), piece, self._stamp.now(), self._ids)
@@ -222,16 +224,18 @@ class Imports:
 
     def _erased_keys(self, piece: PastPiece, stored: Mapping[str, int], known: Collection[str]) -> set[str]:
         """The keys of messages that were erased: known by where they were, or by their words. Not those still there."""
-        said = [_as_said(turn, known=turn.key in known) for turn in piece.turns]
-        erased = [turn for turn, found in zip(piece.turns, self._of.erased.recognise(said), strict=True) if found]
+        said = [_as_said(message, known=message.key in known) for message in piece.messages]
+        erased = [
+            message for message, found in zip(piece.messages, self._of.erased.recognise(said), strict=True) if found
+        ]
         there = self._still_there(erased, stored) if erased else set()
-        return {turn.key for turn in erased} - there
+        return {message.key for message in erased} - there
 
-    def _still_there(self, turns: Sequence[ImportedMessage], stored: Mapping[str, int]) -> set[str]:
+    def _still_there(self, messages: Sequence[ImportedMessage], stored: Mapping[str, int]) -> set[str]:
         """The keys of messages that are still in the memory, by where they are stored or by their digests."""
         ((salt,),) = self._database.run(digests.SALT)
-        names = {turn.key: _message_digests(str(salt), turn) for turn in turns}
-        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.turn WHERE m.digest IN {EACH}"
+        names = {message.key: _message_digests(str(salt), message) for message in messages}
+        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.seq WHERE m.digest IN {EACH}"
         wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
         found = {str(row[0]) for row in self._database.run(query, wanted)}
         numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"
@@ -245,89 +249,89 @@ class Imports:
         One that comes under the id that it was stored under is enough alone. By what was said when, a message is
         recognised together with its neighbours: the same word in the same minute may be said to two people.
         """
-        turns = [*([piece.before] if piece.before else []), *piece.turns]
+        messages = [*([piece.before] if piece.before else []), *piece.messages]
         salts = self._database.run(digests.SALT)
-        if not salts or all(turn.key in known for turn in piece.turns):
+        if not salts or all(message.key in known for message in piece.messages):
             return set()
-        names = {turn.key: _message_digests(str(salts[0][0]), turn) for turn in turns}
-        copies = {turn.key: turn.copy for turn in turns}
+        names = {message.key: _message_digests(str(salts[0][0]), message) for message in messages}
+        copies = {message.key: message.copy for message in messages}
         wanted = list({name for by_id, said in names.values() for name in (*by_id, said)})
         query = f"SELECT digest, count(*) FROM stored_message WHERE digest IN {EACH} GROUP BY digest"
         stored = {str(row[0]): int(row[1]) for row in self._database.run(query, wanted)}
         by_id = {key for key, (names_by_id, _) in names.items() if any(name in stored for name in names_by_id)}
         said = {key for key, (_, name) in names.items() if stored.get(name, 0) > copies[key]}
-        alike = [turn.key not in known and (turn.key in by_id or turn.key in said) for turn in turns]
-        return by_id | {turn.key for run in _runs_alike(turns, alike) for turn in run}
+        alike = [message.key not in known and (message.key in by_id or message.key in said) for message in messages]
+        return by_id | {message.key for run in _runs_alike(messages, alike) for message in run}
 
     def _known_past(self, piece: PastPiece) -> dict[str, int]:
         """The number of each message that was ever stored, by key; of a log also under another cut."""
-        turns = [*([piece.before] if piece.before else []), *piece.turns]
-        keys = {_digest_of(turn.key): turn.key for turn in turns}
-        query = f"SELECT message, turn FROM imported_message WHERE conversation = ? AND message IN {EACH}"
+        messages = [*([piece.before] if piece.before else []), *piece.messages]
+        keys = {_digest_of(message.key): message.key for message in messages}
+        query = f"SELECT message, seq FROM imported_message WHERE conversation = ? AND message IN {EACH}"
         names = [piece.conversation, *([piece.log] if piece.log else [])]
         rows = [row for one in names for row in self._database.run(query, _digest_of(one), list(keys))]
         return {keys[row[0]]: int(row[1]) for row in rows}
 
-    def _extendable_numbers(self, turns: Sequence[int]) -> set[int]:
+    def _extendable_numbers(self, messages: Sequence[int]) -> set[int]:
         """Those of these messages, by number, that are still in a session that an import may go on with."""
         query = (
             "SELECT c.seq FROM conversation c JOIN session s ON s.session_id = c.session_id"
             " JOIN imported_session i ON i.session_id = c.session_id"
             f" WHERE s.status = 'archived' AND s.client = '{IMPORT_CLIENT}' AND c.seq IN {EACH}"
         )
-        return {int(row[0]) for row in self._database.run(query, list(turns))} if turns else set()
+        return {int(row[0]) for row in self._database.run(query, list(messages))} if messages else set()
 
-    def _find_place(self, turn: int) -> _Place:
+    def _find_place(self, message: int) -> _Place:
         query = (
             "SELECT c.session_id, c.position, c.round, c.role,"
             " (SELECT max(l.position) FROM conversation l WHERE l.session_id = c.session_id) AS last,"
             " (SELECT count(*) FROM conversation a WHERE a.session_id = c.session_id AND a.round = c.round"
             " AND a.role = 'assistant') AS replies FROM conversation c WHERE c.seq = ?"
         )
-        row = self._database.run(query, turn)[0]
+        row = self._database.run(query, message)[0]
         waits = row["role"] == "user" and not row["replies"]
         return _Place(row["session_id"], row["position"], row["round"], row["last"] == row["position"], waits)
 
     def _add_run(self, tx: Transaction, run: _Run, how: _Import) -> list[Message]:
         """Store new messages one behind the other, with their words, their place in the queue and their digests."""
         beside = self._find_place(run.after or run.before) if run.after or run.before else None
-        session_id = beside.session_id if beside else self._begin_session(tx, run.turns[0].timestamp, how)
+        session_id = beside.session_id if beside else self._begin_session(tx, run.messages[0].timestamp, how)
         position = self._room_for(tx, run, beside) if beside else 0
-        first = beside.round if beside and run.after and beside.waits and run.turns[0].replies else 0
+        first = beside.round if beside and run.after and beside.waits and run.messages[0].replies else 0
         query = "SELECT coalesce(max(round), 0) FROM conversation WHERE session_id = ?"
         number, stored = int(self._database.run(query, session_id)[0][0]), []
-        seq = tx.next("conversation", len(run.turns))
-        for at, past in enumerate(run.turns, start=1):
-            asked = run.turns[at - 2].role == "user" if at > 1 else bool(first)
+        seq = tx.next("conversation", len(run.messages))
+        for at, past in enumerate(run.messages, start=1):
+            asked = run.messages[at - 2].role == "user" if at > 1 else bool(first)
             number += not (past.replies and asked)
             place = first if at == 1 and first else number
             text_id = self._free_id(past.text_id) or how.new_id()
             stored.append(
                 Message(
                     seq + at - 1, text_id, session_id, past.timestamp, past.role, PREFIX[past.role] + past.words,
-                    place, compacted=True, stored_at=how.now, position=position + at * TURN_SPACE,
+                    place, compacted=True, stored_at=how.now, position=position + at * MESSAGE_SPACE,
                     speaker=past.speaker, undated=past.undated,
                 )
             )  # fmt: skip
         self._of.messages.add(tx, stored)
-        self._of.index.add_turns(tx, stored, new=True)
-        columns = "(conversation, message, turn, source) VALUES (?, ?, ?, ?)"
+        self._of.index.add_messages(tx, stored, new=True)
+        columns = "(conversation, message, seq, source) VALUES (?, ?, ?, ?)"
         known = [
-            (how.conversation, _digest_of(past.key), turn.seq, how.source)
-            for past, turn in zip(run.turns, stored, strict=True)
+            (how.conversation, _digest_of(past.key), message.seq, how.source)
+            for past, message in zip(run.messages, stored, strict=True)
         ]
-        again = "ON CONFLICT (conversation, message) DO UPDATE SET turn = excluded.turn, source = excluded.source"
+        again = "ON CONFLICT (conversation, message) DO UPDATE SET message = excluded.message, source = excluded.source"
         tx.many(f"INSERT INTO imported_message {columns} {again}", known)
-        self._settle_session(tx, session_id, len(run.turns))
+        self._settle_session(tx, session_id, len(run.messages))
         if beside and not (run.after and beside.last):
-            behind = self._of.messages.dependents(turn.text_id for turn in stored[-2:])
+            behind = self._of.messages.dependents(message.text_id for message in stored[-2:])
             self._of.index.embed_again(tx, behind)
-        for past, turn in zip(run.turns, stored, strict=True):
+        for past, message in zip(run.messages, stored, strict=True):
             if past.metadata:
-                self._of.units.add(tx, turn.seq, past.metadata)
+                self._of.units.add(tx, message.seq, past.metadata)
             if past.never_delete or past.visits[0]:
-                self._of.archive.note_visits(tx, turn.text_id, past.visits, never_delete=past.never_delete)
-        if how.piece.summary and run.turns[-1].key == how.piece.turns[-1].key:
+                self._of.archive.note_visits(tx, message.text_id, past.visits, never_delete=past.never_delete)
+        if how.piece.summary and run.messages[-1].key == how.piece.messages[-1].key:
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             summary = NewSummary(how.new_id(), stored[-1].timestamp, how.piece.summary)
             self._of.summaries.add(tx, session_id, summary, stored[-1].round)
@@ -341,9 +345,9 @@ class Imports:
 
     def _room_for(self, tx: Transaction, run: _Run, beside: _Place) -> int:
         """The position that is taken right before a run; what follows makes room."""
-        taken = beside.position if run.after else beside.position - TURN_SPACE
+        taken = beside.position if run.after else beside.position - MESSAGE_SPACE
         if not (run.after and beside.last):
-            self._of.messages.move(tx, beside.session_id, taken + 1, len(run.turns) * TURN_SPACE)
+            self._of.messages.move(tx, beside.session_id, taken + 1, len(run.messages) * MESSAGE_SPACE)
             self._of.messages.note_moves(tx)
         return taken
 
@@ -357,7 +361,7 @@ class Imports:
             ((end, _),) = self._database.run(said.format("DESC"), session_id)
             times = "start_timestamp = ?, instant = ?, end_timestamp = ?"
             tx.do(f"UPDATE session SET {times} WHERE session_id = ?", start, began, end, session_id)
-        longer = "UPDATE imported_session SET turns = turns + ?, due = due + ? WHERE session_id = ?"
+        longer = "UPDATE imported_session SET messages = messages + ?, due = due + ? WHERE session_id = ?"
         tx.do(longer, more, int(ours), session_id)
 
     def _place_in_life(self, tx: Transaction, began: str) -> int:
@@ -397,7 +401,7 @@ class Imports:
     def due_sessions(self, most: int = 1) -> list[DueSession]:
         """The sessions that are still to be read: the newest month first, and in it what was talked of most."""
         query = (
-            "SELECT i.session_id, i.turns, i.due FROM imported_session i"
+            "SELECT i.session_id, i.messages, i.due FROM imported_session i"
             f" JOIN session s ON s.session_id = i.session_id WHERE {_DUE} ORDER BY {_ORDER} LIMIT ?"
         )
         return [DueSession(*row) for row in self._database.run(query, most)]
@@ -406,21 +410,21 @@ class Imports:
         """What a session resulted in so far, and its messages that no summary was made from yet."""
         summary = self._of.summaries.of(session_id)
         upto = summary.upto_round if summary else 0
-        left = [turn for turn in self._of.messages.of_session(session_id) if turn.round > upto]
-        visible = [turn for turn in left if not turn.hidden]
+        left = [message for message in self._of.messages.of_session(session_id) if message.round > upto]
+        visible = [message for message in left if not message.hidden]
         return (summary.summary if summary and upto else ""), visible
 
-    def keep_summary(self, session_id: str, text: str, before: str, turns: Sequence[Message]) -> bool:
+    def keep_summary(self, session_id: str, text: str, before: str, messages: Sequence[Message]) -> bool:
         """Store what a session resulted in as far as these messages, made from them and from the summary ``before``.
 
         False, and nothing is stored, when that is not so any more: something is gone or hidden since.
         """
         with self._database.write() as tx:
             session, (so_far, left) = self._of.sessions.find(session_id), self.summary_and_rest(session_id)
-            there = {turn.text_id for turn in left}
-            if session is None or so_far != before or any(turn.text_id not in there for turn in turns):
+            there = {message.text_id for message in left}
+            if session is None or so_far != before or any(message.text_id not in there for message in messages):
                 return False
-            when, upto = session.end_timestamp or self._stamp.now(), turns[-1].round
+            when, upto = session.end_timestamp or self._stamp.now(), messages[-1].round
             self._of.summaries.remove(tx, self._of.summaries.of(session_id))
             self._of.summaries.add(tx, session_id, NewSummary(self._stamp.new_id(), when, text), upto)
         return True
@@ -434,7 +438,7 @@ class Imports:
     def remaining_backlog(self) -> ReadingLeft:
         """How much is still to be read, and how many calls were made today."""
         query = (
-            "SELECT count(*), coalesce(sum(i.turns), 0) FROM imported_session i JOIN session s"
+            "SELECT count(*), coalesce(sum(i.messages), 0) FROM imported_session i JOIN session s"
             f" ON s.session_id = i.session_id WHERE {_DUE}"
         )
         row, resting = self._database.run(query)[0], self._database.meta(_RESTING) is not None
@@ -460,27 +464,27 @@ class Imports:
         return int(calls) if day == today else 0
 
 
-def _as_said(turn: ImportedMessage, *, known: bool) -> SaidMessage:
+def _as_said(message: ImportedMessage, *, known: bool) -> SaidMessage:
     """A message as it is compared with what was erased; by where it was only if it is ``known`` to be that one."""
-    ids = tuple(dict.fromkeys(filter(None, (turn.key, turn.text_id)))) if known else ()
-    return SaidMessage(turn.role, turn.words, turn.timestamp, ids, turn.speaker, turn.undated)
+    ids = tuple(dict.fromkeys(filter(None, (message.key, message.text_id)))) if known else ()
+    return SaidMessage(message.role, message.words, message.timestamp, ids, message.speaker, message.undated)
 
 
-def _message_digests(salt: str, turn: ImportedMessage) -> tuple[tuple[str, ...], str]:
-    ids = dict.fromkeys(filter(None, (turn.key, turn.text_id)))
-    by_id = tuple(digests.id_digest(salt, turn.role, one, turn.words) for one in ids)
-    return by_id, digests.said_digest(salt, turn.role, turn.speaker, turn.timestamp, turn.words)
+def _message_digests(salt: str, message: ImportedMessage) -> tuple[tuple[str, ...], str]:
+    ids = dict.fromkeys(filter(None, (message.key, message.text_id)))
+    by_id = tuple(digests.id_digest(salt, message.role, one, message.words) for one in ids)
+    return by_id, digests.said_digest(salt, message.role, message.speaker, message.timestamp, message.words)
 
 
-def _runs_alike(turns: Sequence[ImportedMessage], alike: Sequence[bool]) -> Iterator[list[ImportedMessage]]:
+def _runs_alike(messages: Sequence[ImportedMessage], alike: Sequence[bool]) -> Iterator[list[ImportedMessage]]:
     """Messages that follow each other, all of them like stored ones, and that show by it that it is the same talk.
 
     Two speakers show it, where it is known when they spoke; else only all of the messages together.
     """
-    for same, pairs in groupby(zip(turns, alike, strict=True), key=lambda pair: pair[1]):
-        run = [turn for turn, _ in pairs]
-        dated = {(turn.role, turn.speaker) for turn in run if not turn.undated}
-        if same and (len(run) == len(turns) or len(dated) > 1):
+    for same, pairs in groupby(zip(messages, alike, strict=True), key=lambda pair: pair[1]):
+        run = [message for message, _ in pairs]
+        dated = {(message.role, message.speaker) for message in run if not message.undated}
+        if same and (len(run) == len(messages) or len(dated) > 1):
             yield run
 
 
@@ -499,21 +503,23 @@ def _find_runs(piece: PastPiece, known: Mapping[str, int], standing: Mapping[str
     """
     runs: list[_Run] = []
     near, begun = piece.before if piece.before and piece.before.key in standing else None, False
-    for at, turn in enumerate(piece.turns):
-        if turn.key in standing:
-            near, begun = turn, False
-        if turn.key in known:
+    for at, message in enumerate(piece.messages):
+        if message.key in standing:
+            near, begun = message, False
+        if message.key in known:
             continue
-        if not (begun and runs[-1].stretch == turn.stretch):
-            after = standing[near.key] if near and near.stretch == turn.stretch else 0
+        if not (begun and runs[-1].stretch == message.stretch):
+            after = standing[near.key] if near and near.stretch == message.stretch else 0
             # Else before the first message of the stretch that is in a session.
             later = (
-                standing[one.key] for one in piece.turns[at:] if one.stretch == turn.stretch and one.key in standing
+                standing[one.key]
+                for one in piece.messages[at:]
+                if one.stretch == message.stretch and one.key in standing
             )
             before = 0 if after else next(later, 0)
-            runs.append(_Run(turn.stretch, after, before))
+            runs.append(_Run(message.stretch, after, before))
             begun = True
-        runs[-1].turns.append(turn)
+        runs[-1].messages.append(message)
     return runs
 
 

@@ -41,13 +41,13 @@ from storage.engine import EACH, Stamp, instant
 from storage.sqlite.database import Database, Row, Transaction
 
 #: Between the positions of two messages of a session.
-TURN_SPACE = 512
+MESSAGE_SPACE = 512
 
 _COLUMNS = (
     "seq, text_id, session_id, timestamp, role, text, round, finish, compacted, stored_at, position, hidden, quoted,"
     " demo, speaker, undated"
 )
-TURN = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS.split(', '))} FROM conversation c"
+MESSAGE = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS.split(', '))} FROM conversation c"
 _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?' * 17)})"
 #: In ``meta``: how often messages left the search, returned to it, or moved.
 _GENERATION = "fadings"
@@ -64,7 +64,7 @@ _PLACES = (
     + " FROM (SELECT c.seq, s.number AS session, CASE c.role WHEN 'user' THEN 1 ELSE 0 END AS by_user,"
     " coalesce(l.length, 0) AS length, coalesce(l.marks, 0) AS marks, c.position,"
     " replace(substr(c.timestamp, 1, 10), ',', ' ') AS day"
-    " FROM conversation c JOIN session s ON s.session_id = c.session_id LEFT JOIN turn_length l ON l.seq = c.seq"
+    " FROM conversation c JOIN session s ON s.session_id = c.session_id LEFT JOIN message_length l ON l.seq = c.seq"
     f" WHERE c.seq > ? AND {_VISIBLE}"
     " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = c.text_id)"
     " ORDER BY c.seq LIMIT ?) AS read_once"
@@ -111,44 +111,44 @@ class Messages:
 
     def context(self, session_id: str) -> tuple[Round, ...]:
         """The rounds that are in the context, not yet summarised, oldest first."""
-        query = f"{TURN} WHERE c.session_id = ? AND c.compacted = 0 ORDER BY c.position"
+        query = f"{MESSAGE} WHERE c.session_id = ? AND c.compacted = 0 ORDER BY c.position"
         return pair_messages(self._read_messages(query, session_id))
 
     def rounds(self, session_id: str, last: int | None = None) -> tuple[Round, ...]:
         """All rounds of a session, or its ``last`` ones, oldest first."""
         if last is None:
             return pair_messages(self.of_session(session_id))
-        query, asked = f"{TURN} WHERE c.session_id = ? ORDER BY c.position DESC LIMIT ?", last * 2
-        while len(turns := self._read_messages(query, session_id, asked)) == asked > 0:
-            if len(found := pair_messages(turns[::-1])) >= last:
+        query, asked = f"{MESSAGE} WHERE c.session_id = ? ORDER BY c.position DESC LIMIT ?", last * 2
+        while len(messages := self._read_messages(query, session_id, asked)) == asked > 0:
+            if len(found := pair_messages(messages[::-1])) >= last:
                 return found[-last:]
             # Messages whose partner was erased are among them.
             asked *= 4
-        return pair_messages(turns[::-1])[-last:]
+        return pair_messages(messages[::-1])[-last:]
 
     def of_session(self, session_id: str) -> list[Message]:
         """Every message of a session in order, also one whose partner was erased."""
-        return self._read_messages(f"{TURN} WHERE c.session_id = ? ORDER BY c.position", session_id)
+        return self._read_messages(f"{MESSAGE} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
     def first_words(self, most: int) -> list[str]:
         """What the person said first in this memory, oldest first; nothing hidden. Where they never spoke, others."""
-        queries = (f"{TURN} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)
+        queries = (f"{MESSAGE} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)
         found = (self._read_messages(query, most) for query in queries)
         return [one.words for one in next(filter(None, found), [])]
 
     def unread(self, session_id: str) -> list[Message]:
         """The messages of a session that no extraction has read, oldest first; never what is hidden."""
-        return self._read_messages(f"{TURN} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
+        return self._read_messages(f"{MESSAGE} WHERE c.session_id = ? AND {UNREAD} ORDER BY c.position", session_id)
 
     def unread_among(self, text_ids: Sequence[str]) -> set[str]:
         """Those of these messages that no extraction has read; never what is hidden."""
         query = f"SELECT c.text_id FROM conversation c WHERE c.text_id IN {EACH} AND {UNREAD}"
         return {row[0] for row in self._database.run(query, list(text_ids))} if text_ids else set()
 
-    def before(self, turn: Message, count: int) -> list[Message]:
+    def before(self, message: Message, count: int) -> list[Message]:
         """Up to ``count`` messages of its session right before this one, oldest first, hidden ones left out."""
-        query = f"{TURN} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"
-        return self._read_messages(query, turn.session_id, turn.position, count)[::-1]
+        query = f"{MESSAGE} WHERE c.session_id = ? AND c.position < ? AND c.hidden = 0 ORDER BY c.position DESC LIMIT ?"
+        return self._read_messages(query, message.session_id, message.position, count)[::-1]
 
     def dependents(self, text_ids: Iterable[str], reach: int = 2) -> list[str]:
         """Messages whose vector is made from words of these too: the next ``reach`` of their session."""
@@ -171,11 +171,11 @@ class Messages:
 
     def with_ids(self, text_ids: Sequence[str]) -> list[Message]:
         """The messages with these ids that are still there, in their order of time."""
-        columns = TURN.replace(" FROM", ", s.position AS place FROM", 1)
+        columns = MESSAGE.replace(" FROM", ", s.position AS place FROM", 1)
         query = f"{columns} JOIN session s ON s.session_id = c.session_id WHERE c.text_id IN {EACH}"
         rows = self._database.run(query, list(text_ids)) if text_ids else []
         rows.sort(key=lambda row: (row["place"], row["position"]))
-        return [turn_of(row[:-1]) for row in rows]
+        return [message_of(row[:-1]) for row in rows]
 
     def hidden(self) -> list[Message]:
         """The messages that the person asked to have forgotten, in their order of time."""
@@ -184,11 +184,11 @@ class Messages:
 
     def stored_after(self, seq: int, most: int) -> list[Message]:
         """The next messages of all sessions, in the order in which they were stored."""
-        return self._read_messages(f"{TURN} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
+        return self._read_messages(f"{MESSAGE} WHERE c.seq > ? ORDER BY c.seq LIMIT ?", seq, most)
 
     def by_number(self, seqs: Sequence[int]) -> list[Message]:
         """Messages by number, in order; one that is gone, hidden or the demo model's is left out."""
-        query = f"{TURN} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
+        query = f"{MESSAGE} WHERE c.seq IN {EACH} AND {_VISIBLE} ORDER BY c.seq"
         return self._read_messages(query, sorted(seqs)) if len(seqs) else []
 
     def words_of(self, text_ids: Sequence[str]) -> dict[str, str]:
@@ -224,7 +224,7 @@ class Messages:
         self,
         tx: Transaction,
         session_id: str,
-        turns: Sequence[NewMessage],
+        messages: Sequence[NewMessage],
         finish: Finish,
         now: str,
         before: Round | None = None,
@@ -238,48 +238,50 @@ class Messages:
         if before:
             # What follows moves, so that the round has room before this one.
             at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
-            self.move(tx, session_id, at, 2 * TURN_SPACE)
-            position = at - TURN_SPACE
-        seq = tx.next("conversation", len(turns))
+            self.move(tx, session_id, at, 2 * MESSAGE_SPACE)
+            position = at - MESSAGE_SPACE
+        seq = tx.next("conversation", len(messages))
         added = [
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
-                last_round + 1, finish, stored_at=now, position=position + (at + 1) * TURN_SPACE,
+                last_round + 1, finish, stored_at=now, position=position + (at + 1) * MESSAGE_SPACE,
                 quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
-            for at, one in enumerate(turns)
+            for at, one in enumerate(messages)
         ]  # fmt: skip
         self.add(tx, added)
         return added
 
-    def add(self, tx: Transaction, turns: Sequence[Message]) -> None:
+    def add(self, tx: Transaction, messages: Sequence[Message]) -> None:
         """Messages as they are, with the numbers and positions that they have."""
-        tx.many(_INSERT, [_row_values(turn) for turn in turns])
+        tx.many(_INSERT, [_row_values(message) for message in messages])
 
-    def delete(self, tx: Transaction, turns: Sequence[Message]) -> None:
+    def delete(self, tx: Transaction, messages: Sequence[Message]) -> None:
         """Remove the rows of messages."""
-        tx.many("DELETE FROM conversation WHERE seq = ?", [(turn.seq,) for turn in turns])
+        tx.many("DELETE FROM conversation WHERE seq = ?", [(message.seq,) for message in messages])
 
-    def set_hidden(self, tx: Transaction, turns: Iterable[Message], hidden: bool) -> None:
+    def set_hidden(self, tx: Transaction, messages: Iterable[Message], hidden: bool) -> None:
         """Note whether messages are hidden."""
-        tx.many("UPDATE conversation SET hidden = ? WHERE seq = ?", [(int(hidden), turn.seq) for turn in turns])
+        tx.many(
+            "UPDATE conversation SET hidden = ? WHERE seq = ?", [(int(hidden), message.seq) for message in messages]
+        )
 
-    def set_words(self, tx: Transaction, turn: Message, words: str) -> None:
+    def set_words(self, tx: Transaction, message: Message, words: str) -> None:
         """Put other words in place of those of a message."""
-        tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[turn.role] + words, turn.seq)
+        tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[message.role] + words, message.seq)
 
-    def add_metadata(self, tx: Transaction, turn: int, metadata: Mapping[str, Any]) -> None:
+    def add_metadata(self, tx: Transaction, message: int, metadata: Mapping[str, Any]) -> None:
         """What a program says of a new message, by its number: values of JSON by name."""
         rows = []
         for key, value in metadata.items():
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            rows.append((turn, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
-        tx.many("INSERT INTO message_metadata (turn, key, value, number) VALUES (?, ?, ?, ?)", rows)
+            rows.append((message, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
+        tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
 
     def metadata_of(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """What programs said of these messages, by id; nothing of what is hidden."""
         query = (
-            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.turn = c.seq"
+            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
             f" WHERE c.text_id IN {EACH} AND {_VISIBLE} ORDER BY d.key"
         )
         found: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -301,10 +303,10 @@ class Messages:
         """Let what is in a session follow these messages, which are to be put back in front of it."""
         if not first or not (present := self.of_session(first[0].session_id)):
             return
-        rounds = max(turn.round for turn in [*first, *present])
-        places = max(turn.position for turn in [*first, *present])
+        rounds = max(message.round for message in [*first, *present])
+        places = max(message.position for message in [*first, *present])
         # Downwards, so that no two rounds have one number for a moment.
-        moved = [(turn.round + rounds, turn.position + places, turn.seq) for turn in present]
+        moved = [(message.round + rounds, message.position + places, message.seq) for message in present]
         tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", sorted(moved, reverse=True))
 
     def move(self, tx: Transaction, session_id: str, position: int, by: int) -> None:
@@ -321,7 +323,7 @@ class Messages:
         )
 
     def _read_messages(self, query: str, *values: object) -> list[Message]:
-        return [turn_of(row) for row in self._database.run(query, *values)]
+        return [message_of(row) for row in self._database.run(query, *values)]
 
 
 #: A message that no extraction has read, and that may be read: what was said in a role is true of no one.
@@ -331,7 +333,7 @@ UNREAD = (
 )
 
 
-def turn_of(row: Row | Sequence[Any]) -> Message:
+def message_of(row: Row | Sequence[Any]) -> Message:
     """A message out of a row that ``TURN`` reads."""
     values = list(row)
     values[8], values[11] = bool(values[8]), bool(values[11])
@@ -340,13 +342,27 @@ def turn_of(row: Row | Sequence[Any]) -> Message:
     return Message(*values)
 
 
-def _row_values(turn: Message) -> tuple[object, ...]:
-    quoted = json.dumps([(one.number, one.text_id, one.timestamp) for one in turn.quoted]) if turn.quoted else ""
+def _row_values(message: Message) -> tuple[object, ...]:
+    quoted = json.dumps([(one.number, one.text_id, one.timestamp) for one in message.quoted]) if message.quoted else ""
     return (
-        turn.seq, turn.text_id, turn.session_id, turn.timestamp, turn.role, turn.text, turn.round, turn.finish,
-        int(turn.compacted), turn.stored_at, turn.position, int(turn.hidden), quoted, int(turn.demo), turn.speaker,
-        int(turn.undated), instant(turn.timestamp),
-    )  # fmt: skip
+        message.seq,
+        message.text_id,
+        message.session_id,
+        message.timestamp,
+        message.role,
+        message.text,
+        message.round,
+        message.finish,
+        int(message.compacted),
+        message.stored_at,
+        message.position,
+        int(message.hidden),
+        quoted,
+        int(message.demo),
+        message.speaker,
+        int(message.undated),
+        instant(message.timestamp),
+    )
 
 
 _SUMMARY = (
@@ -452,9 +468,9 @@ kept_session (session_id) AS (
         OR EXISTS (SELECT 1 FROM visit WHERE text_id = '{LIFE}' AND never_delete = 1)
     UNION SELECT text_id FROM visit WHERE never_delete = 1
 ),
-kept_turn (seq) AS (
-    SELECT t.turn FROM fact_turn t JOIN fact f ON f.seq = t.fact WHERE f.kept = 1
-    UNION SELECT t.turn FROM line_turn t JOIN line_evidence e ON e.seq = t.line
+kept_message (seq) AS (
+    SELECT t.message FROM fact_message t JOIN fact f ON f.seq = t.fact WHERE f.kept = 1
+    UNION SELECT t.message FROM line_message t JOIN line_evidence e ON e.seq = t.line
         WHERE EXISTS (SELECT 1 FROM pin p WHERE p.persona = e.persona AND instr(e.line, trim(p.text)) > 0)
     UNION SELECT c.seq FROM conversation c JOIN visit v USING (text_id) WHERE v.never_delete = 1
     UNION SELECT seq FROM conversation WHERE chapter IN (SELECT seq FROM kept_chapter)
@@ -464,7 +480,7 @@ _LEAVES = f"""{_KEPT}
 SELECT name, session_id, timestamp, text, coalesce(v.visit_count, 0), coalesce(v.last_visit, 0), is_session FROM (
     SELECT c.text_id AS name, c.session_id, c.timestamp, c.text, 0 AS is_session, s.position, c.position AS place
         FROM conversation c JOIN session s ON s.session_id = c.session_id WHERE {_SEARCHED}
-        AND c.session_id NOT IN (SELECT session_id FROM kept_session) AND c.seq NOT IN (SELECT seq FROM kept_turn)
+        AND c.session_id NOT IN (SELECT session_id FROM kept_session) AND c.seq NOT IN (SELECT seq FROM kept_message)
     UNION ALL
     SELECT m.session_id, m.session_id, m.timestamp, m.summary, 1, s.position, 0
         FROM summary m JOIN session s ON s.session_id = m.session_id WHERE {_SEARCHED_SUMMARIES}
@@ -556,8 +572,8 @@ class Archive:
             rows = [(leaf.name, now, instant(now)) for leaf in leaves]
             columns = "(text_id, stored_at, instant) VALUES (?, ?, ?) ON CONFLICT (text_id) DO NOTHING"
             tx.many(f"INSERT INTO archived_memory {columns}", rows)
-            turns, summaries = self._find_named([leaf.name for leaf in leaves])
-            self._index.remove_turns(tx, turns)
+            messages, summaries = self._find_named([leaf.name for leaf in leaves])
+            self._index.remove_messages(tx, messages)
             for summary in summaries:
                 self._index.remove_summary(tx, summary)
             self._messages.note_moves(tx)
@@ -569,11 +585,11 @@ class Archive:
 
     def bring_back(self, tx: Transaction, names: Sequence[str]) -> None:
         """The same in a transaction that is under way."""
-        turns, _ = self._find_named(names)
-        back = list(dict.fromkeys([*names, *(turn.session_id for turn in turns)]))
+        messages, _ = self._find_named(names)
+        back = list(dict.fromkeys([*names, *(message.session_id for message in messages)]))
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in back])
-        turns, summaries = self._find_named(back)
-        self._index.add_turns(tx, turns)
+        messages, summaries = self._find_named(back)
+        self._index.add_messages(tx, messages)
         for summary in summaries:
             self._index.add_summary(tx, summary)
         self._messages.note_moves(tx)
@@ -877,8 +893,8 @@ class UndoableSaves:
         """Let a save be undone; ``personas`` are the versions that it made."""
         summary = json.dumps(asdict(was.summary)) if was.summary else ""
         last = self._messages.highest_number()
-        tx.do("DELETE FROM undoable_save WHERE last_turn <> ? OR session_id = ?", last, session_id)
-        columns = "session_id, windows, personas, summary, context, last_turn, stored_at, instant"
+        tx.do("DELETE FROM undoable_save WHERE last_message <> ? OR session_id = ?", last, session_id)
+        columns = "session_id, windows, personas, summary, context, last_message, stored_at, instant"
         tx.do(
             f"INSERT INTO undoable_save ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             session_id, json.dumps(was.windows), json.dumps(personas), summary, was.context, last, now, instant(now),
@@ -886,7 +902,9 @@ class UndoableSaves:
 
     def find(self, session_id: str) -> SaveToUndo | None:
         """What the save of a session replaced; None when it cannot be undone."""
-        query = "SELECT summary, context, windows, personas FROM undoable_save WHERE session_id = ? AND last_turn = ?"
+        query = (
+            "SELECT summary, context, windows, personas FROM undoable_save WHERE session_id = ? AND last_message = ?"
+        )
         rows = self._database.run(query, session_id, self._messages.highest_number())
         if not rows:
             return None
@@ -898,7 +916,7 @@ class UndoableSaves:
         """The session whose save opened the session ``present``; None when anything was said or decided since."""
         query = (
             "SELECT u.session_id FROM undoable_save u JOIN session p ON p.stored_at = u.stored_at"
-            " WHERE p.session_id = ? AND p.session_id <> u.session_id AND u.last_turn = ?"
+            " WHERE p.session_id = ? AND p.session_id <> u.session_id AND u.last_message = ?"
         )
         rows = self._database.run(query, present, self._messages.highest_number())
         return str(rows[0]["session_id"]) if rows else None

@@ -178,12 +178,12 @@ class Personas:
                 self.versions.add(tx, persona, after, "hand", self._stamp.now())
 
     @contextmanager
-    def losing_lines(self, turns: Sequence[str]) -> Iterator[None]:
+    def losing_lines(self, messages: Sequence[str]) -> Iterator[None]:
         """One commit in which messages go, and with them the lines of the personas as they are that rest on them."""
-        if any(self.versions.lines_resting_on(persona, turns) for persona in PERSONAS):
+        if any(self.versions.lines_resting_on(persona, messages) for persona in PERSONAS):
             self.settle_all()
         with self._database.write() as tx:
-            lines = {persona: set(self.versions.lines_resting_on(persona, turns)) for persona in PERSONAS}
+            lines = {persona: set(self.versions.lines_resting_on(persona, messages)) for persona in PERSONAS}
             yield
             latest = {persona: self.versions.newest(persona) for persona, gone in lines.items() if gone}
             for persona, text in ((persona, one.text) for persona, one in latest.items() if one):
@@ -191,12 +191,12 @@ class Personas:
                 self.versions.add(tx, persona, as_persona("\n".join(left)), "erase", self._stamp.now())
 
     @contextmanager
-    def losing_all_lines(self, turns: Sequence[str]) -> Iterator[None]:
+    def losing_all_lines(self, messages: Sequence[str]) -> Iterator[None]:
         """The same, with the lines of every version."""
-        if any(self.versions.lines_ever_resting_on(turns).values()):
+        if any(self.versions.lines_ever_resting_on(messages).values()):
             self.settle_all()
         with self._database.write() as tx:
-            lost = {persona: lines for persona, lines in self.versions.lines_ever_resting_on(turns).items() if lines}
+            lost = {persona: lines for persona, lines in self.versions.lines_ever_resting_on(messages).items() if lines}
             yield
             for persona, lines in lost.items():
                 self.versions.remove_lines(tx, persona, lines)
@@ -364,7 +364,7 @@ _LAID = "persona."
 
 
 class PersonaVersions:
-    """Reads and writes the tables ``persona``, ``line_evidence``, ``line_turn`` and ``pin``."""
+    """Reads and writes the tables ``persona``, ``line_evidence``, ``line_message`` and ``pin``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -465,28 +465,28 @@ class PersonaVersions:
         newest = self.newest(persona)
         lines = list(dict.fromkeys(lines_of(newest.text))) if newest else []
         known = self._newest_evidence(persona, lines)
-        return [known[line] for line in lines if line in known and known[line].turns]
+        return [known[line] for line in lines if line in known and known[line].messages]
 
     def every_line_evidence(self, persona: Persona) -> list[LineEvidence]:
         """What the lines of every version rest on, of each line all that was ever recorded."""
         return [one for _, one in self._read_evidence(self._database.run(f"{_EVIDENCE} ORDER BY l.seq", persona))]
 
-    def lines_resting_on(self, persona: Persona, turns: Sequence[str]) -> list[str]:
+    def lines_resting_on(self, persona: Persona, messages: Sequence[str]) -> list[str]:
         """The lines of a persona as it is now that rest on any of these messages."""
-        if not self._any_rests_on(turns):
+        if not self._any_rests_on(messages):
             return []
-        return [one.line for one in self.line_evidence(persona) if not set(turns).isdisjoint(one.turns)]
+        return [one.line for one in self.line_evidence(persona) if not set(messages).isdisjoint(one.messages)]
 
-    def lines_ever_resting_on(self, turns: Sequence[str]) -> dict[Persona, set[str]]:
+    def lines_ever_resting_on(self, messages: Sequence[str]) -> dict[Persona, set[str]]:
         """The lines of any version that rest on any of these messages; a pinned one rests on the person's own word."""
-        if not self._any_rests_on(turns):
+        if not self._any_rests_on(messages):
             return {persona: set() for persona in PERSONAS}
         pinned = {line.strip() for persona in PERSONAS for pin in self.pins(persona) for line in pin.split("\n")}
         found: dict[Persona, set[str]] = {}
         for persona in PERSONAS:
             lines = dict.fromkeys(line for version in self.all(persona) for line in lines_of(version.text))
             known = self._newest_evidence(persona, list(lines))
-            resting = {line for line, one in known.items() if not set(turns).isdisjoint(one.turns)}
+            resting = {line for line, one in known.items() if not set(messages).isdisjoint(one.messages)}
             found[persona] = resting - pinned
         return found
 
@@ -516,9 +516,11 @@ class PersonaVersions:
                 tx.do(taken, persona, line, row["version"], row["seq"])
                 tx.do("UPDATE line_evidence SET line = ? WHERE seq = ?", line, row["seq"])
 
-    def _any_rests_on(self, turns: Sequence[str]) -> bool:
-        query = f"SELECT 1 FROM line_turn t JOIN conversation c ON c.seq = t.turn WHERE c.text_id IN {EACH} LIMIT 1"
-        return bool(turns and self._database.run(query, list(turns)))
+    def _any_rests_on(self, messages: Sequence[str]) -> bool:
+        query = (
+            f"SELECT 1 FROM line_message t JOIN conversation c ON c.seq = t.message WHERE c.text_id IN {EACH} LIMIT 1"
+        )
+        return bool(messages and self._database.run(query, list(messages)))
 
     def _newest_evidence(
         self, persona: Persona, lines: Sequence[str], before: int | None = None
@@ -531,13 +533,13 @@ class PersonaVersions:
 
     def _read_evidence(self, rows: Sequence[Row]) -> list[tuple[Row, LineEvidence]]:
         query = (
-            "SELECT t.line, c.text_id FROM line_turn t JOIN conversation c ON c.seq = t.turn"
+            "SELECT t.line, c.text_id FROM line_message t JOIN conversation c ON c.seq = t.message"
             f" WHERE t.line IN {EACH} ORDER BY c.seq"
         )
-        turns: dict[int, list[str]] = defaultdict(list)
+        messages: dict[int, list[str]] = defaultdict(list)
         for line, text_id in self._database.run(query, [row["seq"] for row in rows]) if rows else ():
-            turns[line].append(text_id)
-        made = (LineEvidence(row["line"], tuple(turns[row["seq"]]), row["day"], row["importance"]) for row in rows)
+            messages[line].append(text_id)
+        made = (LineEvidence(row["line"], tuple(messages[row["seq"]]), row["day"], row["importance"]) for row in rows)
         return list(zip(rows, made, strict=True))
 
     def _add_evidence(
@@ -545,7 +547,7 @@ class PersonaVersions:
     ) -> None:
         there = list(dict.fromkeys(lines_of(version.text)))
         known = self._newest_evidence(version.persona, there)
-        named = [(one.line.strip(), one) for one in lines if one.turns]
+        named = [(one.line.strip(), one) for one in lines if one.messages]
         new = {line: one for line, one in named if line in there and not _adds_nothing(known.get(line), one)}
         if known_version and new:
             again = f"DELETE FROM line_evidence WHERE persona = ? AND version = ? AND line IN {EACH}"
@@ -563,8 +565,12 @@ class PersonaVersions:
         ]
         tx.many(f"INSERT INTO line_evidence {columns}", rows)
         rested = "SELECT CAST(? AS INTEGER), seq FROM conversation WHERE text_id = ?"
-        turns = [(seq, turn) for seq, one in enumerate(new.values(), start=first) for turn in dict.fromkeys(one.turns)]
-        tx.many(f"INSERT INTO line_turn (line, turn) {rested}", turns)
+        messages = [
+            (seq, message)
+            for seq, one in enumerate(new.values(), start=first)
+            for message in dict.fromkeys(one.messages)
+        ]
+        tx.many(f"INSERT INTO line_message (line, message) {rested}", messages)
 
     def pins(self, persona: Persona) -> tuple[str, ...]:
         """The lines that rewrites of a persona must keep."""
@@ -588,8 +594,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def _adds_nothing(known: LineEvidence | None, other: LineEvidence) -> bool:
-    return known is not None and (set(known.turns), known.date, known.importance) == (
-        set(other.turns),
+    return known is not None and (set(known.messages), known.date, known.importance) == (
+        set(other.messages),
         other.date,
         other.importance,
     )
@@ -620,7 +626,7 @@ class Filtered:
 
 @dataclass(frozen=True)
 class LineFilter:
-    """What is erased: ``words`` in any spelling, or "", and ``turns``, of ``sessions``.
+    """What is erased: ``words`` in any spelling, or "", and ``messages``, of ``sessions``.
 
     ``said_in`` tells what stays of a session. ``pins`` are lines that go only when they hold the words. ``rests``
     are the turns, by id, that lines are known to rest on.
@@ -628,7 +634,7 @@ class LineFilter:
 
     tokens: Tokens
     words: str
-    turns: Sequence[Message]
+    messages: Sequence[Message]
     sessions: Sequence[str]
     said_in: Callable[[str], Sequence[Message]]
     pins: Sequence[str] = ()
@@ -655,7 +661,7 @@ class LineFilter:
         since = next((at for at, version in enumerate(versions) if version.session_id in self.sessions), len(versions))
         frame = _common_words(self._significant_words(piece) for piece in first)
         known: list[Words] = []
-        accounted = {piece for line, turns in self.rests.items() if turns for piece in split_sentences(line)}
+        accounted = {piece for line, messages in self.rests.items() if messages for piece in split_sentences(line)}
         for piece, at in first.items():
             writer, words = versions[at], self._significant_words(piece)
             spared = piece in self._pinned_lines or piece in accounted
@@ -676,21 +682,24 @@ class LineFilter:
 
     def _remaining_words(self, session_id: str) -> list[Words]:
         if session_id not in self._said:
-            gone = {turn.text_id for turn in self.turns}
-            left = [turn for turn in self.said_in(session_id) if turn.text_id not in gone]
-            self._said[session_id] = [self._significant_words(turn.words) for turn in left]
+            gone = {message.text_id for message in self.messages}
+            left = [message for message in self.said_in(session_id) if message.text_id not in gone]
+            self._said[session_id] = [self._significant_words(message.words) for message in left]
         return self._said[session_id]
 
     @cached_property
     def _erased_words(self) -> Words:
-        return frozenset[str]().union(*(self._significant_words(turn.words) for turn in self.turns))
+        return frozenset[str]().union(*(self._significant_words(message.words) for message in self.messages))
 
     @cached_property
     def _resting_on_what_goes(self) -> frozenset[str]:
         """The lines that rest on an erased turn; a line that a person pinned rests on their own word."""
-        gone, pinned = ({turn.text_id for turn in self.turns}, {line for pin in self.pins for line in lines_of(pin)})
+        gone, pinned = (
+            {message.text_id for message in self.messages},
+            {line for pin in self.pins for line in lines_of(pin)},
+        )
         return frozenset(
-            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)
+            line for line, messages in self.rests.items() if line not in pinned and not gone.isdisjoint(messages)
         )
 
     @cached_property

@@ -98,9 +98,9 @@ def _index_all(of: Repositories) -> None:
     """Make the words of a memory that was filled with rows, and ask for their vectors; once, in one commit."""
     with of.database.write() as tx:
         last = 0
-        while turns := of.messages.stored_after(last, _INDEXED_AT_ONCE):
-            of.index.add_turns(tx, turns)
-            last = turns[-1].seq
+        while messages := of.messages.stored_after(last, _INDEXED_AT_ONCE):
+            of.index.add_messages(tx, messages)
+            last = messages[-1].seq
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
         of.fact_log.index_all(tx)

@@ -53,26 +53,26 @@ def _settle(
             of.erased.take_over(tx, record)
         rounds = Rounds(of)
         eraser = Eraser(of, rounds, Imports(of, rounds), [copy.parent], lambda: None)
-        turns, wrong = _find_erased(eraser, present), _find_rejected(of, present)
-        if (turns or wrong) and leave_out(len(turns) + len(wrong)):
-            if turns:
-                eraser.erase(eraser.scope_of_messages([turn.text_id for turn in turns]), "restore")
+        messages, wrong = _find_erased(eraser, present), _find_rejected(of, present)
+        if (messages or wrong) and leave_out(len(messages) + len(wrong)):
+            if messages:
+                eraser.erase(eraser.scope_of_messages([message.text_id for message in messages]), "restore")
             for fact in wrong:
                 of.fact_log.correct_by_hand(fact.text_id, None)
             with of.database.write() as tx:  # what is rejected again was rejected then
                 of.erased.take_over(tx, record)
-        elif turns or wrong:
+        elif messages or wrong:
             with of.database.write() as tx:
-                of.erased.remove(tx, [SaidMessage.of(turn) for turn in turns])
+                of.erased.remove(tx, [SaidMessage.of(message) for message in messages])
                 of.erased.remove_values(tx, wrong)
-        rounds.hide([turn.text_id for turn in of.messages.with_ids(record.hidden) if not turn.hidden])
+        rounds.hide([message.text_id for message in of.messages.with_ids(record.hidden) if not message.hidden])
 
 
 def _find_erased(eraser: Eraser, present: Facts) -> list[Message]:
     """The messages that were erased; one that is still in the present memory was not, whatever it says."""
     found = eraser.find_erased()
-    there = {turn.text_id for turn in present.messages.with_ids([turn.text_id for turn in found])}
-    return [turn for turn in found if turn.text_id not in there]
+    there = {message.text_id for message in present.messages.with_ids([message.text_id for message in found])}
+    return [message for message in found if message.text_id not in there]
 
 
 def _find_rejected(of: Repositories, present: Facts) -> list[Fact]:

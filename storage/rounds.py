@@ -72,18 +72,18 @@ class Rounds:
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
         ``demo``: the demo model answered, and no model is ever given that as the companion's words.
         """
-        turns = (
+        messages = (
             NewMessage(self._stamp.new_id(), started, "user", user),
             NewMessage(self._stamp.new_id(), ended or self._stamp.now(), "assistant", assistant, tuple(quoted), demo),
         )
-        replaced = [turn.text_id for turn in instead_of.turns] if instead_of else []
+        replaced = [message.text_id for message in instead_of.messages] if instead_of else []
         with self._of.personas.losing_lines(replaced) if replaced else nullcontext():
-            return self.add(session_id, turns, finish, instead_of=instead_of, before=before, served=served)
+            return self.add(session_id, messages, finish, instead_of=instead_of, before=before, served=served)
 
     def add(
         self,
         session_id: str,
-        turns: Sequence[NewMessage],
+        messages: Sequence[NewMessage],
         finish: Finish,
         *,
         instead_of: Round | None = None,
@@ -93,10 +93,10 @@ class Rounds:
         """The same of given messages."""
         with self._database.write() as tx:
             if instead_of:
-                self.remove(tx, instead_of.turns)
-            added = self._of.messages.add_round(tx, session_id, turns, finish, self._stamp.now(), before)
+                self.remove(tx, instead_of.messages)
+            added = self._of.messages.add_round(tx, session_id, messages, finish, self._stamp.now(), before)
             self._of.sessions.count(tx, session_id)
-            self._of.index.add_turns(tx, added, new=True)
+            self._of.index.add_messages(tx, added, new=True)
             self._of.archive.count_round(tx, served)
             if before:
                 self._of.messages.note_moves(tx)
@@ -123,11 +123,11 @@ class Rounds:
         """
         now = self._stamp.now()
         with self._database.write() as tx:
-            turn = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
-            added = self._of.messages.add_round(tx, session_id, (turn,), "stop", now)
+            message = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
+            added = self._of.messages.add_round(tx, session_id, (message,), "stop", now)
             self._of.messages.add_metadata(tx, added[0].seq, metadata or {})
             self._of.sessions.count(tx, session_id)
-            self._of.index.add_turns(tx, added, new=True)
+            self._of.index.add_messages(tx, added, new=True)
             self._forget_steps(tx, session_id)
         return added[0]
 
@@ -185,11 +185,11 @@ class Rounds:
         following = self._stamp.new_session_id() if open_next else None
         new, now = self._new_summary(summary), self._stamp.now()
         with self._database.write() as tx:
-            turns = self._of.messages.of_session(session_id)
+            messages = self._of.messages.of_session(session_id)
             was = self._of.saves.about_to_replace(session_id, self._of.summaries.of(session_id))
-            for turn in turns:
-                self._refer_to_memories(tx, turn)
-            self._compact_rounds(tx, session_id, turns[-1].round if turns else 0, new)
+            for message in messages:
+                self._refer_to_memories(tx, message)
+            self._compact_rounds(tx, session_id, messages[-1].round if messages else 0, new)
             made = {
                 persona: self._of.personas.versions.add_draft(tx, persona, persona_draft(draft), now, session_id)
                 for persona, draft in personas.items()
@@ -256,13 +256,13 @@ class Rounds:
             title = self._of.summaries.of(session_id)
             self._of.rebuilds.request(tx, "summary", session_id, title.timestamp if title else now)
 
-    def _refer_to_memories(self, tx: Transaction, turn: Message) -> None:
+    def _refer_to_memories(self, tx: Transaction, message: Message) -> None:
         """Of quotations that were found in a memory leave a reference to it."""
-        words = with_references(turn)
-        if words != turn.words:
-            self._of.messages.set_words(tx, turn, words)
-            self._of.index.add_turns(tx, [replace(turn, text=PREFIX[turn.role] + words, quoted=())])
-            self._embed_dependents(tx, [turn])
+        words = with_references(message)
+        if words != message.words:
+            self._of.messages.set_words(tx, message, words)
+            self._of.index.add_messages(tx, [replace(message, text=PREFIX[message.role] + words, quoted=())])
+            self._embed_dependents(tx, [message])
 
     def steps(self, session_id: str) -> dict[str, str]:
         """What the steps of a save that are done resulted in, by step."""
@@ -277,27 +277,27 @@ class Rounds:
     def undo(self, session_id: str, count: int = 1) -> tuple[Round, ...]:
         """Remove the last rounds of a session, as far as they are still in the context. Returns them."""
         going = self._of.messages.context(session_id)[-count:] if count > 0 else ()
-        turns = [turn for spoken in going for turn in spoken.turns]
-        lines = self._of.personas.losing_lines([turn.text_id for turn in turns])
+        messages = [message for spoken in going for message in spoken.messages]
+        lines = self._of.personas.losing_lines([message.text_id for message in messages])
         with lines, self._database.write() as tx:
-            self.remove(tx, turns)
+            self.remove(tx, messages)
             self._forget_steps(tx, session_id)
         return going
 
     def redo(self, rounds: Sequence[Round]) -> None:
         """Put back, where they were, rounds that ``undo`` removed and after which nothing new was said."""
-        turns = [turn for spoken in rounds for turn in spoken.turns]
+        messages = [message for spoken in rounds for message in spoken.messages]
         with self._database.write() as tx:
-            self._put_back(tx, turns)
-            for session_id in {turn.session_id for turn in turns}:
+            self._put_back(tx, messages)
+            for session_id in {message.session_id for message in messages}:
                 self._forget_steps(tx, session_id)
 
     def reset(self, session_id: str) -> Removed:
         """Remove a session's messages and summary. Returns what was removed; ``put_back`` undoes it."""
-        turns = self._of.messages.of_session(session_id)
-        removed = Removed(session_id, tuple(turns), self._of.summaries.of(session_id))
-        with self._of.personas.losing_lines([turn.text_id for turn in turns]), self._database.write() as tx:
-            self.remove(tx, removed.turns)
+        messages = self._of.messages.of_session(session_id)
+        removed = Removed(session_id, tuple(messages), self._of.summaries.of(session_id))
+        with self._of.personas.losing_lines([message.text_id for message in messages]), self._database.write() as tx:
+            self.remove(tx, removed.messages)
             self._of.summaries.remove(tx, removed.summary)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
             self._forget_steps(tx, session_id)
@@ -308,19 +308,19 @@ class Rounds:
         """Put back what a reset removed, in front of what was said since; a summary written since gives way."""
         with self._database.write() as tx:
             self._of.summaries.remove(tx, self._of.summaries.of(removed.session_id))
-            self._of.messages.make_room_for(tx, removed.turns)
-            self._put_back(tx, removed.turns)
+            self._of.messages.make_room_for(tx, removed.messages)
+            self._put_back(tx, removed.messages)
             if removed.summary:
                 self._of.summaries.put_back(tx, removed.summary)
-            elif folded := [turn for turn in removed.turns if turn.compacted]:
+            elif folded := [message for message in removed.messages if message.compacted]:
                 self._of.rebuilds.request(tx, "summary", removed.session_id, folded[-1].timestamp)
             self._forget_steps(tx, removed.session_id)
 
-    def _put_back(self, tx: Transaction, turns: Sequence[Message]) -> None:
-        self._of.messages.add(tx, turns)
-        for session_id in {turn.session_id for turn in turns}:
+    def _put_back(self, tx: Transaction, messages: Sequence[Message]) -> None:
+        self._of.messages.add(tx, messages)
+        for session_id in {message.session_id for message in messages}:
             self._of.sessions.count(tx, session_id)
-        self._of.index.add_turns(tx, turns)
+        self._of.index.add_messages(tx, messages)
         self._of.messages.note_moves(tx)
 
     # -- hiding --------------------------------------------------------------------------------------------------
@@ -331,14 +331,14 @@ class Rounds:
         A summary that was made from one of them goes, and is to be rebuilt from the others.
         """
         with self._of.personas.losing_lines(text_ids), self._database.write() as tx:
-            turns = self._of.messages.with_ids(text_ids)
-            sessions = list(dict.fromkeys(turn.session_id for turn in turns))
+            messages = self._of.messages.with_ids(text_ids)
+            sessions = list(dict.fromkeys(message.session_id for message in messages))
             self.forget_titles(tx, sessions)
-            self._remove_from_indexes(tx, turns)
-            self._of.messages.set_hidden(tx, turns, True)
+            self._remove_from_indexes(tx, messages)
+            self._of.messages.set_hidden(tx, messages, True)
             for session_id in sessions:
                 self._forget_steps(tx, session_id)
-            summarised = list(dict.fromkeys(turn.session_id for turn in turns if turn.compacted))
+            summarised = list(dict.fromkeys(message.session_id for message in messages if message.compacted))
             for summary in filter(None, map(self._of.summaries.of, summarised)):
                 self._of.summaries.remove(tx, summary)
                 self._of.rebuilds.request(tx, "summary", summary.session_id, summary.timestamp)
@@ -349,34 +349,36 @@ class Rounds:
     def unhide(self, text_ids: Sequence[str]) -> None:
         """Let hidden messages be shown and found again; what was made without them is to be rebuilt."""
         with self._database.write() as tx:
-            turns = [turn for turn in self._of.messages.with_ids(text_ids) if turn.hidden]
-            self._of.messages.set_hidden(tx, turns, False)
-            self._of.index.add_turns(tx, [replace(turn, hidden=False) for turn in turns])
+            messages = [message for message in self._of.messages.with_ids(text_ids) if message.hidden]
+            self._of.messages.set_hidden(tx, messages, False)
+            self._of.index.add_messages(tx, [replace(message, hidden=False) for message in messages])
             self._of.messages.note_moves(tx)
-            self._embed_dependents(tx, turns)
-            self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
-            for turn in {turn.session_id: turn for turn in turns if turn.compacted}.values():
-                self._ask_with(tx, turn)
+            self._embed_dependents(tx, messages)
+            self._of.chapters.void_above(tx, messages=[message.text_id for message in messages])
+            for message in {message.session_id: message for message in messages if message.compacted}.values():
+                self._ask_with(tx, message)
 
-    def _ask_with(self, tx: Transaction, turn: Message) -> None:
+    def _ask_with(self, tx: Transaction, message: Message) -> None:
         """Ask for the summary of a session that one of its messages is missing in.
 
         It stays until then; that of an import goes, which else would be gone on with from where it ends.
         """
-        summary = self._of.summaries.of(turn.session_id)
-        self._of.rebuilds.request(tx, "summary", turn.session_id, summary.timestamp if summary else turn.timestamp)
-        if summary and summary.upto_round and self._of.sessions.was_imported(turn.session_id):
+        summary = self._of.summaries.of(message.session_id)
+        self._of.rebuilds.request(
+            tx, "summary", message.session_id, summary.timestamp if summary else message.timestamp
+        )
+        if summary and summary.upto_round and self._of.sessions.was_imported(message.session_id):
             self._of.summaries.remove(tx, summary)
 
-    def remove(self, tx: Transaction, turns: Sequence[Message]) -> None:
+    def remove(self, tx: Transaction, messages: Sequence[Message]) -> None:
         """Messages go with their words, their vectors, and all that was extracted from them."""
-        if not turns:
+        if not messages:
             return
-        self._remove_from_indexes(tx, turns)
-        self._of.messages.delete(tx, turns)
-        for session_id in {turn.session_id for turn in turns}:
+        self._remove_from_indexes(tx, messages)
+        self._of.messages.delete(tx, messages)
+        for session_id in {message.session_id for message in messages}:
             self._of.sessions.count(tx, session_id)
-        self._of.chapters.forget_nodes(tx, [turn.text_id for turn in turns])
+        self._of.chapters.forget_nodes(tx, [message.text_id for message in messages])
         self._of.chapters.drop_small(tx)
 
     def remove_session(self, tx: Transaction, session_id: str) -> None:
@@ -392,9 +394,9 @@ class Rounds:
 
         Neither one that is there, nor one that a newer export brings.
         """
-        there = "FROM imported_message m JOIN conversation c ON c.seq = m.turn"
+        there = "FROM imported_message m JOIN conversation c ON c.seq = m.seq"
         marked = (
-            "INSERT INTO imported_message (conversation, message, turn, source)"
+            "INSERT INTO imported_message (conversation, message, seq, source)"
             f" SELECT DISTINCT m.conversation, '', 0, m.source {there} WHERE c.session_id = ?"
             " ON CONFLICT (conversation, message) DO NOTHING"
         )
@@ -407,19 +409,19 @@ class Rounds:
             for other in (row[0] for row in self._database.run(titled, session_id) if row[0] not in sessions):
                 self._of.summaries.remove(tx, self._of.summaries.of(other))
 
-    def _remove_from_indexes(self, tx: Transaction, turns: Sequence[Message]) -> None:
+    def _remove_from_indexes(self, tx: Transaction, messages: Sequence[Message]) -> None:
         """Messages cannot be found from this commit on, nor what was extracted from them.
 
         The vectors of the messages after them are made again, since their keys hold words of these.
         """
-        self._of.chapters.void_above(tx, turns=[turn.text_id for turn in turns])
+        self._of.chapters.void_above(tx, messages=[message.text_id for message in messages])
         self._of.saves.drop(tx)
-        self._embed_dependents(tx, turns)
-        self._of.fact_log.forget_messages(tx, [turn.seq for turn in turns])
-        self._of.index.remove_turns(tx, turns)
+        self._embed_dependents(tx, messages)
+        self._of.fact_log.forget_messages(tx, [message.seq for message in messages])
+        self._of.index.remove_messages(tx, messages)
 
-    def _embed_dependents(self, tx: Transaction, turns: Sequence[Message]) -> None:
-        self._of.index.embed_again(tx, self._of.messages.dependents(turn.text_id for turn in turns))
+    def _embed_dependents(self, tx: Transaction, messages: Sequence[Message]) -> None:
+        self._of.index.embed_again(tx, self._of.messages.dependents(message.text_id for message in messages))
 
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""

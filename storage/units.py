@@ -78,7 +78,7 @@ _FIELDS: Mapping[str, type] = {
     "never_delete": float, "creation_time": datetime, "end_time": datetime,
 }  # fmt: skip
 _COMPARED = {"==": "=", "!=": "<>"}
-_META = "SELECT 1 FROM message_metadata d WHERE d.turn = u.seq AND d.key = ?"
+_META = "SELECT 1 FROM message_metadata d WHERE d.message = u.seq AND d.key = ?"
 
 #: A condition in SQL, and its values.
 Condition = tuple[str, list[object]]
@@ -90,19 +90,19 @@ class Units:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, tx: Transaction, turn: int, metadata: Mapping[str, Any]) -> None:
+    def add(self, tx: Transaction, message: int, metadata: Mapping[str, Any]) -> None:
         """Store the metadata of a new message, by its number."""
         rows = []
         for key, value in metadata.items():
             text = _as_json(value)
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            rows.append((turn, clean_text(str(key)), text, number))
-        tx.many("INSERT INTO message_metadata (turn, key, value, number) VALUES (?, ?, ?, ?)", rows)
+            rows.append((message, clean_text(str(key)), text, number))
+        tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
 
     def metadata(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The metadata of messages, by id; only of those that have some."""
         query = (
-            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.turn = c.seq"
+            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
             f" WHERE c.text_id IN {EACH} ORDER BY d.key"
         )
         found: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -214,7 +214,7 @@ def _metadata_condition(key: str, how: str, wanted: Any, given: UnitFilter) -> C
 
 
 def _among_values(key: str, condition: str, *values: object) -> Condition:
-    sql = f"u.seq IN (SELECT d.turn FROM message_metadata d WHERE d.key = ? AND {condition})"
+    sql = f"u.seq IN (SELECT d.message FROM message_metadata d WHERE d.key = ? AND {condition})"
     return sql, [key, *values]
 
 

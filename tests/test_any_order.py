@@ -165,7 +165,7 @@ class AnyOrder(RuleBasedStateMachine):
         folded = present[: len(present) - len(context)]
         assert [part.split()[2] for part in summary.summary.split(" | ")] == folded if summary else not folded
         assert memory.problems() == []
-        for words, texts in (("turn_words", "conversation"), ("summary_words", "summary")):
+        for words, texts in (("message_words", "conversation"), ("summary_words", "summary")):
             found = self.house.read(f"SELECT rowid FROM {words} ORDER BY rowid")
             kept = self.house.read(f"SELECT seq FROM {texts} ORDER BY seq")
             assert [row[0] for row in found] == [row[0] for row in kept]

@@ -178,10 +178,10 @@ def test_all_queries_of_a_plan_take_one_call_of_the_embedder(
 def test_the_best_of_each_query_counts_as_much_whatever_the_others_found(home: House) -> None:
     loud = "My cat Momo broke the blue vase"
     found = home.memory.recall((loud, "Hydro"), "none", home.talk._clock(), home.settings.recall_limits, apart=True)
-    words = [one.text for one in found.turns if one.hit]
+    words = [one.text for one in found.messages if one.hit]
     assert any("Hydro" in text for text in words)
-    assert len({one.text_id for one in found.turns}) == len(found.turns)
-    best = {one.why.query: one.why.score for one in sorted(found.turns, key=lambda one: one.why.score)}
+    assert len({one.text_id for one in found.messages}) == len(found.messages)
+    best = {one.why.query: one.why.score for one in sorted(found.messages, key=lambda one: one.why.score)}
     assert best["Hydro"] == pytest.approx(best[loud], abs=0.02)
 
 
@@ -256,7 +256,7 @@ def test_a_call_that_fails_leaves_everything_as_if_there_were_no_plan(
             events = turn(home, SEVERAL)
             assert tasks(server) == ["plan"] * len(plays) + ["talk"]
             assert not any(isinstance(event, SearchPlan | SearchOutcome | SearchReview) for event in events)
-            handed[planning] = [(one.text, one.hit) for one in home.talk.last.recollection.turns]
+            handed[planning] = [(one.text, one.hit) for one in home.talk.last.recollection.messages]
     assert handed["auto"] == handed["off"] != []
 
 
@@ -277,7 +277,7 @@ def test_a_look_that_fails_leaves_what_was_found_so_far(home: House, server: Scr
     assert turn(home, SEVERAL)[-1].reply.text == "It was the vase."
     assert tasks(server) == ["plan", "reflect", "talk"]
     assert home.talk.last.recollection.steps[0] == SearchPlan(("Momo",), ("Momo",))
-    assert home.talk.last.recollection.turns
+    assert home.talk.last.recollection.messages
 
 
 def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, server: ScriptedServer) -> None:
@@ -296,7 +296,7 @@ def test_a_look_that_finds_nothing_leaves_what_was_found_before(home: House, ser
         except StopIteration as end:
             after = end.value
     assert [type(step) for step in steps][:2] == [SearchPlan, SearchOutcome]
-    assert after.turns == found.turns
+    assert after.messages == found.messages
 
 
 def test_a_wish_to_stop_ends_a_planned_turn_and_what_was_said_is_kept(home: House, server: ScriptedServer) -> None:

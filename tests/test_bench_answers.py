@@ -217,12 +217,12 @@ def test_the_file_that_locomo_publishes_is_read_and_judged_by_category(
         "session_3_date_time": "1:00 pm on 1 July, 2023",
     }
     for number, session in enumerate(said, 1):
-        turns = [
+        messages = [
             {"speaker": one["speaker"], "dia_id": f"D{number}:{one['tid']}", "text": one["text"]}
             for one in session["turns"]
         ]
-        turns[0]["blip_caption"] = "a photo of a beach"
-        conversation |= {f"session_{number}": turns, f"session_{number}_date_time": f"1:56 pm on {session['date']}"}
+        messages[0]["blip_caption"] = "a photo of a beach"
+        conversation |= {f"session_{number}": messages, f"session_{number}_date_time": f"1:56 pm on {session['date']}"}
     asked = [
         {"question": "When did Ann paint the sea?", "answer": "7 May 2023", "evidence": ["D1:1"], "category": 2},
         {"question": "Which animals does Ann keep?", "answer": "Bees, goats", "evidence": ["D2:3"], "category": 1},

@@ -217,7 +217,7 @@ def _only(memory: Memory) -> str:
 
 def test_the_messages_of_a_hidden_round_are_named_with_its_reply(client: Client, memory: Memory) -> None:
     told = client.say("I owe Bob money.")
-    memory.rounds.hide([turn.text_id for turn in told.round.turns])
+    memory.rounds.hide([turn.text_id for turn in told.round.messages])
     client.say("What do you know?")
     place = client.history.find_place(KEY, client.said)
     assert client.history.hidden_messages(place, len(client.said)) == {0, 1}
@@ -272,17 +272,17 @@ def last(messages: int) -> Callable[[list[ClientMessage]], list[ClientMessage]]:
     return lambda said: said[-messages:]
 
 
-def prompted(said: list[ClientMessage], turns: Iterator[int]) -> list[ClientMessage]:
+def prompted(said: list[ClientMessage], messages: Iterator[int]) -> list[ClientMessage]:
     """The whole history behind a system prompt that is another one each time, or not there."""
-    turn = next(turns)
+    turn = next(messages)
     return said if turn % 3 == 0 else [ClientMessage("system", f"Be brief. It is {turn} o'clock."), *said]
 
 
 def in_context(
-    said: list[ClientMessage], turns: Iterator[int], context: str, window: int = 10_000, keeps: bool = False
+    said: list[ClientMessage], messages: Iterator[int], context: str, window: int = 10_000, keeps: bool = False
 ) -> list[ClientMessage]:
     """The newest message with something around it that is new each time; the others without it."""
-    turn = next(turns)
+    turn = next(messages)
     around = ClientMessage("user", context.format(turn=turn, said=said[-1].text))
     if keeps:
         said[-1] = around
@@ -321,8 +321,8 @@ def test_the_newest_message_alone_is_enough_where_the_conversation_has_a_name(me
 
 @pytest.mark.parametrize("key", [KEY, None])
 def test_a_system_prompt_that_changes_makes_no_copies(memory: Memory, clock: SetClock, key: str | None) -> None:
-    turns = count()
-    client = Client(memory, clock, key, lambda said: prompted(said, turns))
+    messages = count()
+    client = Client(memory, clock, key, lambda said: prompted(said, messages))
     for text in FIFTEEN:
         client.say(text)
     assert client.words() == [FIFTEEN]
@@ -335,8 +335,8 @@ def test_a_system_prompt_that_changes_makes_no_copies(memory: Memory, clock: Set
 def test_context_around_the_newest_message_makes_no_copies(
     memory: Memory, clock: SetClock, key: str | None, window: int, context: str, *, keeps: bool
 ) -> None:
-    turns = count()
-    client = Client(memory, clock, key, lambda said: in_context(said, turns, context, window, keeps))
+    messages = count()
+    client = Client(memory, clock, key, lambda said: in_context(said, messages, context, window, keeps))
     for text in FIFTEEN:
         client.say(text)
     assert client.words() == [[context.format(turn=turn, said=text) for turn, text in enumerate(FIFTEEN)]]
@@ -345,8 +345,8 @@ def test_context_around_the_newest_message_makes_no_copies(
 def test_what_was_erased_does_not_come_back_without_the_context_that_it_came_with(
     memory: Memory, clock: SetClock
 ) -> None:
-    turns = count()
-    client = Client(memory, clock, None, lambda said: in_context(said, turns, CONTEXTS[0]))
+    messages = count()
+    client = Client(memory, clock, None, lambda said: in_context(said, messages, CONTEXTS[0]))
     for text in ("one", "my secret is 4711", "three"):
         client.say(text)
     secret = memory.messages.rounds(_only(memory))[1]
@@ -423,11 +423,11 @@ def test_two_conversations_that_begin_alike_and_take_turns_stay_apart(
 
 
 def test_a_summary_in_the_place_of_the_beginning_makes_no_copies(memory: Memory, clock: SetClock) -> None:
-    turns = count()
+    messages = count()
 
     def abridged(said: list[ClientMessage]) -> list[ClientMessage]:
         begun = [
-            ClientMessage("user", f"What was said so far, {next(turns)}: much."),
+            ClientMessage("user", f"What was said so far, {next(messages)}: much."),
             ClientMessage("assistant", "I see."),
         ]
         return said if len(said) < 8 else [*begun, *said[-5:]]

@@ -145,7 +145,7 @@ def test_a_forget_request_that_names_its_matter_hides_what_holds_it_and_leaves_t
         before = first.rows("summary")
         assert bool(before) is folded
         assert said(first, forget_request)[0].details == {"rounds": 2, "matter": (matter,)}
-        assert [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"] == [
+        assert [message.words for message in first.memory.messages.hidden() if message.role == "user"] == [
             secret,
             forget_request,
         ]
@@ -187,7 +187,7 @@ def test_a_forget_request_that_names_its_matter_hides_what_older_sessions_hold_o
         first.save()
         said(first, "I cook lentils every Friday.")
         assert said(first, forget_request)[0].details == {"rounds": 2, "matter": (matter,)}
-        assert [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"] == [
+        assert [message.words for message in first.memory.messages.hidden() if message.role == "user"] == [
             secret,
             forget_request,
         ]
@@ -209,7 +209,7 @@ def test_a_forget_request_for_what_was_just_said_leaves_older_sessions_alone(
         first.save()
         said(first, "Josef gave up gambling.")
         assert said(first, f"Please forget what I {lately} about Josef, I mean it.")[0].details["rounds"] == 2
-        told = [turn.words for turn in first.memory.messages.hidden() if turn.role == "user"]
+        told = [message.words for message in first.memory.messages.hidden() if message.role == "user"]
         assert told[0] == "Josef gave up gambling."
 
 
@@ -237,7 +237,7 @@ def test_what_is_hidden_can_be_released_and_is_told_and_found_again(tmp_path, se
     with house(tmp_path, server, clock, new_id, log) as first:
         said(first, "My brother Josef has gambling debts.")
         said(first, "Please forget that, I mean it.")
-        first.memory.rounds.unhide([turn.text_id for turn in first.memory.messages.hidden()])
+        first.memory.rounds.unhide([message.text_id for message in first.memory.messages.hidden()])
         said(first, "How are you?")
         assert SECRET.search(sent(server)[-1])
         first.save()
@@ -260,12 +260,12 @@ def test_what_is_released_is_told_again_in_the_summary_and_the_chapter_that_were
         first.save()
         first.talk.start_maintenance()
         first.talk.maintenance.wait()
-        turns = [one["text_id"] for one in first.rows("conversation") if "gambling" in one["text"]]
-        first.memory.rounds.hide(turns)
+        messages = [one["text_id"] for one in first.rows("conversation") if "gambling" in one["text"]]
+        first.memory.rounds.hide(messages)
         first.talk.start_maintenance()
         first.talk.maintenance.wait()
         assert not any(SECRET.search(one) for one in drawn(first))
-        first.memory.rounds.unhide(turns)
+        first.memory.rounds.unhide(messages)
         first.talk.start_maintenance()
         first.talk.maintenance.wait()
         assert [bool(SECRET.search(one)) for one in drawn(first)].count(True) == 2, "summary and chapter"
@@ -281,7 +281,7 @@ def test_what_is_hidden_can_be_erased_for_good_with_proof(tmp_path, server, cloc
             said(first, line)
         first.save()
         chosen = first.memory.erasure.scope_of_hidden()
-        assert len(chosen.turns) == 2
+        assert len(chosen.messages) == 2
         events = list(first.talk.erase(chosen, CancelToken()))
         assert events[-1].proof.traces == ()
         assert not SECRET.search(str(first.rows("conversation")))

@@ -103,7 +103,7 @@ def found(home: House, told: Told) -> int:
     """How many memories hold the word."""
     seen = home.memory.search(told.word, home.settings.recall_limits)
     known = [one for one in home.memory.facts_with(told.word) if not one[0].corrected]
-    return len(seen.turns) + len(seen.summaries) + len(seen.external) + len(known)
+    return len(seen.messages) + len(seen.summaries) + len(seen.external) + len(known)
 
 
 def imported(home: House, path: Path, *, with_erased: bool = False) -> ImportDone:
@@ -245,11 +245,11 @@ def test_8_what_is_erased_or_hidden_while_an_external_memory_is_read_is_not_reca
         assert home.memory.external.wait_until_read(60)
         seen = home.memory.search(told.word, home.settings.recall_limits)
         assert seen.external
-        turns = [one.text_id for one in seen.turns]
-        home.memory.rounds.hide(turns)
+        messages = [one.text_id for one in seen.messages]
+        home.memory.rounds.hide(messages)
         hidden = home.memory.search(told.word, home.settings.recall_limits).external
         assert told.secret not in "\n".join(one.text for one in hidden if one.role == "user")
-        home.memory.rounds.unhide(turns)
+        home.memory.rounds.unhide(messages)
         erase(home, told)
         assert found(home, told) == 0
 
@@ -359,7 +359,7 @@ def test_12_a_restored_memory_leaves_out_what_was_erased_and_asks_before_it_is_t
         assert found(home, told) == 0
         assert told.beside[0] in stored(home)
         assert told.short in stored(home)
-        assert [turn.words for turn in home.memory.messages.hidden()] == [told.beside[1]]
+        assert [message.words for message in home.memory.messages.hidden()] == [told.beside[1]]
         assert [one.reason for one in home.memory.erased.receipts()] == ["person", "restore"]
     lay(copy, data, clock, leaving_out_erased(clock, new_id, log, _asked([False], counts)))
     with opens() as home:

@@ -84,7 +84,7 @@ def test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_
         assert secret.search(derived(at)), "there is something to be rebuilt"
         before = len(server.chats)
         live(at, life["request"])
-        hidden = [turn.words for turn in at.memory.messages.hidden() if turn.role == "user"]
+        hidden = [message.words for message in at.memory.messages.hidden() if message.role == "user"]
         assert hidden == [life["early"][1], life["request"]]
         # The request itself is answered, and read once; nothing after that may hold it.
         answered = next(at for at in range(before, len(server.chats)) if _kind(server.chats[at]) == "talk")

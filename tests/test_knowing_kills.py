@@ -100,7 +100,9 @@ def take_out(store: Store, rounds: list[Round]) -> None:
     assert version is not None
     facts = tuple(store.facts.with_ids(["Oslo"]))
     lines = ("In Oslo.",)
-    store.erasure.commit(ErasureScope(rounds[1].turns, versions=(version,), left=("Ann.",), lines=lines, facts=facts))
+    store.erasure.commit(
+        ErasureScope(rounds[1].messages, versions=(version,), left=("Ann.",), lines=lines, facts=facts)
+    )
 
 
 def undo_save(store: Store, rounds: list[Round]) -> None:

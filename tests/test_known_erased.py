@@ -62,7 +62,7 @@ def traces(folder: Path) -> list[str]:
     ]
 
 
-def test_with_a_turn_goes_all_that_was_drawn_from_it_out_of_every_file(tmp_path: Path, memory: Memory) -> None:
+def test_with_a_message_goes_all_that_was_drawn_from_it_out_of_every_file(tmp_path: Path, memory: Memory) -> None:
     secret, _ = live(memory)
     memory.personas.write("user", "Loves Mondays.\nGuards a Zyxquint.", "hand")
     assert traces(tmp_path)
@@ -88,7 +88,7 @@ def test_words_that_only_notes_and_facts_hold_are_found_and_go(tmp_path: Path, m
     secret, _ = live(memory)
     for word, facts in (("quollish", ["secret"]), ("numbatov", []), ("WOMBATINE", [])):
         scope = memory.erasure.scope_of_words(word)
-        assert (scope.turns, [fact.text_id for fact in scope.facts]) == ((), facts)
+        assert (scope.messages, [fact.text_id for fact in scope.facts]) == ((), facts)
         assert memory.erasure.erase(scope).traces == ()
     assert memory.facts.all() != []
     assert memory.notes.of_session(secret.user.session_id) != []

@@ -20,7 +20,7 @@ from models.tasks import ExtractionTask, Task
 from prompts import TEMPLATES
 from recall.annotations import LEGEND
 from tests.support.known import fact, new_fact, persona_task
-from tests.support.talking import spoken, turn
+from tests.support.talking import new_message, spoken
 
 MARK = "=== 0123456789abcdef ==="
 WHY = Why("q", 1.0)
@@ -295,12 +295,12 @@ def test_a_hostile_memory_never_leaves_its_fence(text, kind):
     mark = Annotation("changed", "2025-03-01", text, text)
     known = dataclasses.replace(KNOWN, text=text)
     memories = {
-        "turn": Recollection(turns=(recalled(text),)),
+        "turn": Recollection(messages=(recalled(text),)),
         "summary": Recollection((summary(text),)),
         "fact": Recollection(facts=(known,)),
         "quote": Recollection(facts=(dataclasses.replace(known, basis="quoted", quotes=quoted("Eh?", text)),)),
         "inference": Recollection(facts=(dataclasses.replace(known, basis="inferred"),)),
-        "mark": Recollection(turns=(dataclasses.replace(recalled("Hello."), annotations=(mark,)),)),
+        "mark": Recollection(messages=(dataclasses.replace(recalled("Hello."), annotations=(mark,)),)),
     }[kind]
     layers = Layers(text="Hello?", now=NOW, recalled=memories)
     messages = assemble_prompt(layers, MARK)
@@ -375,7 +375,7 @@ def all_tasks(task: Task) -> list[tuple[PromptMessage, ...]]:
     """The prompts of every task."""
     return [
         task.compaction_prompt("", (), 10),
-        task.extraction_prompt(ExtractionTask([turn("user", "Hi")]), 10),
+        task.extraction_prompt(ExtractionTask([new_message("user", "Hi")]), 10),
         task.comparison_prompt([new_fact("a")], [fact("b")]),
         *(task.persona_operations(persona_task(persona, "a", "b")) for persona in PERSONAS),
     ]
@@ -477,9 +477,14 @@ def test_a_task_that_wants_json_shows_its_form_and_the_empty_one(language):
 
 
 def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number():
-    window = [turn("user", "My cat is Momo", 2), turn("assistant", "<blockquote>old</blockquote> Nice!", 2)]
+    window = [
+        new_message("user", "My cat is Momo", 2),
+        new_message("assistant", "<blockquote>old</blockquote> Nice!", 2),
+    ]
     found = records(
-        TASK.extraction_prompt(ExtractionTask(window, [turn("user", "Hello", 1), turn("assistant", "Hi", 1)]), 1_000)
+        TASK.extraction_prompt(
+            ExtractionTask(window, [new_message("user", "Hello", 1), new_message("assistant", "Hi", 1)]), 1_000
+        )
     )
     assert [one.get("turn") for one in found] == [None, None, 1, 2]
     assert [one["text"] for one in found] == ["Hello", "Hi", "My cat is Momo", "Nice!"]
@@ -524,7 +529,9 @@ def test_a_persona_is_shown_by_numbered_lines_with_the_facts_and_what_they_chang
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_never_leaves_the_material_of_a_task(text):
     folded = material(TASK.compaction_prompt(text, (spoken(text, text, 1),), 10_000))
-    noted = records(TASK.extraction_prompt(ExtractionTask([turn("user", text)], [turn("assistant", text)]), 10_000))
+    noted = records(
+        TASK.extraction_prompt(ExtractionTask([new_message("user", text)], [new_message("assistant", text)]), 10_000)
+    )
     compared = records(TASK.comparison_prompt([new_fact(text, value=f"{text}!")], [fact(text, value=f"{text}!")]))
     asked = records(TASK.persona_operations(persona_task("user", text, text, text)))
     assert set(folded) == {"today", "summary_so_far", "rounds"}
@@ -535,7 +542,7 @@ def test_hostile_text_never_leaves_the_material_of_a_task(text):
     assert [len(one) for one in asked] == [4, 2, 4]
 
 
-def test_a_turn_too_long_for_a_task_keeps_its_beginning_and_end():
+def test_a_message_too_long_for_a_task_keeps_its_beginning_and_end():
     text = material(TASK.compaction_prompt("", (spoken("begin " + "x" * 9_000 + " end", "ok", 1),), 100))["rounds"][0][
         "text"
     ]
@@ -631,7 +638,7 @@ def test_the_system_prompt_tells_what_is_known_from_what_was_only_said(language)
 )
 def test_what_became_of_a_message_is_said_once_in_the_language_of_the_prompt(language, remarks):
     told = dataclasses.replace(summary("Of work.", 2), annotations=MARKED.annotations[:1])
-    (alone,) = recalled_lines(LAYERS[language], Recollection(turns=(MARKED,)))
+    (alone,) = recalled_lines(LAYERS[language], Recollection(messages=(MARKED,)))
     assert json.loads(alone)["said"][1:] == remarks
     again = dataclasses.replace(MARKED, text_id="again")
     (both,) = recalled_lines(LAYERS[language], Recollection((told,), (MARKED, again)))
@@ -646,10 +653,10 @@ def test_a_plan_whose_day_is_past_says_that_how_it_went_was_never_said():
     assert "since" not in json.loads(known)
 
 
-def test_what_is_left_out_between_the_turns_of_a_record_is_seen():
+def test_what_is_left_out_between_the_messages_of_a_record_is_seen():
     first, other = (dataclasses.replace(recalled(text), place=at) for text, at in (("A.", 4), ("B.", 5)))
     third = dataclasses.replace(recalled("C."), place=9)
-    (line,) = recalled_lines(ENGLISH, Recollection(turns=(first, other, third)))
+    (line,) = recalled_lines(ENGLISH, Recollection(messages=(first, other, third)))
     assert json.loads(line)["said"] == [{"Li Wei": "A."}, {"Li Wei": "B."}, "…", {"Li Wei": "C."}]
 
 
@@ -664,7 +671,7 @@ def test_the_prompt_says_that_the_newer_counts_and_what_marks_mean_where_there_a
     assert disagree[language] in system
     assert templates.recalled_notes not in plain
     of_summary = dataclasses.replace(summary("Of work."), annotations=MARKED.annotations)
-    for found in (Recollection(facts=(KNOWN,)), Recollection(turns=(MARKED,)), Recollection((of_summary,))):
+    for found in (Recollection(facts=(KNOWN,)), Recollection(messages=(MARKED,)), Recollection((of_summary,))):
         (_, block, *_) = assemble_prompt(dataclasses.replace(layers, recalled=found), MARK)
         assert templates.recalled_notes in block.content
     assert estimate(templates.recalled_notes) <= LEGEND
@@ -673,7 +680,7 @@ def test_the_prompt_says_that_the_newer_counts_and_what_marks_mean_where_there_a
     assert {*templates.stances} == {*get_args(Stance)} - {"stated"}
 
 
-def test_the_turns_of_a_conversation_share_a_record_a_day_and_a_pause_is_told():
+def test_the_messages_of_a_conversation_share_a_record_a_day_and_a_pause_is_told():
     later = dataclasses.replace(recalled("Still 3."), text_id="t3", timestamp="2025-03-02T13:05:00+01:00")
     other = dataclasses.replace(recalled("4 now."), text_id="t4", timestamp="2025-03-03T09:00:00+01:00")
     found = Recollection((summary("Of Mimi.", 2),), (recalled("Mimi is 3."), later, other))
@@ -686,13 +693,13 @@ def test_the_turns_of_a_conversation_share_a_record_a_day_and_a_pause_is_told():
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("turns", [(), (MARKED,)])
-def test_the_prompt_says_so_where_nothing_is_known_of_what_was_asked(language, turns):
+@pytest.mark.parametrize("messages", [(), (MARKED,)])
+def test_the_prompt_says_so_where_nothing_is_known_of_what_was_asked(language, messages):
     layers = dataclasses.replace(ENGLISH, language=language)
     said = TEMPLATES[language].recalled_unknown
     prompts = [
         "\n".join(one.content for one in assemble_prompt(dataclasses.replace(layers, recalled=found), MARK))
-        for found in (Recollection(turns=turns, unknown=True), Recollection(turns=turns))
+        for found in (Recollection(messages=messages, unknown=True), Recollection(messages=messages))
     ]
     assert said in prompts[0]
     assert said not in prompts[1]

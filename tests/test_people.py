@@ -87,7 +87,9 @@ def tell(companion: Companion, text: str) -> None:
 
 def told(companion: Companion) -> list[str]:
     session, _ = companion.memory.sessions.resume_or_start()
-    return [turn.words for turn in companion.memory.messages.of_session(session.session_id) if turn.role == "user"]
+    return [
+        message.words for message in companion.memory.messages.of_session(session.session_id) if message.role == "user"
+    ]
 
 
 def test_what_one_person_said_is_in_no_other_persons_memory(town):

@@ -23,7 +23,7 @@ from tests.support.server import Exchange, ScriptedServer, cut_body, delta, say,
 from tests.torture import disks, kills, power, stops
 
 ROOT = Path(torture.__file__).resolve().parents[2]
-TABLES = ("session", "conversation", "summary", "persona", "embedding", "turn_words", "step", "pin", "fact")
+TABLES = ("session", "conversation", "summary", "persona", "embedding", "message_words", "step", "pin", "fact")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def without_ids(open_house: House) -> dict[str, list[tuple[object, ...]]]:
         "conversation": ("role", "text", "round", "finish", "compacted"),
         "summary": ("summary", "upto_round"),
         "persona": ("persona", "text", "origin"),
-        "turn_words": ("tokens",),
+        "message_words": ("tokens",),
     }
     return {
         table: [tuple(row[name] for name in names) for row in open_house.rows(table)] for table, names in kept.items()
@@ -216,7 +216,7 @@ def test_p8_the_index_hears_of_each_commit_what_it_added_and_what_it_removed(
         spoken = rounds.store(session_id, "She is green.", "I see.", clock().isoformat(), "stop")
         assert woken
         assert rounds.undo(session_id) == (spoken,)
-        assert {turn.text_id for turn in spoken.turns} <= set(dropped)
+        assert {message.text_id for message in spoken.messages} <= set(dropped)
 
 
 def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clock, new_id, log):
@@ -227,7 +227,7 @@ def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clo
     server.script_embeddings(*[status(500)] * 200)
     with house(tmp_path, server, clock, new_id, log, **settings) as second:
         events = list(second.talk.turn("What is my canoe called?", CancelToken()))
-        assert any("Tern" in turn.text for turn in second.talk.last.recollection.turns)
+        assert any("Tern" in message.text for message in second.talk.last.recollection.messages)
         assert [event.key for event in events if hasattr(event, "key")] == ["recall.degraded"]
         more = list(second.talk.turn("And who paddles the canoe?", CancelToken()))
         assert [event.key for event in more if hasattr(event, "key")] == []
@@ -255,7 +255,7 @@ def test_p13_the_clock_may_jump(tmp_path, server, clock, new_id, log, jump):
     with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as second:
         assert [spoken.user.words for spoken in second.talk.open().rounds] == ["two", "three"]
         second.say("What colour is my kite?")
-        assert any("orange" in turn.text for turn in second.talk.last.recollection.turns)
+        assert any("orange" in message.text for message in second.talk.last.recollection.messages)
         second.save()
         numbers = [row["number"] for row in second.rows("session")]
         assert numbers == sorted(numbers)

@@ -80,13 +80,13 @@ def test_an_invented_quotation_is_stored_but_never_indexed_searched_shown_or_bel
     for _ in range(2):
         home.say(question)
         recalled = home.talk.last.recollection
-        assert not [one for one in (*recalled.turns, *recalled.summaries) if word in one.text]
+        assert not [one for one in (*recalled.messages, *recalled.summaries) if word in one.text]
         assert home.talk.rounds_in_context()[-1].assistant.quoted == ()
     fenced = server.chats[-1]["messages"][1]["content"].partition(question)[0]
     assert made_up not in fenced.rpartition("===")[0]
     assert not [one for one in tasks if made_up in one]
     found = home.memory.search(made_up, RecallLimits(9, 30, 9_000))
-    assert not [one for one in found.turns if made_up in one.text]
+    assert not [one for one in found.messages if made_up in one.text]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -122,7 +122,10 @@ def test_nothing_that_was_drawn_from_messages_verifies_a_quotation(language):
         Recollection(summaries=(RecalledSummary("m", "s", AT, made_up, WHY),)),
         Recollection(chapters=(RecalledChapter("c", made_up, AT, AT, 2, WHY),)),
         *(Recollection(facts=(replace(fact, basis=basis),)) for basis in ("verified", "quoted", "inferred")),
-        *(Recollection(turns=(recalled(form.format(made_up, said="Yes."), "assistant"),)) for form in FORMS.values()),
+        *(
+            Recollection(messages=(recalled(form.format(made_up, said="Yes."), "assistant"),))
+            for form in FORMS.values()
+        ),
     ):
         assert source_of(made_up, found) is None
         assert check_quotations(f"<blockquote>{made_up}</blockquote>", found) == ()
@@ -132,13 +135,13 @@ def test_nothing_that_was_drawn_from_messages_verifies_a_quotation(language):
 def test_a_quotation_that_adds_to_what_was_said_is_not_verified(language):
     said, made_up, _, _ = INVENTED[language]
     other = {"en": "It bore fruit.", "zh": "结果了。"}[language]
-    found = Recollection(turns=(recalled(said), recalled(other)))
+    found = Recollection(messages=(recalled(said), recalled(other)))
     for quotation in (f"{said} {made_up}", f"{made_up}\n{said}", f"{said[:-1]}, no.", f"{other} {said}"):
         assert source_of(quotation, found) is None
-    assert source_of(said, found) == found.turns[0]
-    assert source_of(said.upper().rstrip(".。") + "!", found) == found.turns[0]
+    assert source_of(said, found) == found.messages[0]
+    assert source_of(said.upper().rstrip(".。") + "!", found) == found.messages[0]
 
 
 def test_code_and_prompts_of_python_are_a_replys_own_words():
     reply = "Try:\n>>> len('kiwi')\n4\na > b"
-    assert source_of("len('kiwi')", Recollection(turns=(recalled(reply, "assistant"),)))
+    assert source_of("len('kiwi')", Recollection(messages=(recalled(reply, "assistant"),)))

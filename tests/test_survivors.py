@@ -109,13 +109,16 @@ def told(folder: Path, texts: list[str]) -> None:
         opened.start("s1", "2026-03-01T09:00:00+00:00")
         for number, text in enumerate(texts):
             now = f"2026-03-01T09:{number:02d}:00+00:00"
-            turns = (NewMessage(f"u{number}", now, "user", text), NewMessage(f"a{number}", now, "assistant", "I see."))
-            opened.at(now).rounds.add("s1", turns, "stop")
+            messages = (
+                NewMessage(f"u{number}", now, "user", text),
+                NewMessage(f"a{number}", now, "assistant", "I see."),
+            )
+            opened.at(now).rounds.add("s1", messages, "stop")
 
 
 def erase(opened: Store, texts: list[str]) -> None:
-    chosen = [turn for turn in opened.messages.of_session("s1") if turn.words in texts]
-    opened.erasure.commit(ErasureScope(turns=tuple(chosen)))
+    chosen = [message for message in opened.messages.of_session("s1") if message.words in texts]
+    opened.erasure.commit(ErasureScope(messages=tuple(chosen)))
     opened.erasure._clean_database()
 
 
@@ -234,7 +237,7 @@ def test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_c
         assert newest.session_id == "s7"
 
 
-def test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from(tmp_path, server, clock, new_id, log):
+def test_p20_a_line_of_a_persona_goes_with_the_messages_it_was_made_from(tmp_path, server, clock, new_id, log):
     line = {"operation": "add", "date": "2026-03-01"}
     lines = [
         {**line, "facts": [1], "text": f"User: My word is {MARKER}."},

@@ -66,15 +66,15 @@ def server() -> Iterator[ScriptedServer]:
 def check(open_house: House, session_id: str, spoken: int) -> None:
     """What must hold after every step."""
     memory = open_house.memory
-    turns = [row for row in open_house.rows("conversation") if row["session_id"] == session_id]
+    messages = [row for row in open_house.rows("conversation") if row["session_id"] == session_id]
     session = memory.sessions.find(session_id)
     assert session is not None
-    assert len(turns) == spoken * 2
-    assert all(row["text"].startswith(PREFIX[row["role"]]) for row in turns)
-    assert session.current_conv_count == sum(not row["compacted"] for row in turns) // 2 <= 4
+    assert len(messages) == spoken * 2
+    assert all(row["text"].startswith(PREFIX[row["role"]]) for row in messages)
+    assert session.current_conv_count == sum(not row["compacted"] for row in messages) // 2 <= 4
     indexed = open_house.indexed()
     assert {row["text_id"] for row in open_house.rows("conversation")} <= set(indexed)
-    assert all(indexed[row["text_id"]] == ("conversation", session_id) for row in turns)
+    assert all(indexed[row["text_id"]] == ("conversation", session_id) for row in messages)
     assert open_house.rows("in_flight") == []
     assert open_house.rows("pending") == []
 
@@ -117,10 +117,10 @@ def test_a_week(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log, **few) as sunday:
         assert sunday.say("What is my cat called?")
         recalled = sunday.talk.last.recollection
-        assert any("Marzipan" in turn.text for turn in recalled.turns)
-        assert all(turn.session_id in sessions for turn in recalled.turns)
+        assert any("Marzipan" in message.text for message in recalled.messages)
+        assert all(message.session_id in sessions for message in recalled.messages)
         assert sunday.say("桥梁那本书的作者是谁？")
-        assert any("茅以升" in turn.text for turn in sunday.talk.last.recollection.turns)
+        assert any("茅以升" in message.text for message in sunday.talk.last.recollection.messages)
         present = sunday.talk.session.session_id
         before = {row["text_id"] for row in sunday.rows("conversation") if row["session_id"] != present}
         personas = {persona: sunday.memory.personas.read(persona) for persona in ("self", "user")}
@@ -137,7 +137,7 @@ def test_a_week(tmp_path, server, clock, new_id, log):
         assert [spoken.user.words for spoken in opening.rounds] == ["I am still here."]
 
 
-def test_save_leaves_a_reference_of_a_quoted_memory_in_the_stored_turn_and_none_of_its_words(
+def test_save_leaves_a_reference_of_a_quoted_memory_in_the_stored_message_and_none_of_its_words(
     tmp_path, server, clock, new_id, log
 ):
     with house(tmp_path, server, clock, new_id, log) as first:
@@ -150,7 +150,7 @@ def test_save_leaves_a_reference_of_a_quoted_memory_in_the_stored_turn_and_none_
         assert "blockquote" not in replied["text"]
         assert "Otto" not in replied["text"]
         assert "I remember." in replied["text"]
-        words = first.read(f"SELECT tokens FROM turn_words WHERE rowid = {replied['seq']}")[0][0]
+        words = first.read(f"SELECT tokens FROM message_words WHERE rowid = {replied['seq']}")[0][0]
         assert "otto" not in words
 
 
@@ -166,7 +166,7 @@ def test_a_reset_can_be_taken_back_until_something_is_said(tmp_path, server, clo
     with house(tmp_path, server, clock, new_id, log, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1") as first:
         for line in ("one apple", "two pears", "three plums"):
             first.say(line)
-        tables = ("conversation", "summary", "session", "turn_words")
+        tables = ("conversation", "summary", "session", "message_words")
         before = {table: first.rows(table) for table in tables}
         first.talk.reset()
         first.settle()

@@ -73,7 +73,7 @@ def test_a_memory_that_was_written_under_a_wrong_clock_opens_and_finds_it(
         assert began.count(f"{wrong.year:04}") == 2
         home.say("What is my zeppelin called?")
         found = home.memory.recall(["What is my zeppelin called?"], "other", NOW, RecallLimits(3, 30, 2000))
-        assert any("Odile" in turn.text for turn in found.turns)
+        assert any("Odile" in message.text for message in found.messages)
         home.save()
         assert home.memory.problems() == home.memory.altered_rows() == []
     assert troubles == []
@@ -90,7 +90,9 @@ def test_a_clock_that_jumps_leaves_everything_in_the_order_in_which_it_was_said(
         for number, clock.now in enumerate(jumps):
             home.say(f"Remark {number} about the zeppelin.")
         said = [
-            turn.words for turn in home.memory.messages.of_session(home.talk.session.session_id) if turn.role == "user"
+            message.words
+            for message in home.memory.messages.of_session(home.talk.session.session_id)
+            if message.role == "user"
         ]
         assert said == [f"Remark {number} about the zeppelin." for number in range(len(jumps))]
         for number, clock.now in enumerate(jumps):
@@ -101,7 +103,7 @@ def test_a_clock_that_jumps_leaves_everything_in_the_order_in_which_it_was_said(
         began = [line[0] for line in told(home.memory) if line[0].startswith("u: Session")]
         assert began == [f"u: Session {number} about the balloon." for number in range(len(jumps))]
         found = home.memory.recall(["Which balloon was session 3?"], "other", NOW, RecallLimits(3, 30, 2000))
-        assert any("Session 3 about the balloon." in turn.text for turn in found.turns)
+        assert any("Session 3 about the balloon." in message.text for message in found.messages)
     with house(tmp_path, server, clock, new_id, log) as home:
         home.say("Hello again.")
         assert home.memory.problems() == home.memory.altered_rows() == []

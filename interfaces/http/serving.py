@@ -57,7 +57,7 @@ _HANGING_UP, _CLOSING = 5.0, 10.0
 _FIRST_TOKEN, _TOKEN_FILE = "this-machine", "server-token"
 _PACKAGES = ("fastapi", "uvicorn", "mcp")
 #: Seconds of a thread's turn.
-_TURN = 0.0005
+_MESSAGE = 0.0005
 #: Connections at the same time, and seconds that one may be idle between two requests.
 _CONNECTIONS, _KEEP_ALIVE = 1000, 15
 _BACKLOG = 256
@@ -125,7 +125,7 @@ def shorten_thread_turns() -> None:
     A turn waits for the disk, the network or SQLite about a hundred times, and each time for the running thread to
     yield: with many people at once this takes most of the time of the slowest turns.
     """
-    sys.setswitchinterval(_TURN)
+    sys.setswitchinterval(_MESSAGE)
 
 
 def check_installed(*packages: str) -> None:

@@ -190,11 +190,11 @@ class Friend:
         companion, memory = self._companion, self._companion.memory
         with companion.turns, companion.maintenance.paused():
             sessions = self._dialogue_sessions()
-            turns = [turn for one in sessions for turn in memory.messages.of_session(one.session_id)]
-            if turns:
-                memory.erasure.erase(memory.erasure.scope_of_messages([turn.text_id for turn in turns]))
-                memory.allow_again(turns)
-        return len(turns)
+            messages = [message for one in sessions for message in memory.messages.of_session(one.session_id)]
+            if messages:
+                memory.erasure.erase(memory.erasure.scope_of_messages([message.text_id for message in messages]))
+                memory.allow_again(messages)
+        return len(messages)
 
     def _dialogue_sessions(self) -> list[Session]:
         return [one for one in self._companion.memory.sessions.recent(None) if one.client == _DIALOGUES]

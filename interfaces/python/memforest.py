@@ -286,7 +286,7 @@ class MemorySystem:
     def remove_session(self, session_id: str) -> None:
         """Erase a session and everything derived from it, out of every file."""
         with self._lock, self._maintenance.paused():
-            gone = {turn.text_id for turn in self._memory.messages.of_session(session_id)}
+            gone = {message.text_id for message in self._memory.messages.of_session(session_id)}
             if self._writes_json:
                 shutil.rmtree(self._json, ignore_errors=True)
             self._memory.erasure.erase(self._memory.erasure.scope_of_session(session_id))
@@ -362,12 +362,12 @@ class MemorySystem:
                 text_id=text_id, metadata=dict(metadata or {}), never_delete=never_delete,
             )  # fmt: skip
             conversation = f"{_KIND}\n{self._session}"
-            turn = self._memory.imports.append(self._source(), conversation, self._session, said)
+            stored_message = self._memory.imports.append(self._source(), conversation, self._session, said)
             self._changed[self._session] = None
             self._until_check -= 1
             if not self._until_check:
                 self._forget_later()
-            return exporting.units_of_turns(self._memory, [turn])[0]
+            return exporting.units_of_turns(self._memory, [stored_message])[0]
 
     async def aadd_memory(self, message: Any, *given: Any, **named: Any) -> MemoryUnit:
         """``add_memory`` in a thread."""
@@ -377,8 +377,8 @@ class MemorySystem:
         """That id where it is valid and never used elsewhere; otherwise a new one."""
         if any(one.session_id == self._session for one in self._memory.messages.with_ids([wanted])):
             return wanted
-        turn = ImportedMessage(wanted, "user", "", "", 0)
-        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (turn,))).messages
+        message = ImportedMessage(wanted, "user", "", "", 0)
+        gone = self._memory.imports.count_known(PastPiece(f"{_KIND}\n{self._session}", "", False, (message,))).messages
         free = _UNIT.fullmatch(wanted) and not gone and self._memory.chapters.node(wanted) is None
         return wanted if free else self._new_id()
 
@@ -441,7 +441,7 @@ class MemorySystem:
             recent = self._memory.sessions.recent(1)
             session_id = recent[0].session_id if recent else None
         if session_id:
-            self._keep_in_mind(turn.text_id for turn in self._memory.messages.of_session(session_id))
+            self._keep_in_mind(message.text_id for message in self._memory.messages.of_session(session_id))
 
     def disable_stm(self) -> None:
         """Keep nothing in mind."""
@@ -510,9 +510,9 @@ class MemorySystem:
         passing = self._passing(chosen)
         if passing is not None and not passing:
             return []
-        limits = RecallLimits(sessions=0, turns=most + (_LOOKED_THROUGH if chosen.narrows else 0), tokens=_TOKENS)
+        limits = RecallLimits(sessions=0, messages=most + (_LOOKED_THROUGH if chosen.narrows else 0), tokens=_TOKENS)
         found = self._memory.recall([check_input(words)], "", self._clock(), limits, gated=False)
-        hits = {turn.text_id: turn for turn in found.turns if turn.hit}
+        hits = {message.text_id: message for message in found.messages if message.hit}
         ranked = list(dict.fromkeys([*(one for one in found.ranked if one in hits), *hits]))
         if not chosen.narrows:
             own = [(len(hits[unit.id].why.words), unit) for unit in self._load_units(ranked)]
@@ -586,8 +586,8 @@ class MemorySystem:
 
     def _load_units(self, ids: Sequence[str]) -> list[MemoryUnit]:
         """The messages with these ids as units, without hidden ones, in this order."""
-        turns = {turn.text_id: turn for turn in self._memory.messages.with_ids(ids)}
-        return exporting.units_of_turns(self._memory, [turns[one] for one in ids if one in turns])
+        messages = {message.text_id: message for message in self._memory.messages.with_ids(ids)}
+        return exporting.units_of_turns(self._memory, [messages[one] for one in ids if one in messages])
 
     # -- other forms ---------------------------------------------------------------------------------------------
 

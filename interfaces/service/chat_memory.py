@@ -135,8 +135,8 @@ class ChatMemory:
             if answered.reply.finish == "interrupted":
                 raise Interrupted
             with companion.turns, memory.in_one_commit():
-                turn = PreparedTurn(request, answered.layers)
-                stored = steps.store(turn, answered.reply.text, answered.reply.finish)
+                message = PreparedTurn(request, answered.layers)
+                stored = steps.store(message, answered.reply.text, answered.reply.finish)
                 place = stored.place
                 memory.clients.name_owner(person, instruction, batch)
                 due = find_due_extractions(place.rounds, place.messages, place.key, batch) if place else []
@@ -191,7 +191,7 @@ class ChatMemory:
     def _purge_memory(self, companion: Companion, number: int) -> PurgeProof | None:
         memory = companion.memory
         with companion.maintenance.paused():
-            chosen = memory.erasure.scope_of_messages(memory.clients.turns_of(number))
+            chosen = memory.erasure.scope_of_messages(memory.clients.messages_of(number))
             if not chosen:
                 return None
             events = erase(memory, companion.llm, chosen, self._stop)

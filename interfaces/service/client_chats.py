@@ -113,7 +113,9 @@ class RelayedChat:
     def headers(self) -> dict[str, str]:
         """Headers that list what was used."""
         found, place = (self.turn.recalled, self.turn.request.place) if self.turn else (None, None)
-        memories = [*(one.text_id for one in found.summaries), *(one.text_id for one in found.turns)] if found else []
+        memories = (
+            [*(one.text_id for one in found.summaries), *(one.text_id for one in found.messages)] if found else []
+        )
         key = place.key if place else ""
         return {
             "X-Memory": self.use,
@@ -206,8 +208,8 @@ class RelayedChats:
                 found = self._history_of(companion).find_response(response)
         if found is None:
             raise UsageError("chat.no_such_response", given=one_line(response, 60))
-        turns = [turn for one in found[1] for turn in one.turns]
-        messages = [{"role": turn.role, "content": turn.words} for turn in turns]
+        stored_messages = [message for one in found[1] for message in one.messages]
+        messages = [{"role": message.role, "content": message.words} for message in stored_messages]
         return ResponsePast(found[0].removeprefix("id:") or None, messages)
 
     def await_tools(self, chat: RelayedChat, messages: Sequence[Mapping[str, Any]]) -> None:

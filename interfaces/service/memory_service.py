@@ -258,8 +258,10 @@ class MemoryService:
             self._watch.expect_end(user_id)
             stored = sessions.store(words, request_id, written="again" if bring_back else "by program")
             self._watch.check_soon(companion, sessions)
-        turn = stored.turn
-        return RememberResponse(id=turn.text_id, text=turn.words, date=_utc_time(turn.timestamp), new=stored.new)
+        message = stored.message
+        return RememberResponse(
+            id=message.text_id, text=message.words, date=_utc_time(message.timestamp), new=stored.new
+        )
 
     def forget(self, memory_id: str, user_id: str) -> ForgetResponse:
         """Erase a memory and what was drawn from it out of every file, and prove it.
@@ -279,7 +281,7 @@ class MemoryService:
             self._watch.check_soon(companion, self._sessions_of(companion))
         return ForgetResponse(
             id=memory_id,
-            turns=len(chosen.turns),
+            turns=len(chosen.messages),
             summaries=len(chosen.summaries),
             notes=len(chosen.notes),
             facts=len(chosen.facts),
@@ -416,10 +418,10 @@ class MemoryService:
         going_on = sessions.find_open()
         again = sessions.find_repeated(text, request_id, going_on)
         events = going_on.events if going_on else ()
-        before = [turn for turn in events if not turn.hidden and not (again and turn.seq >= again.seq)]
+        before = [message for message in events if not message.hidden and not (again and message.seq >= again.seq)]
         size = companion.settings.coreference_context_size
         said = text.strip()
-        resolved = resolve_references(said, [turn.words for turn in before], size)
+        resolved = resolve_references(said, [message.words for message in before], size)
         resolved = text if resolved == said else resolved  # as it was said where nothing is resolved
         searched = time.perf_counter()
         found = memory.recall(
@@ -448,7 +450,7 @@ def recalled_memories(found: Recollection) -> list[Remembered]:
             id=item.memory.text_id,
             kind="summary" if item.kind == "chapter" else item.kind,
             date=_utc_time(item.when) if item.when else "",
-            text=program_text(item.memory, found.turns),
+            text=program_text(item.memory, found.messages),
             score=program_score(item.memory),
         )
         for item in items
@@ -464,16 +466,20 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
     that a fact only quotes, references are resolved by the ``look_back`` messages before. Questions, and statements
     that do not say whom they are about, are left out.
     """
-    waiting = memory.messages.unread_among([turn.text_id for turn in found.turns])
-    scores = {turn.text_id: program_score(turn) for turn in found.turns if turn.hit and turn.text_id not in waiting}
+    waiting = memory.messages.unread_among([message.text_id for message in found.messages])
+    scores = {
+        message.text_id: program_score(message)
+        for message in found.messages
+        if message.hit and message.text_id not in waiting
+    }
     best = {one.text_id: program_score(one) for one in found.facts}
     facts = {one.text_id: one for one in memory.facts.with_ids(list(best))}
-    for text_id, learned in memory.facts.of_turns(list(scores)).items():
+    for text_id, learned in memory.facts.of_messages(list(scores)).items():
         for fact in learned:
             facts[fact.text_id] = fact
             best[fact.text_id] = max(best.get(fact.text_id, 0.0), scores[text_id])
     planned = {one.text_id: program_text(one, ()) for one in found.facts if one.planned_for}
-    resting = dict.fromkeys(text_id for fact in facts.values() for text_id in fact.turns)
+    resting = dict.fromkeys(text_id for fact in facts.values() for text_id in fact.messages)
     said = {one.text_id: one for one in memory.messages.with_ids([*waiting, *resting])}
 
     def resolve(text_id: str, words: str, start: int | None = None) -> str:
@@ -492,7 +498,7 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
             ]  # fmt: skip
             text = safe_text(" — ".join(parts))
         elif begins_with_pronoun(text):
-            text = resolve(fact.turns[-1], text, len(said[fact.turns[-1]].words))
+            text = resolve(fact.messages[-1], text, len(said[fact.messages[-1]].words))
         unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
         if fact.current and fact.basis != "inferred" and text and not unclear:
             statements[fact.note or fact.text_id].setdefault(text, fact)
@@ -505,18 +511,18 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
         )
         for of_note in statements.values() for text in [next(iter(of_note))]
     ]  # fmt: skip
-    turns = [
+    messages = [
         replace(
-            turn,
-            text=PREFIX["user"] + resolve(turn.text_id, turn.text.removeprefix(PREFIX["user"])),
-            hit=turn.hit and not _only_asks(said[turn.text_id].words),
+            message,
+            text=PREFIX["user"] + resolve(message.text_id, message.text.removeprefix(PREFIX["user"])),
+            hit=message.hit and not _only_asks(said[message.text_id].words),
         )
-        if turn.role == "user"
-        else turn
-        for turn in found.turns
-        if turn.text_id in waiting
+        if message.role == "user"
+        else message
+        for message in found.messages
+        if message.text_id in waiting
     ]
-    others = recalled_memories(replace(found, facts=(), turns=tuple(turns)))
+    others = recalled_memories(replace(found, facts=(), messages=tuple(messages)))
     return sorted((*memories, *others), key=lambda one: -one.score)
 
 
@@ -582,12 +588,12 @@ def _memories_of_day(memory: Memory, date: str) -> list[Remembered]:
         if one.start_timestamp[:10] <= date <= (one.end_timestamp or date)[:10]
     ]
     spoken = [
-        turn
+        message
         for session_id in sessions
-        for turn in memory.messages.of_session(session_id)
-        if turn.timestamp[:10] == date and turn.role == "user" and not turn.hidden
+        for message in memory.messages.of_session(session_id)
+        if message.timestamp[:10] == date and message.role == "user" and not message.hidden
     ]
-    spoken.sort(key=lambda turn: turn.timestamp)
+    spoken.sort(key=lambda message: message.timestamp)
     facts = [fact for fact in memory.facts.all(current=True) if fact.since[:10] == date]
     found: list[tuple[str, Literal["turn", "fact"], str, str]] = [
         *((one.text_id, "turn", one.timestamp, safe_text(as_memory(one).words)) for one in spoken),
@@ -623,8 +629,8 @@ def _search_text(text: str) -> str:
 
 def _find_relations(memory: Memory, found: Recollection, text: str) -> list[Relation]:
     """The relations of what was found, and of what a text names."""
-    hits = [turn.text_id for turn in found.turns if turn.hit]
-    learned = [fact.text_id for facts in memory.facts.of_turns(hits).values() for fact in facts]
+    hits = [message.text_id for message in found.messages if message.hit]
+    learned = [fact.text_id for facts in memory.facts.of_messages(hits).values() for fact in facts]
     return memory.relations.about([*(fact.text_id for fact in found.facts), *learned], text)
 
 
@@ -634,8 +640,12 @@ def _list_stored(memory: Memory) -> Iterator[StoredMemory]:
     offset = 0
     while sessions := memory.sessions.recent(_SESSIONS, offset):
         offset += len(sessions)
-        for turn in (turn for one in sessions for turn in reversed(memory.messages.of_session(one.session_id))):
-            yield StoredMemory(id=turn.text_id, kind=turn.role, date=_utc_time(turn.timestamp), text=turn.words)
+        for message in (
+            message for one in sessions for message in reversed(memory.messages.of_session(one.session_id))
+        ):
+            yield StoredMemory(
+                id=message.text_id, kind=message.role, date=_utc_time(message.timestamp), text=message.words
+            )
 
 
 def _process_response(answer: _Answer) -> ProcessResponse:
@@ -654,10 +664,12 @@ def _process_response(answer: _Answer) -> ProcessResponse:
 
 def _metadata_of(memory: Memory, memories: Sequence[Remembered]) -> dict[str, dict[str, Any]]:
     """What programs said of the messages that memories are based on, by the id of the memory."""
-    turns = {one.text_id: one.turns for one in memory.facts.with_ids([one.id for one in memories])}
-    resting = {one.id: turns.get(one.id, (one.id,)) for one in memories}
-    stored = memory.messages.metadata_of([turn for each in resting.values() for turn in each])
-    return {name: {k: v for turn in each for k, v in stored.get(turn, {}).items()} for name, each in resting.items()}
+    messages = {one.text_id: one.messages for one in memory.facts.with_ids([one.id for one in memories])}
+    resting = {one.id: messages.get(one.id, (one.id,)) for one in memories}
+    stored = memory.messages.metadata_of([message for each in resting.values() for message in each])
+    return {
+        name: {k: v for message in each for k, v in stored.get(message, {}).items()} for name, each in resting.items()
+    }
 
 
 def _debug_response(

@@ -61,7 +61,7 @@ class OpenSession:
 class StoredEvent:
     """A stored message; ``new`` is false where it was stored before."""
 
-    turn: Message
+    message: Message
     new: bool
 
 
@@ -146,10 +146,10 @@ class ServiceSessions:
             elif self._memory.says_erased(text, said, text_id):
                 raise errors.UsageError("memory.erased")
             session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
-            turn = self._memory.rounds.store_alone(session.session_id, text, text_id, role=role, metadata=metadata)
+            message = self._memory.rounds.store_alone(session.session_id, text, text_id, role=role, metadata=metadata)
             if role == "user":
-                hide_forgotten_alone(self._memory, turn, found.events if found else ())
-            return StoredEvent(turn, new=True)
+                hide_forgotten_alone(self._memory, message, found.events if found else ())
+            return StoredEvent(message, new=True)
 
     def _find_active(self) -> OpenSession | None:
         found = self._memory.sessions.active(SERVICE_CLIENT)

@@ -69,39 +69,40 @@ def write_new(name: str, content: str) -> Path:
 
 def _session_values(session: Session, memory: Memory, hidden: bool) -> dict[str, object]:
     summary = memory.summaries.of(session.session_id)
-    turns = memory.messages.of_session(session.session_id)
-    alone = _one_sided(session, turns)
+    stored_messages = memory.messages.of_session(session.session_id)
+    alone = _one_sided(session, stored_messages)
     messages = [
         {
-            "text_id": turn.text_id, "timestamp": turn.timestamp, "role": turn.role,
-            "text": turn.words if hidden or not turn.hidden else "",
-            "finish": turn.finish, "alone": turn.text_id in alone, "hidden": turn.hidden,
-            "speaker": turn.speaker, "undated": turn.undated,
+            "text_id": message.text_id, "timestamp": message.timestamp, "role": message.role,
+            "text": message.words if hidden or not message.hidden else "",
+            "finish": message.finish, "alone": message.text_id in alone, "hidden": message.hidden,
+            "speaker": message.speaker, "undated": message.undated,
         }
-        for turn in turns
+        for message in stored_messages
     ]  # fmt: skip
     known = {
         "notes": [asdict(note) for note in memory.notes.of_session(session.session_id)],
         "facts": [
-            {**asdict(fact), "current": fact.current, "basis": fact.basis} for fact in _session_facts(memory, turns)
+            {**asdict(fact), "current": fact.current, "basis": fact.basis}
+            for fact in _session_facts(memory, stored_messages)
         ],
     }
     return {**asdict(session), "summary": summary.summary if summary else None, "turns": messages, **known}
 
 
-def _session_facts(memory: Memory, turns: Sequence[Message]) -> list[Fact]:
+def _session_facts(memory: Memory, messages: Sequence[Message]) -> list[Fact]:
     """The facts that rest on these turns, in the order in which they were learned."""
-    resting = memory.facts.of_turns([turn.text_id for turn in turns])
+    resting = memory.facts.of_messages([message.text_id for message in messages])
     by_number = {fact.number: fact for found in resting.values() for fact in found}
     return [by_number[number] for number in sorted(by_number)]
 
 
-def _one_sided(session: Session, turns: Sequence[Message]) -> set[str]:
+def _one_sided(session: Session, messages: Sequence[Message]) -> set[str]:
     """The messages whose partner was erased; in an imported session many never had one."""
     if session.client == IMPORT_CLIENT:
         return set()
-    counts = Counter(turn.round for turn in turns)
-    return {turn.text_id for turn in turns if counts[turn.round] == 1}
+    counts = Counter(message.round for message in messages)
+    return {message.text_id for message in messages if counts[message.round] == 1}
 
 
 def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words, hidden: bool) -> str:
@@ -109,32 +110,35 @@ def _session_markdown(session: Session, memory: Memory, names: dict[str, str], w
     parts = [f"# {format_local(session.start_timestamp)} · {session.session_id}", ""]
     if summary:
         parts += ["> " + line for line in summary.summary.splitlines()] + [""]
-    turns = memory.messages.of_session(session.session_id)
-    alone = _one_sided(session, turns)
-    for turn in turns:
-        erased = f"*{words.say(f'export.alone.{turn.role}')}*"
-        marked = [f"*{words.say('export.hidden')}*", ""] if turn.hidden else []
-        who, when = turn.speaker or names[turn.role], UNKNOWN_DATE if turn.undated else format_local(turn.timestamp)
-        said = [f"**{who}** · {when}", "", *marked, *([turn.words, ""] if hidden or not turn.hidden else [])]
-        if turn.text_id not in alone:
+    messages = memory.messages.of_session(session.session_id)
+    alone = _one_sided(session, messages)
+    for message in messages:
+        erased = f"*{words.say(f'export.alone.{message.role}')}*"
+        marked = [f"*{words.say('export.hidden')}*", ""] if message.hidden else []
+        who, when = (
+            message.speaker or names[message.role],
+            UNKNOWN_DATE if message.undated else format_local(message.timestamp),
+        )
+        said = [f"**{who}** · {when}", "", *marked, *([message.words, ""] if hidden or not message.hidden else [])]
+        if message.text_id not in alone:
             parts += said
         else:
-            parts += [*said, erased, ""] if turn.role == "user" else [erased, "", *said]
-    return "\n".join([*parts, *_known_markdown(memory, session, turns, words, names)])
+            parts += [*said, erased, ""] if message.role == "user" else [erased, "", *said]
+    return "\n".join([*parts, *_known_markdown(memory, session, messages, words, names)])
 
 
 def _known_markdown(
-    memory: Memory, session: Session, turns: Sequence[Message], words: Words, names: Mapping[str, str]
+    memory: Memory, session: Session, messages: Sequence[Message], words: Words, names: Mapping[str, str]
 ) -> list[str]:
     """The notes of a session, each with its facts and when the words were said on which they rest."""
-    notes, facts = memory.notes.of_session(session.session_id), _session_facts(memory, turns)
+    notes, facts = memory.notes.of_session(session.session_id), _session_facts(memory, messages)
     if not notes and not facts:
         return []
-    when = {turn.text_id: format_local(turn.timestamp) for turn in turns}
+    when = {message.text_id: format_local(message.timestamp) for message in messages}
     alone = [fact for fact in facts if fact.note not in {note.text_id for note in notes}]
     lines = [f"## {words.say('export.facts')}", ""]
     for note in notes:
-        lines.append(f"- {one_line(note.text, _WHOLE)} ({_date_range(note.turns, when)})")
+        lines.append(f"- {one_line(note.text, _WHOLE)} ({_date_range(note.messages, when)})")
         lines += [f"  {_format_bullet(fact, when, words, names)}" for fact in facts if fact.note == note.text_id]
     return [*lines, *(_format_bullet(fact, when, words, names) for fact in alone), ""]
 
@@ -148,11 +152,11 @@ def _format_bullet(fact: Fact, when: Mapping[str, str], words: Words, names: Map
     doubtful = fact.doubtful_since and day_here(fact.doubtful_since)
     details += [words.say("why.became.doubtful_since", day=doubtful)] if doubtful else []
     text = one_line(describe_fact(words, fact, names), _WHOLE)
-    return f"- {text} [{' · '.join(details)}] ({_date_range(fact.turns, when)})"
+    return f"- {text} [{' · '.join(details)}] ({_date_range(fact.messages, when)})"
 
 
-def _date_range(turns: Sequence[str], when: Mapping[str, str]) -> str:
-    return ", ".join(when.get(turn, "–") for turn in turns)
+def _date_range(messages: Sequence[str], when: Mapping[str, str]) -> str:
+    return ", ".join(when.get(message, "–") for message in messages)
 
 
 def edit_text(context: CommandContext, text: str) -> str:

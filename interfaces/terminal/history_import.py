@@ -301,7 +301,7 @@ def reading_left(context: CommandContext) -> str:
         return say("import.backlog_empty")
     return say(
         "import.backlog_resting" if left.resting else "import.backlog",
-        sessions=context.words.count("session", left.sessions), messages=context.words.count("message", left.turns),
+        sessions=context.words.count("session", left.sessions), messages=context.words.count("message", left.messages),
         calls=left.calls_today, most=context.settings.import_calls,
     )  # fmt: skip
 

@@ -151,7 +151,7 @@ class Repl:
             conversation.in_doubt = ()
             return False
         if shown := conversation.answer_doubt(keep=is_yes(text)):
-            self.context.tell("remember.done", turns=self.context.words.count("turn", shown))
+            self.context.tell("remember.done", messages=self.context.words.count("turn", shown))
         else:
             self.context.tell("forget_request.kept")
         return True

@@ -340,7 +340,7 @@ def step_line(words: Words, step: SearchStep) -> str:
         case SearchPlan(_, queries):
             return words.say("step.planned", queries=" · ".join(queries))
         case SearchOutcome(found, new):
-            return words.say("step.looked", turns=words.count("turn", found), new=new)
+            return words.say("step.looked", messages=words.count("turn", found), new=new)
         case SearchReview(enough=True):
             return words.say("step.enough")
         case SearchReview(_, missing, ()):

@@ -131,18 +131,18 @@ def show_rounds(screen: Screen, words: Words, rounds: Sequence[Round], *, quiet:
         screen.line()
 
 
-def show_turns(screen: Screen, words: Words, turns: Sequence[Message]) -> None:
+def show_messages(screen: Screen, words: Words, messages: Sequence[Message]) -> None:
     """Show turns one by one, each by its speaker, with the time where there was a long pause: a talk of people."""
     before = ""
-    for turn in turns:
-        _show_pause(screen, words, before, turn.timestamp)
-        before = turn.timestamp
-        if turn.role == "user":
-            _show_person(screen, turn.words)
+    for message in messages:
+        _show_pause(screen, words, before, message.timestamp)
+        before = message.timestamp
+        if message.role == "user":
+            _show_person(screen, message.words)
             continue
-        if turn.speaker:
-            screen.line(turn.speaker, "strong")
-        show_text(screen, turn.words, quiet=False)
+        if message.speaker:
+            screen.line(message.speaker, "strong")
+        show_text(screen, message.words, quiet=False)
 
 
 def _show_pause(screen: Screen, words: Words, before: str, after: str) -> bool:
@@ -232,6 +232,6 @@ def title_of(context: CommandContext, session: Session) -> str:
     if summary := context.memory.summaries.of(session.session_id):
         lines = (line.strip(_MARKUP) for line in summary.summary.splitlines())
         return one_line(next((line for line in lines if line), ""), _TITLE)
-    said = [turn for turn in context.memory.messages.of_session(session.session_id) if turn.role == "user"]
-    first = next((turn.words for turn in said if not turn.hidden), "")
+    said = [message for message in context.memory.messages.of_session(session.session_id) if message.role == "user"]
+    first = next((message.words for message in said if not message.hidden), "")
     return one_line(first, _TITLE) if first else context.words.say("sessions.hidden") if said else "–"

@@ -87,8 +87,8 @@ class ExternalTexts:
         if session not in self._sessions:
             self._sessions.add(session)
             self.of.sessions.add(tx, session, when, client="others", client_key=session)
-        turn = NewMessage(text_id, when, text.role or "user", text.text)
-        self.of.index.add_turns(tx, self.of.messages.add_round(tx, session, (turn,), "stop", when), new=True)
+        message = NewMessage(text_id, when, text.role or "user", text.text)
+        self.of.index.add_messages(tx, self.of.messages.add_round(tx, session, (message,), "stop", when), new=True)
 
     def embed(self, stopped: Callable[[], bool]) -> None:
         """Make the vectors of the newest texts, a few at a time."""
@@ -99,14 +99,14 @@ class ExternalTexts:
             self._embed_batch(newest[start : start + _EMBEDDED_AT_ONCE])
 
     def _embed_batch(self, text_ids: Sequence[str]) -> None:
-        turns = self.of.messages.with_ids(text_ids)
-        made = self.embedder.embed([self._key_of(turn.text_id, self.of) or "" for turn in turns])
-        rows = [(turn, vector) for turn, vector in zip(turns, made, strict=True) if vector is not None]
+        messages = self.of.messages.with_ids(text_ids)
+        made = self.embedder.embed([self._key_of(message.text_id, self.of) or "" for message in messages])
+        rows = [(message, vector) for message, vector in zip(messages, made, strict=True) if vector is not None]
         if not rows:
             return
         if self._rows is None:
             self._rows = InMemoryRows(len(rows[0][1]))
-        ids, sessions = [turn.text_id for turn, _ in rows], [turn.session_id for turn, _ in rows]
+        ids, sessions = [message.text_id for message, _ in rows], [message.session_id for message, _ in rows]
         self._rows.put(
             ids, sessions, np.stack([vector / np.linalg.norm(vector) for _, vector in rows]).astype(np.float32)
         )

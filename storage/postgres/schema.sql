@@ -100,12 +100,12 @@ CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE cha
 
 CREATE TABLE message_metadata (
     person bigint NOT NULL DEFAULT own_person(),
-    turn bigint NOT NULL,
+    message bigint NOT NULL,
     key text NOT NULL,
     value text NOT NULL,
     number double precision,
-    PRIMARY KEY (person, turn, key),
-    FOREIGN KEY (person, turn) REFERENCES conversation (person, seq) ON DELETE CASCADE
+    PRIMARY KEY (person, message, key),
+    FOREIGN KEY (person, message) REFERENCES conversation (person, seq) ON DELETE CASCADE
 );
 CREATE INDEX metadata_of_key ON message_metadata (person, key, number);
 
@@ -141,7 +141,7 @@ CREATE TABLE undoable_save (
     personas text NOT NULL,
     summary text NOT NULL,
     context bigint,
-    last_turn bigint NOT NULL,
+    last_message bigint NOT NULL,
     stored_at text NOT NULL,
     instant double precision NOT NULL,
     PRIMARY KEY (person, session_id),
@@ -229,14 +229,14 @@ CREATE INDEX note_of_session ON note (person, session_id);
 CREATE INDEX note_of_window ON note (person, window_id);
 CREATE INDEX ix_user_system_created ON note (person, stored_at);
 
-CREATE TABLE note_turn (
+CREATE TABLE note_message (
     person bigint NOT NULL DEFAULT own_person(),
     note bigint NOT NULL,
-    turn bigint NOT NULL,
-    PRIMARY KEY (person, note, turn),
+    message bigint NOT NULL,
+    PRIMARY KEY (person, note, message),
     FOREIGN KEY (person, note) REFERENCES note (person, seq) ON DELETE CASCADE
 );
-CREATE INDEX note_of_turn ON note_turn (person, turn);
+CREATE INDEX note_of_message ON note_message (person, message);
 
 CREATE TABLE fact (
     person bigint NOT NULL DEFAULT own_person(),
@@ -285,16 +285,16 @@ CREATE INDEX fact_in_time ON fact (person, since) WHERE window_id <> '';
 CREATE UNIQUE INDEX one_current_value ON fact (person, slot_subject, slot_attribute)
     WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
-CREATE TABLE fact_turn (
+CREATE TABLE fact_message (
     person bigint NOT NULL DEFAULT own_person(),
     fact bigint NOT NULL,
-    turn bigint NOT NULL,
+    message bigint NOT NULL,
     quote_start bigint NOT NULL DEFAULT 0,
     quote_end bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (person, fact, turn),
+    PRIMARY KEY (person, fact, message),
     FOREIGN KEY (person, fact) REFERENCES fact (person, seq) ON DELETE CASCADE
 );
-CREATE INDEX fact_of_turn ON fact_turn (person, turn);
+CREATE INDEX fact_of_message ON fact_message (person, message);
 
 CREATE TABLE fact_part (
     person bigint NOT NULL DEFAULT own_person(),
@@ -375,14 +375,14 @@ CREATE TABLE line_evidence (
     FOREIGN KEY (person, version) REFERENCES persona (person, version)
 );
 
-CREATE TABLE line_turn (
+CREATE TABLE line_message (
     person bigint NOT NULL DEFAULT own_person(),
     line bigint NOT NULL,
-    turn bigint NOT NULL,
-    PRIMARY KEY (person, line, turn),
+    message bigint NOT NULL,
+    PRIMARY KEY (person, line, message),
     FOREIGN KEY (person, line) REFERENCES line_evidence (person, seq) ON DELETE CASCADE
 );
-CREATE INDEX line_of_turn ON line_turn (person, turn);
+CREATE INDEX line_of_message ON line_message (person, message);
 
 CREATE TABLE pin (
     person bigint NOT NULL DEFAULT own_person(),
@@ -409,7 +409,7 @@ CREATE TABLE client_round (
 );
 CREATE INDEX client_round_of_chain ON client_round (person, chain);
 CREATE INDEX client_round_of_session ON client_round (person, session_id);
-CREATE INDEX client_round_of_turn ON client_round (person, text_id);
+CREATE INDEX client_round_of_message ON client_round (person, text_id);
 
 CREATE TABLE client_extraction (
     person bigint NOT NULL DEFAULT own_person(),
@@ -447,9 +447,9 @@ CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
     coalesce((SELECT max(h.message) / CAST(coalesce((SELECT value FROM meta
-        WHERE key = 'conversation_batch'), '50') AS bigint) + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        WHERE key = 'conversation_batch'), '50') AS bigint) + 1 FROM note_message t JOIN conversation c ON c.seq = t.message
         JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
-    (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_turn t JOIN conversation c ON c.seq = t.turn
+    (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq) AS original_content,
     n.text AS summary,
     coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
@@ -506,7 +506,7 @@ CREATE TABLE imported_session (
     session_id text NOT NULL,
     source bigint NOT NULL,
     role_play bigint NOT NULL CHECK (role_play IN (0, 1)),
-    turns bigint NOT NULL DEFAULT 0,
+    messages bigint NOT NULL DEFAULT 0,
     due bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (person, session_id),
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
@@ -518,11 +518,11 @@ CREATE TABLE imported_message (
     person bigint NOT NULL DEFAULT own_person(),
     conversation text NOT NULL,
     message text NOT NULL,
-    turn bigint NOT NULL,
+    seq bigint NOT NULL,
     source bigint NOT NULL,
     PRIMARY KEY (person, conversation, message)
 );
-CREATE INDEX imported_message_of_turn ON imported_message (person, turn);
+CREATE INDEX imported_message_of_seq ON imported_message (person, seq);
 
 -- The digests of every message that was ever stored, by which an import knows it again. Rows have no digests of their own
 -- here: PostgreSQL has checksums of its pages.
@@ -530,10 +530,10 @@ CREATE INDEX imported_message_of_turn ON imported_message (person, turn);
 CREATE TABLE stored_message (
     person bigint NOT NULL DEFAULT own_person(),
     digest text NOT NULL,
-    turn bigint NOT NULL,
-    PRIMARY KEY (person, digest, turn)
+    message bigint NOT NULL,
+    PRIMARY KEY (person, digest, message)
 );
-CREATE INDEX stored_message_of_turn ON stored_message (person, turn);
+CREATE INDEX stored_message_of_message ON stored_message (person, message);
 
 -- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
 
@@ -571,7 +571,7 @@ CREATE TABLE erased_text (
 
 -- How long the texts in the index of words are. The postings themselves are the matter of that index.
 
-CREATE TABLE turn_length (
+CREATE TABLE message_length (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
     length bigint NOT NULL,
@@ -602,10 +602,10 @@ above_session (chapter, session_id) AS (
     UNION ALL
     SELECT c.parent, a.session_id FROM above_session a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
 ),
-above_turn (chapter, turn) AS (
+above_message (chapter, message) AS (
     SELECT chapter, seq FROM conversation WHERE chapter IS NOT NULL
     UNION ALL
-    SELECT c.parent, a.turn FROM above_turn a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
+    SELECT c.parent, a.message FROM above_message a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
 ),
 began (session_id, moment, timestamp) AS (
     SELECT DISTINCT ON (session_id) session_id, instant, timestamp FROM conversation ORDER BY session_id, instant, seq
@@ -619,7 +619,7 @@ covered (chapter, place, first, start, last, "end") AS (
         JOIN session s USING (session_id) JOIN began b USING (session_id) JOIN ended e USING (session_id)
     UNION ALL
     SELECT a.chapter, t.position, t.instant, t.timestamp, t.instant, t.timestamp
-        FROM above_turn a JOIN conversation t ON t.seq = a.turn
+        FROM above_message a JOIN conversation t ON t.seq = a.message
 ),
 first_of (chapter, moment, start, place) AS (
     SELECT DISTINCT ON (chapter) chapter, first, start, min(place) OVER (PARTITION BY chapter)

@@ -259,7 +259,7 @@ class Database:
         """What SQLite's own examination finds; empty when all is well."""
         with self._lock:
             try:
-                for table in ("turn", "summary", "fact"):  # looks at the index of words and changes nothing
+                for table in ("message", "summary", "fact"):  # looks at the index of words and changes nothing
                     self._connection.execute(f"INSERT INTO {table}_words ({table}_words) VALUES ('integrity-check')")
                 found = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
                 broken = self._connection.execute("PRAGMA foreign_key_check").fetchall()

@@ -23,7 +23,7 @@ from domain.records import PREFIX, Role
 KEYS: Mapping[str, tuple[str, ...]] = {
     "session": ("number",),
     "conversation": ("seq",),
-    "message_metadata": ("turn", "key"),
+    "message_metadata": ("message", "key"),
     "summary": ("seq",),
     "chapter": ("seq",),
     "note": ("seq",),
@@ -98,7 +98,9 @@ def _trigger_that_digests(table: str, texts: Sequence[str]) -> str:
         f"INSERT INTO row_digest (name, key, digest) SELECT OLD.name, OLD.key, {made} {there}",
     ]
     if table == "conversation":
-        remembered = "INSERT INTO stored_message (digest, turn) SELECT {0}, t.seq " + there + " ON CONFLICT DO NOTHING"
+        remembered = (
+            "INSERT INTO stored_message (digest, message) SELECT {0}, t.seq " + there + " ON CONFLICT DO NOTHING"
+        )
         said = "message_digest(({0}), t.role, CAST(t.speaker AS BLOB), t.timestamp, CAST(t.text AS BLOB))"
         under_id = "message_digest(({0}), t.role, CAST(t.text_id AS BLOB), NULL, CAST(t.text AS BLOB))"
         steps += [remembered.format(made.format(SALT)) for made in (said, under_id)]

@@ -74,11 +74,11 @@ CREATE INDEX conversation_of_window ON conversation (window_id) WHERE window_id 
 CREATE INDEX conversation_of_chapter ON conversation (chapter) WHERE chapter IS NOT NULL;
 
 CREATE TABLE message_metadata (
-    turn INTEGER NOT NULL REFERENCES conversation (seq) ON DELETE CASCADE,
+    message INTEGER NOT NULL REFERENCES conversation (seq) ON DELETE CASCADE,
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     number REAL,
-    PRIMARY KEY (turn, key)
+    PRIMARY KEY (message, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX metadata_of_key ON message_metadata (key, number);
 
@@ -105,7 +105,7 @@ CREATE TABLE undoable_save (
     personas TEXT NOT NULL,
     summary TEXT NOT NULL,
     context INTEGER,
-    last_turn INTEGER NOT NULL,
+    last_message INTEGER NOT NULL,
     stored_at TEXT NOT NULL,
     instant REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -176,12 +176,12 @@ CREATE INDEX note_of_session ON note (session_id);
 CREATE INDEX note_of_window ON note (window_id);
 CREATE INDEX ix_user_system_created ON note (stored_at);
 
-CREATE TABLE note_turn (
+CREATE TABLE note_message (
     note INTEGER NOT NULL REFERENCES note (seq) ON DELETE CASCADE,
-    turn INTEGER NOT NULL,
-    PRIMARY KEY (note, turn)
+    message INTEGER NOT NULL,
+    PRIMARY KEY (note, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX note_of_turn ON note_turn (turn);
+CREATE INDEX note_of_message ON note_message (message);
 
 CREATE TABLE fact (
     seq INTEGER PRIMARY KEY,
@@ -225,14 +225,14 @@ CREATE INDEX fact_in_time ON fact (since) WHERE window_id <> '';
 CREATE UNIQUE INDEX one_current_value ON fact (slot_subject, slot_attribute)
     WHERE single = 1 AND stance = 'stated' AND verified = 1 AND until = '' AND corrected = 0;
 
-CREATE TABLE fact_turn (
+CREATE TABLE fact_message (
     fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
-    turn INTEGER NOT NULL,
+    message INTEGER NOT NULL,
     quote_start INTEGER NOT NULL DEFAULT 0,
     quote_end INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (fact, turn)
+    PRIMARY KEY (fact, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX fact_of_turn ON fact_turn (turn);
+CREATE INDEX fact_of_message ON fact_message (message);
 
 CREATE TABLE fact_part (
     fact INTEGER NOT NULL REFERENCES fact (seq) ON DELETE CASCADE,
@@ -298,12 +298,12 @@ CREATE TABLE line_evidence (
     UNIQUE (persona, line, version)
 ) STRICT;
 
-CREATE TABLE line_turn (
+CREATE TABLE line_message (
     line INTEGER NOT NULL REFERENCES line_evidence (seq) ON DELETE CASCADE,
-    turn INTEGER NOT NULL,
-    PRIMARY KEY (line, turn)
+    message INTEGER NOT NULL,
+    PRIMARY KEY (line, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX line_of_turn ON line_turn (turn);
+CREATE INDEX line_of_message ON line_message (message);
 
 CREATE TABLE pin (
     number INTEGER PRIMARY KEY,
@@ -326,7 +326,7 @@ CREATE TABLE client_round (
 ) STRICT;
 CREATE INDEX client_round_of_chain ON client_round (chain);
 CREATE INDEX client_round_of_session ON client_round (session_id);
-CREATE INDEX client_round_of_turn ON client_round (text_id);
+CREATE INDEX client_round_of_message ON client_round (text_id);
 
 CREATE TABLE client_extraction (
     chain TEXT NOT NULL,
@@ -358,9 +358,9 @@ CREATE VIEW conversation_memories AS SELECT
     (SELECT value FROM meta WHERE key = 'person') AS user_id,
     (SELECT value FROM meta WHERE key = 'instruction') AS system_instruction_id,
     coalesce((SELECT max(h.message) / CAST(coalesce((SELECT value FROM meta
-        WHERE key = 'conversation_batch'), '50') AS INTEGER) + 1 FROM note_turn t JOIN conversation c ON c.seq = t.turn
+        WHERE key = 'conversation_batch'), '50') AS INTEGER) + 1 FROM note_message t JOIN conversation c ON c.seq = t.message
         JOIN client_round h ON h.text_id = c.text_id WHERE t.note = n.seq), 0) AS conversation_round,
-    (SELECT group_concat(m.text, char(10)) FROM (SELECT c.text FROM note_turn t JOIN conversation c ON c.seq = t.turn
+    (SELECT group_concat(m.text, char(10)) FROM (SELECT c.text FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq ORDER BY c.position) m) AS original_content,
     n.text AS summary,
     (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0
@@ -410,7 +410,7 @@ CREATE TABLE imported_session (
     session_id TEXT PRIMARY KEY REFERENCES session (session_id) ON DELETE CASCADE,
     source INTEGER NOT NULL,
     role_play INTEGER NOT NULL CHECK (role_play IN (0, 1)),
-    turns INTEGER NOT NULL DEFAULT 0,
+    messages INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL DEFAULT 1
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imported_session_due ON imported_session (due) WHERE due > 0;
@@ -419,11 +419,11 @@ CREATE INDEX imported_session_of_source ON imported_session (source);
 CREATE TABLE imported_message (
     conversation TEXT NOT NULL,
     message TEXT NOT NULL,
-    turn INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (conversation, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX imported_message_of_turn ON imported_message (turn);
+CREATE INDEX imported_message_of_seq ON imported_message (seq);
 
 -- Digests: of the texts of each row, by which a bit that changed on the disk is noticed (rows that were written since wait
 -- in `changed_row`), and of every message that was ever stored, by which an import knows it again.
@@ -439,10 +439,10 @@ CREATE TABLE changed_row (name TEXT NOT NULL, key ANY NOT NULL, PRIMARY KEY (nam
 
 CREATE TABLE stored_message (
     digest TEXT NOT NULL,
-    turn INTEGER NOT NULL,
-    PRIMARY KEY (digest, turn)
+    message INTEGER NOT NULL,
+    PRIMARY KEY (digest, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX stored_message_of_turn ON stored_message (turn);
+CREATE INDEX stored_message_of_message ON stored_message (message);
 
 -- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
 
@@ -472,9 +472,9 @@ CREATE TABLE erased_text (
 
 -- The index of words, over our own tokens: every category but separators and controls belongs to one.
 
-CREATE VIRTUAL TABLE turn_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
-CREATE VIRTUAL TABLE turn_postings USING fts5vocab(turn_words, 'instance');
-CREATE TABLE turn_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;
+CREATE VIRTUAL TABLE message_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
+CREATE VIRTUAL TABLE message_postings USING fts5vocab(message_words, 'instance');
+CREATE TABLE message_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;
 CREATE VIRTUAL TABLE summary_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
 CREATE VIRTUAL TABLE summary_postings USING fts5vocab(summary_words, 'instance');
 CREATE TABLE summary_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;
@@ -491,10 +491,10 @@ above_session (chapter, session_id) AS (
     UNION ALL
     SELECT c.parent, a.session_id FROM above_session a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
 ),
-above_turn (chapter, turn) AS (
+above_message (chapter, message) AS (
     SELECT chapter, seq FROM conversation WHERE chapter IS NOT NULL
     UNION ALL
-    SELECT c.parent, a.turn FROM above_turn a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
+    SELECT c.parent, a.message FROM above_message a JOIN chapter c ON c.seq = a.chapter WHERE c.parent IS NOT NULL
 ),
 began (session_id, moment, timestamp) AS (
     SELECT session_id, min(instant), timestamp FROM conversation GROUP BY session_id
@@ -507,7 +507,7 @@ covered (chapter, place, first, start, last, "end") AS (
         JOIN session s USING (session_id) JOIN began b USING (session_id) JOIN ended e USING (session_id)
     UNION ALL
     SELECT a.chapter, t.position, t.instant, t.timestamp, t.instant, t.timestamp
-        FROM above_turn a JOIN conversation t ON t.seq = a.turn
+        FROM above_message a JOIN conversation t ON t.seq = a.message
 ),
 first_of (chapter, moment, start, place) AS (
     SELECT chapter, min(first), start, (SELECT min(place) FROM covered o WHERE o.chapter = c.chapter)

@@ -1,7 +1,7 @@
 """The index of words: our own tokens in SQLite's FTS5, written in the transaction of the text they were cut from.
 
-Three tables of the same kind: ``turn``, ``summary`` and ``fact``; a row has the number of its message, its summary or
-its fact. FTS5 serves as an inverted index: for each term of a question it gives the rows that hold it and how often
+Three tables of the same kind: ``message``, ``summary`` and ``fact``; a row has the number of its message, its summary
+or its fact. FTS5 serves as an inverted index: for each term of a question it gives the rows that hold it and how often
 (table type ``fts5vocab``, https://sqlite.org/fts5.html#the_fts5vocab_virtual_table_module). Ranking is done outside of
 SQL, since FTS5's own ``bm25()`` has fixed parameters and knows no neighbours.
 
@@ -34,8 +34,8 @@ class WordIndex:
     """Which rows hold which words.
 
     >>> with database.write() as tx:
-    ...     words.add(tx, "turn", [(message.seq, tokens(message.words))])
-    >>> words.postings("turn", ("picnic",), cap=20_000)["picnic"].seqs
+    ...     words.add(tx, "message", [(message.seq, tokens(message.words))])
+    >>> words.postings("message", ("picnic",), cap=20_000)["picnic"].seqs
     array([41, 77])
     """
 

@@ -16,8 +16,8 @@ _DATA = json.loads(_PATH.read_text(encoding="utf-8"))
 _HAN = re.compile("[\u4e00-\u9fff]")
 
 
-def _turns(hay):
-    return {turn["tid"]: turn["text"] for session in hay["sessions"] for turn in session["turns"]}
+def _messages(hay):
+    return {message["tid"]: message["text"] for session in hay["sessions"] for message in session["turns"]}
 
 
 def test_thirty_questions_are_asked_in_each_language_of_a_life_in_the_other():
@@ -30,21 +30,21 @@ def test_thirty_questions_are_asked_in_each_language_of_a_life_in_the_other():
 def test_a_life_is_months_of_talk_in_one_language(name):
     hay = _DATA["hays"][name]
     dates = [session["date"] for session in hay["sessions"]]
-    turns = _turns(hay)
+    messages = _messages(hay)
     assert 8 <= len(dates) <= 12
     assert dates == sorted(set(dates))
-    assert len(turns) >= 120
-    assert {bool(_HAN.search(text)) for text in turns.values()} == {name != "nora"}
+    assert len(messages) >= 120
+    assert {bool(_HAN.search(text)) for text in messages.values()} == {name != "nora"}
 
 
 @pytest.mark.parametrize("question", _DATA["questions"], ids=lambda question: question["qid"])
 def test_a_question_has_its_evidence_and_shares_no_word_with_it(question):
-    turns = _turns(_DATA["hays"][question["hid"]])
+    messages = _messages(_DATA["hays"][question["hid"]])
     words = {word.lower() for word in re.findall(r"[A-Za-z]+|\d+|[\u4e00-\u9fff]", question["q"])}
     assert question["groups"]
     for group in question["groups"]:
         for tid in group:
-            assert not words & {word.lower() for word in re.findall(r"[A-Za-z]+|\d+|[\u4e00-\u9fff]", turns[tid])}
+            assert not words & {word.lower() for word in re.findall(r"[A-Za-z]+|\d+|[\u4e00-\u9fff]", messages[tid])}
 
 
 def test_the_bench_reads_it(tmp_path):

@@ -130,9 +130,9 @@ def test_tasks_are_told_from_talk_in_both_languages():
 
 
 def test_an_evening_is_rounds_with_their_times():
-    turns = [
+    messages = [
         {"at": "2025-03-01T20:00:01", "role": role, "text": text}
         for role, text in (("user", "Hi"), ("assistant", "Hello"), ("user", "Bye"), ("assistant", "Night"))
     ]
-    rounds = next(evenings({"sessions": [{"turns": turns}]}))
+    rounds = next(evenings({"sessions": [{"turns": messages}]}))
     assert [(said, reply) for _, said, reply in rounds] == [("Hi", "Hello"), ("Bye", "Night")]

@@ -152,13 +152,15 @@ class Store:
             new = NewSummary(self.stamp.new_id(), self.stamp.now(), text)
             self.summaries.replace(tx, session_id, new, upto)
 
-    def learn_key(self, session_id: str, text: str, turns: Sequence[int]) -> None:
-        """A fact of which only the words that it is found by are there; ``turns`` are the numbers of its messages."""
+    def learn_key(self, session_id: str, text: str, messages: Sequence[int]) -> None:
+        """A fact of which only the words that it is found by are there; ``messages`` are the numbers of its
+        messages.
+        """
         with self.database.write() as tx:
             number = tx.next("fact")
             sql = "INSERT INTO fact (seq, text_id, session_id, timestamp, text) VALUES (?, ?, ?, ?, ?)"
             tx.do(sql, number, self.stamp.new_id(), session_id, self.stamp.now(), text)
-            tx.many("INSERT INTO fact_turn (fact, turn) VALUES (?, ?)", [(number, one) for one in turns])
+            tx.many("INSERT INTO fact_message (fact, message) VALUES (?, ?)", [(number, one) for one in messages])
             self.of.index.set_facts(tx, [(number, text)], new=True)
 
     def close(self) -> None:
@@ -195,12 +197,12 @@ class Teller:
     ) -> Round:
         """One round; the reply repeats the words unless it is given."""
         self.told += 1
-        turns = (
+        messages = (
             NewMessage(f"u{self.told}", at(self.told), "user", words),
             NewMessage(f"a{self.told}", at(self.told), "assistant", reply or f"You say {words}"),
         )
         finish: Finish = "stop"
-        return self.store.at(at(self.told)).rounds.add(session_id, turns, finish, served=served, **options)
+        return self.store.at(at(self.told)).rounds.add(session_id, messages, finish, served=served, **options)
 
     def summary(self, text: str) -> str:
         """A summary that is stored next, at its time and under its name."""
@@ -216,5 +218,5 @@ def said(store: Store, session_id: str) -> list[str]:
 
 def holding(store: Store, word: str) -> list[str]:
     """The ids of the messages that a word finds."""
-    seqs = store.words.postings("turn", (word,), 1_000)[word].seqs.tolist()
-    return [turn.text_id for turn in store.messages.by_number(seqs)]
+    seqs = store.words.postings("message", (word,), 1_000)[word].seqs.tolist()
+    return [message.text_id for message in store.messages.by_number(seqs)]

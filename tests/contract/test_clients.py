@@ -17,7 +17,7 @@ def remember(store: Store, teller: Teller, words: str, minute: int = 1) -> Clien
     """A round, and a memory that rests on it."""
     spoken = teller.say("s1", words)
     note = NewNote(f"n-{words}", f"Ann: {words}", "talk", 7, "active", (spoken.user.text_id,))
-    ids = tuple(turn.text_id for turn in spoken.turns)
+    ids = tuple(message.text_id for message in spoken.messages)
     assert store.at(at(minute)).fact_log.learn(Learned(Window(ids[-1], "s1", ids, ()), (note,), (), (), ()))
     return store.clients.memories()[0]
 
@@ -41,7 +41,7 @@ def test_a_message_of_a_history_is_found_by_its_digests_and_another_round_takes_
 def test_that_a_round_was_stored_is_known_when_it_is_gone(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "a secret")
     store.clients.record_digest("c1", "s1", spoken.user.text_id, 0)
-    store.erasure.commit(ErasureScope(turns=spoken.turns))
+    store.erasure.commit(ErasureScope(messages=spoken.messages))
     assert [one.text_id for one in store.clients.digests_matching(["c1"])] == [spoken.user.text_id]
 
 
@@ -67,10 +67,10 @@ def test_a_hidden_memory_is_listed_no_more_and_a_memory_goes_with_its_turns(stor
     assert not store.at(at(9)).clients.hide(second.number)
     assert not store.at(at(9)).clients.hide(99)
     assert store.clients.memories() == [third, first]
-    (turn,) = store.clients.turns_of(third.number)
-    store.erasure.commit(ErasureScope(turns=tuple(store.messages.with_ids([turn]))))
+    (message,) = store.clients.messages_of(third.number)
+    store.erasure.commit(ErasureScope(messages=tuple(store.messages.with_ids([message]))))
     assert store.clients.memories() == [first]
-    assert store.clients.turns_of(second.number) != []
+    assert store.clients.messages_of(second.number) != []
 
 
 def test_memories_are_hidden_by_the_time_at_which_they_were_made(store: Store, teller: Teller) -> None:
@@ -93,7 +93,7 @@ def test_a_memory_has_a_vector_of_each_model_as_long_as_it_is_there(store: Store
     assert (numbers, table.tolist()) == ([kept.number], [[0.5, -1.0, 2.0]])
     assert store.clients.vectors("a", 4)[0] == []
     assert (store.clients.without_vector("a"), store.clients.without_vector("c")) == ([], [kept.number])
-    store.erasure.commit(ErasureScope(turns=tuple(store.messages.with_ids(store.clients.turns_of(kept.number)))))
+    store.erasure.commit(ErasureScope(messages=tuple(store.messages.with_ids(store.clients.messages_of(kept.number)))))
     assert store.clients.vectors("a", 3)[0] == store.clients.without_vector("a") == []
 
 

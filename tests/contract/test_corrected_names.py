@@ -63,7 +63,7 @@ def test_a_corrected_name_is_right_in_what_else_was_said_of_that_one(
     assert store.facts.find(fact.number) == fact
     assert fact in store.facts.all(current=True)
     assert store.facts.in_slots([Slot(right.casefold(), "wedding")]) == [fact]
-    assert fact in store.facts.of_turns(fact.turns)[fact.turns[0]]
+    assert fact in store.facts.of_messages(fact.messages)[fact.messages[0]]
     assert [one.target for one in store.relations.all()] == [right]
     assert known(store, "friend").restatement == f"Ann's friend is {other}."
     assert known(store, "both").restatement == f"Ann mixes up {wrong} and {right}."

@@ -68,4 +68,4 @@ def test_what_is_here_although_it_was_erased_is_found(store: Store) -> None:
     teller = Teller(store)
     first, second = teller.say("s1", SECRET, "Oh."), teller.say("s1", SECRET, "Again?")
     store.at(at(5)).erasure.commit(ErasureScope((first.user,)))
-    assert [turn.text_id for turn in store.erasure.find_erased()] == [second.user.text_id]
+    assert [message.text_id for message in store.erasure.find_erased()] == [second.user.text_id]

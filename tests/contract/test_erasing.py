@@ -31,7 +31,7 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     summary = store.summaries.of("s1")
     assert summary is not None
     chosen = ErasureScope(
-        secret.turns, (summary,), (version,), ("likes animals",), ("likes quokkas",),
+        secret.messages, (summary,), (version,), ("likes animals",), ("likes quokkas",),
         pins=("keep the quokka",), in_flight=("s1",), words="quokka",
     )  # fmt: skip
     store.erasure.commit(chosen)
@@ -42,8 +42,8 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     assert (again.summaries.of("s1"), again.versions.pins("user"), again.sessions.in_flight("s1")) == (None, (), None)
     assert again.rounds.steps("s1") == {}
     assert [one.text for one in again.versions.all("user")] == ["likes animals"]
-    assert not {turn.text_id for turn in secret.turns} & set(kept(again))
-    assert {turn.text_id for turn in plain.turns} <= set(again.embeddings.waiting(9))
+    assert not {message.text_id for message in secret.messages} & set(kept(again))
+    assert {message.text_id for message in plain.messages} <= set(again.embeddings.waiting(9))
     assert not again.erasure._still_stores("quokka")
     note = again.erasure._read_note()
     assert note is not None
@@ -275,8 +275,8 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(word=st.sampled_from(WORDS))
     def erase(self, word: str) -> None:
-        turns = [turn for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words]
-        self.store.erasure.commit(ErasureScope(tuple(turns), words=word))
+        messages = [message for message in self.store.messages.stored_after(0, 9_999) if word in message.words]
+        self.store.erasure.commit(ErasureScope(tuple(messages), words=word))
         self.said = {name: [one for one in words if one != word] for name, words in self.said.items()}
         for name in self.said:
             self.forget(name)
@@ -298,10 +298,10 @@ class AnyOrder(RuleBasedStateMachine):
         for session in sessions:
             assert session.current_conv_count == len(self.store.messages.context(session.session_id))
         for word in WORDS:
-            found = {turn.text_id for turn in self.store.messages.stored_after(0, 9_999) if word in turn.words}
+            found = {message.text_id for message in self.store.messages.stored_after(0, 9_999) if word in message.words}
             assert set(holding(self.store, word)) == found
         waiting = set(self.store.embeddings.waiting(9_999))
-        assert waiting >= {turn.text_id for turn in self.store.messages.stored_after(0, 9_999)}
+        assert waiting >= {message.text_id for message in self.store.messages.stored_after(0, 9_999)}
         assert self.store.database.problems() == []
 
     def teardown(self) -> None:
@@ -318,7 +318,7 @@ def test_in_any_order_the_store_is_what_a_plain_list_says(engine: str) -> None:
 
 
 def ids(chosen: ErasureScope) -> list[str]:
-    return [turn.text_id for turn in chosen.turns]
+    return [message.text_id for message in chosen.messages]
 
 
 def test_what_an_erasure_would_take_is_chosen_by_message_round_session_words_or_all(

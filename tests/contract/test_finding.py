@@ -25,7 +25,7 @@ def kept(store: Store, model: str = MODEL) -> list[str]:
 
 def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "a quokka, a quokka, a wombat", "Fine")
-    found = store.words.postings("turn", ("quokka", "wombat", "nobody"), 10)
+    found = store.words.postings("message", ("quokka", "wombat", "nobody"), 10)
     assert found["quokka"].seqs.tolist() == [spoken.user.seq]
     assert found["quokka"].counts.tolist() == [2]
     assert found["nobody"].seqs.tolist() == []
@@ -34,11 +34,11 @@ def test_words_are_found_with_how_often_and_not_after_they_went(store: Store, te
 
 
 def test_a_table_of_words_tells_about_how_many_rows_it_has(store: Store, teller: Teller) -> None:
-    assert (store.words.rows("turn"), store.words.rows("fact")) == (0, 0)
+    assert (store.words.rows("message"), store.words.rows("fact")) == (0, 0)
     spoken = [teller.say("s1", words) for words in ("one", "two", "three")]
     store.at(at(5)).naming("f1").learn_key("s1", "counts", [spoken[0].user.seq])
     store.rounds.compact("s1", 1, teller.summary("one"))
-    assert store.words.rows("turn") >= 6
+    assert store.words.rows("message") >= 6
     assert (store.words.rows("fact"), store.words.rows("summary")) == (1, 1)
 
 
@@ -47,16 +47,16 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     one, two, three = teller.say("s1", "one"), teller.say("s2", "two"), teller.say("s1", "three")
     rows = store.messages.columns_after(0, 99)
     numbers = {name: store.sessions.number_of(name) for name in ("s1", "s2", "nobody")}
-    turns = [turn for spoken in (one, two, three) for turn in spoken.turns]
-    assert list(rows.seq) == [turn.seq for turn in turns]
+    messages = [message for spoken in (one, two, three) for message in spoken.messages]
+    assert list(rows.seq) == [message.seq for message in messages]
     assert list(rows.session) == [numbers["s1"]] * 2 + [numbers["s2"]] * 2 + [numbers["s1"]] * 2
     assert list(rows.by_user) == [1, 0] * 3
-    assert rows.day == [turn.timestamp[:10] for turn in turns]
+    assert rows.day == [message.timestamp[:10] for message in messages]
     assert numbers["nobody"] is None
     of_s1 = [at for at, session in zip(rows.position, rows.session, strict=True) if session == numbers["s1"]]
-    assert of_s1 == sorted(of_s1) == [turn.position for one_ in (one, three) for turn in one_.turns]
-    assert list(store.messages.columns_after(turns[2].seq, 1).seq) == [turns[3].seq]
-    assert len(store.messages.columns_after(turns[-1].seq, 1).seq) == 0
+    assert of_s1 == sorted(of_s1) == [message.position for one_ in (one, three) for message in one_.messages]
+    assert list(store.messages.columns_after(messages[2].seq, 1).seq) == [messages[3].seq]
+    assert len(store.messages.columns_after(messages[-1].seq, 1).seq) == 0
     assert store.messages.numbers_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.seq}
     assert store.messages.words_of([two.user.text_id, "nobody"]) == {two.user.text_id: two.user.words}
     store.rounds.compact("s2", 1, teller.summary("two"))
@@ -72,15 +72,15 @@ def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: 
     first, second = teller.say("s1", "one"), teller.say("s1", "two")
     store.at(at(5)).naming("f1").learn_key("s1", "plays the violin", [first.user.seq, second.user.seq])
     (fact,) = store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist()
-    assert set(store.facts.turns_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
+    assert set(store.facts.messages_of([fact])) == {(fact, first.user.seq), (fact, second.user.seq)}
     store.rounds.undo("s1", 1)
     assert store.words.postings("fact", ("violin",), 9)["violin"].seqs.tolist() == []
-    assert store.facts.turns_of([fact]) == []
+    assert store.facts.messages_of([fact]) == []
 
 
 def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "one")
-    assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in spoken.turns}
+    assert set(store.embeddings.waiting(9)) == {message.text_id for message in spoken.messages}
     embed_all(store)
     assert store.embeddings.waiting(9) == []
     assert store.embeddings.queue_effort() == (0, 0)
@@ -88,7 +88,9 @@ def test_a_text_waits_for_its_vector_from_the_commit_on(store: Store, teller: Te
     assert (counts.vectors, counts.pending, counts.set_aside) == (2, 0, 0)
     (row,) = store.embeddings.rows(MODEL, [spoken.user.text_id, "nobody"])
     assert (row.type, row.session_id, row.vector.tolist()) == ("conversation", "s1", [2.0] * 4)
-    assert store.embeddings.take_stock(MODEL).tolist() == sorted(turn.text_id.encode() for turn in spoken.turns)
+    assert store.embeddings.take_stock(MODEL).tolist() == sorted(
+        message.text_id.encode() for message in spoken.messages
+    )
 
 
 def test_an_answer_for_other_words_takes_no_text_off_the_queue(store: Store, teller: Teller) -> None:
@@ -138,12 +140,12 @@ def test_a_vector_goes_with_its_text_and_those_after_it_are_made_again(store: St
     rounds = [teller.say("s1", words) for words in ("one", "two", "three", "four")]
     embed_all(store)
     teller.say("s1", "instead", instead_of=rounds[1])
-    gone = {turn.text_id for turn in rounds[1].turns}
-    again = {turn.text_id for turn in rounds[2].turns}
+    gone = {message.text_id for message in rounds[1].messages}
+    again = {message.text_id for message in rounds[2].messages}
     assert not gone & set(kept(store))
     assert again <= set(store.embeddings.waiting(9))
-    assert {turn.text_id for turn in rounds[0].turns} <= set(kept(store))
-    assert not {turn.text_id for turn in rounds[3].turns} & set(store.embeddings.waiting(9))
+    assert {message.text_id for message in rounds[0].messages} <= set(kept(store))
+    assert not {message.text_id for message in rounds[3].messages} & set(store.embeddings.waiting(9))
 
 
 def test_vectors_of_two_models_and_of_two_lengths_never_meet(store: Store, teller: Teller) -> None:

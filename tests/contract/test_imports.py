@@ -60,7 +60,7 @@ def test_an_import_is_a_closed_session_in_its_place_in_life_and_is_known_again(s
 
 def test_what_a_later_export_adds_goes_into_its_session_in_its_place(store: Store) -> None:
     brought(store, piece("one", "two", "five", "six"))
-    brought(store, replace(piece(), turns=past("one", "two", "three", "four", "five", "six", "seven", "eight")))
+    brought(store, replace(piece(), messages=past("one", "two", "three", "four", "five", "six", "seven", "eight")))
     (session,) = imported_sessions(store)
     assert words_of(store, session) == ["one", "two", "three", "four", "five", "six", "seven", "eight"]
 
@@ -79,7 +79,7 @@ def test_an_erased_message_does_not_come_back_with_its_file_under_any_name(store
     talk = piece("a secret", "I see")
     brought(store, talk)
     (session,) = imported_sessions(store)
-    store.erasure.commit(ErasureScope(turns=tuple(store.messages.of_session(session))))
+    store.erasure.commit(ErasureScope(messages=tuple(store.messages.of_session(session))))
     brought(store, talk, replace(talk, conversation="the same elsewhere"))
     assert [words_of(store, one) for one in imported_sessions(store)] in ([], [[]])
 
@@ -121,9 +121,9 @@ def test_what_is_to_be_read_comes_newest_month_first_and_ends_unless_asked_for_a
     brought(store, older, newer)
     due = store.imports.due_sessions(5)
     assert [words_of(store, one.session_id)[0] for one in due] == ["three", "one"]
-    assert (store.imports.remaining_backlog().sessions, store.imports.remaining_backlog().turns) == (2, 4)
+    assert (store.imports.remaining_backlog().sessions, store.imports.remaining_backlog().messages) == (2, 4)
     store.imports.end_reading(due[0])
-    brought(store, replace(older, turns=past("one", "two", "five", "six")))
+    brought(store, replace(older, messages=past("one", "two", "five", "six")))
     store.imports.end_reading(due[1])
     assert [one.session_id for one in store.imports.due_sessions(5)] == [due[1].session_id]
 
@@ -131,11 +131,11 @@ def test_what_is_to_be_read_comes_newest_month_first_and_ends_unless_asked_for_a
 def test_a_summary_of_an_import_is_kept_where_nothing_of_it_changed_meanwhile(store: Store) -> None:
     brought(store, piece("one", "two", title=""))
     (session,) = imported_sessions(store)
-    before, turns = store.imports.summary_and_rest(session)
-    assert (before, [one.words for one in turns]) == ("", ["one", "two"])
-    assert store.imports.keep_summary(session, "of one", before, turns)
+    before, messages = store.imports.summary_and_rest(session)
+    assert (before, [one.words for one in messages]) == ("", ["one", "two"])
+    assert store.imports.keep_summary(session, "of one", before, messages)
     assert store.imports.summary_and_rest(session) == ("of one", [])
-    assert not store.imports.keep_summary(session, "of one", before, turns)
+    assert not store.imports.keep_summary(session, "of one", before, messages)
     store.imports.ask_for_persona(session)
     assert [one.what for one in store.rebuilds.due_requests()] == ["user"]
 

@@ -23,18 +23,18 @@ def new_fact(name: str, spoken: Round, value: str = "", **given: Any) -> NewFact
     usual: dict[str, Any] = {
         "text_id": name, "note": f"note of {name}", "restatement": f"Ann lives in {value}.", "subject": "Ann",
         "attribute": "home", "value": value, "slot": HOME, "single": True, "about": "person", "stance": "stated",
-        "said": spoken.user.timestamp, "turns": (spoken.user.text_id,),
+        "said": spoken.user.timestamp, "messages": (spoken.user.text_id,),
     }  # fmt: skip
     return NewFact(**usual | given)
 
 
 def new_note(fact: NewFact) -> NewNote:
-    return NewNote(fact.note, f"Of {fact.value}.", "homes", 7, "active", fact.turns)
+    return NewNote(fact.note, f"Of {fact.value}.", "homes", 7, "active", fact.messages)
 
 
 def window_of(*rounds: Round) -> Window:
-    turns = tuple(turn.text_id for spoken in rounds for turn in spoken.turns)
-    return Window(turns[-1], rounds[0].user.session_id, turns)
+    messages = tuple(message.text_id for spoken in rounds for message in spoken.messages)
+    return Window(messages[-1], rounds[0].user.session_id, messages)
 
 
 def learned(rounds: Sequence[Round], *facts: NewFact, changes: Sequence[Change] = (), **given: Any) -> Learned:
@@ -60,7 +60,7 @@ def known(store: Store, text_id: str) -> Fact:
 
 def finds(store: Store, word: str) -> list[tuple[int, int]]:
     """Which turns a word finds through facts."""
-    return store.facts.turns_of(store.words.postings("fact", (word,), 1_000)[word].seqs.tolist())
+    return store.facts.messages_of(store.words.postings("fact", (word,), 1_000)[word].seqs.tolist())
 
 
 # -- learning --------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
     )  # fmt: skip
     cat = new_fact(
         "cat", second, "Momo", slot=Slot("ann", "pet"), attribute="pet", single=False, note=home.note,
-        stance="supposed", end="2026-05", turns=(second.user.text_id, first.user.text_id),
+        stance="supposed", end="2026-05", messages=(second.user.text_id, first.user.text_id),
     )  # fmt: skip
     note = replace(new_note(home), memory_type="passive", private=False, importance=9)
     all_of_it = Learned(window_of(first, second), (note,), (home, cat), (NewRelation("Ann", "keeps", "Momo", "cat"),))
@@ -85,24 +85,26 @@ def test_what_a_window_came_to_is_there_whole_also_after_reopening(
     again = reopen()
     one, two = again.facts.all()
     expected = {name: getattr(home, name) for name in ("text_id", "note", "restatement", "subject", "attribute")}
-    expected |= {name: getattr(home, name) for name in ("value", "slot", "single", "about", "stance", "said", "turns")}
+    expected |= {
+        name: getattr(home, name) for name in ("value", "slot", "single", "about", "stance", "said", "messages")
+    }
     expected |= {name: getattr(home, name) for name in ("keywords", "persons", "entities", "location", "start", "end")}
     assert {name: getattr(one, name) for name in expected} == expected
     assert (one.session_id, one.since, one.until, one.seen, one.importance, one.topic) == (
         "s1", "2020", "", home.said, 9, "homes",
     )  # fmt: skip
     assert (one.current, one.corrected, one.kept, one.decided, one.doubtful_since) == (True, False, False, "model", "")
-    assert two.turns == (first.user.text_id, second.user.text_id)
+    assert two.messages == (first.user.text_id, second.user.text_id)
     assert again.facts.find(two.number) == two
     (stored,) = again.notes.of_session("s1")
     assert (stored.text, stored.topic, stored.importance, stored.memory_type, stored.private) == (
         "Of Lyon.", "homes", 9, "passive", False,
     )  # fmt: skip
-    assert stored.turns == (first.user.text_id, second.user.text_id)
+    assert stored.messages == (first.user.text_id, second.user.text_id)
     assert stored.timestamp == second.user.timestamp
     (relation,) = again.relations.all()
     assert (relation.source, relation.relation, relation.target, relation.fact) == ("Ann", "keeps", "Momo", two)
-    assert again.facts.of_turns([first.user.text_id, first.assistant.text_id]) == {first.user.text_id: [one, two]}
+    assert again.facts.of_messages([first.user.text_id, first.assistant.text_id]) == {first.user.text_id: [one, two]}
     assert again.facts.of_sessions(["s1", "s2"]) == {"s1": [one, two]}
     assert [event.kind for event in again.facts.events_of("Lyon")] == ["learned"]
     assert again.facts.events_of("nobody") == []
@@ -128,11 +130,11 @@ def test_a_window_that_is_learned_twice_changes_nothing(store: Store, teller: Te
     assert (store.facts.all(), store.notes.of_session("s1")) == before
 
 
-def test_read_turns_are_read_and_the_others_are_not(store: Store, teller: Teller) -> None:
+def test_read_messages_are_read_and_the_others_are_not(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
-    assert store.messages.unread("s1") == [*one.turns, *two.turns]
+    assert store.messages.unread("s1") == [*one.messages, *two.messages]
     learn(store, one)
-    assert store.messages.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.messages)
     store.rounds.hide([two.user.text_id])
     assert store.messages.unread("s1") == [two.assistant]
     answered = (NewMessage("u9", at(9), "user", "hello"), NewMessage("a9", at(9), "assistant", "…", demo=True))
@@ -141,10 +143,12 @@ def test_read_turns_are_read_and_the_others_are_not(store: Store, teller: Teller
 
 
 @pytest.mark.parametrize("fate", ["read", "gone", "hidden", "hidden before"])
-def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(store: Store, teller: Teller, fate: str) -> None:
+def test_a_window_whose_messages_are_not_as_they_were_read_is_not_learned(
+    store: Store, teller: Teller, fate: str
+) -> None:
     before, one, two = (teller.say("s1", words) for words in ("before", "one", "two"))
     late = learned([one, two], new_fact("late", one))
-    late = replace(late, window=replace(late.window, before=tuple(turn.text_id for turn in before.turns)))
+    late = replace(late, window=replace(late.window, before=tuple(message.text_id for message in before.messages)))
     if fate == "read":
         learn(store, two)
     elif fate == "gone":
@@ -156,11 +160,11 @@ def test_a_window_whose_turns_are_not_as_they_were_read_is_not_learned(store: St
     assert one.assistant in store.messages.unread("s1")
 
 
-def test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored(store: Store, teller: Teller) -> None:
+def test_what_names_no_message_or_a_message_of_elsewhere_is_not_stored(store: Store, teller: Teller) -> None:
     elsewhere, spoken = teller.say("s1", "elsewhere"), teller.say("s1", "here")
     facts = (
-        new_fact("foreign", spoken, turns=(spoken.user.text_id, elsewhere.user.text_id)),
-        new_fact("groundless", spoken, turns=()),
+        new_fact("foreign", spoken, messages=(spoken.user.text_id, elsewhere.user.text_id)),
+        new_fact("groundless", spoken, messages=()),
         new_fact("good", spoken, note=""),
     )
     notes = (new_note(facts[0]), new_note(facts[1]))
@@ -171,7 +175,7 @@ def test_what_names_no_turn_or_a_turn_of_elsewhere_is_not_stored(store: Store, t
     assert store.notes.of_session("s1") == []
 
 
-def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_turn_goes(store: Store, teller: Teller) -> None:
+def test_a_kept_reply_is_there_until_its_window_is_learned_or_a_message_goes(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "one"), teller.say("s1", "two")
     store.at(at(3)).windows.store_reply("a1", "notes", "digest", "the reply")
     store.at(at(3)).windows.store_reply("a1", "notes", "digest", "the later reply")
@@ -225,7 +229,7 @@ def test_a_verdict_does_what_it_says_and_is_taken_back_whole(
     assert {name: getattr(after, name) for name in expected} == expected
     store.fact_log.unlearn_windows([two.assistant.text_id])
     assert known(store, "swims") == before
-    assert store.messages.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.messages)
 
 
 def test_doubt_goes_when_the_fact_is_confirmed_or_ends(store: Store, teller: Teller) -> None:
@@ -287,12 +291,12 @@ def test_what_a_person_called_wrong_never_was_and_no_model_changes_that(store: S
 def test_what_a_person_put_in_its_place_wins_for_good(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "of Rome")
     learn(store, one, "Lyon")
-    assert store.at(at(60)).fact_log.correct_by_hand("Lyon", new_fact("Como", one, turns=()))
+    assert store.at(at(60)).fact_log.correct_by_hand("Lyon", new_fact("Como", one, messages=()))
     assert known(store, "Lyon").replaced_by == "Como"
     learn(store, two, "Rome", changes=[Change("Como", "changes", at(61), "Rome")])
     assert current(store) == ["Como"]
     by_hand = known(store, "Como")
-    assert (by_hand.turns, by_hand.note, by_hand.decided) == ((one.user.text_id,), "note of Lyon", "hand")
+    assert (by_hand.messages, by_hand.note, by_hand.decided) == ((one.user.text_id,), "note of Lyon", "hand")
     assert (known(store, "Rome").until, known(store, "Rome").replaced_by) == (two.user.timestamp, "Como")
     assert finds(store, "como") == [(by_hand.number, one.user.seq)]
     store.at(at(62)).fact_log.correct_by_hand("Como", new_fact("Nice", one))
@@ -391,8 +395,8 @@ def go_by_hiding(store: Store, spoken: Round) -> None:
 
 
 def go_by_another_reply(store: Store, spoken: Round) -> None:
-    turns = (NewMessage("u99", at(80), "user", "other"), NewMessage("a99", at(80), "assistant", "words"))
-    store.at(at(80)).rounds.add("s1", turns, "stop", instead_of=spoken)
+    messages = (NewMessage("u99", at(80), "user", "other"), NewMessage("a99", at(80), "assistant", "words"))
+    store.at(at(80)).rounds.add("s1", messages, "stop", instead_of=spoken)
 
 
 def go_by_erasure(store: Store, spoken: Round) -> None:
@@ -403,7 +407,7 @@ WAYS = [go_by_undo, go_by_reset, go_by_hiding, go_by_another_reply, go_by_erasur
 
 
 @pytest.mark.parametrize("go", WAYS)
-def test_what_rests_on_a_turn_goes_with_it_and_what_it_did_to_others_is_taken_back(
+def test_what_rests_on_a_message_goes_with_it_and_what_it_did_to_others_is_taken_back(
     store: Store, teller: Teller, go: Callable[[Store, Round], None]
 ) -> None:
     store.start("s0", at(0))
@@ -443,15 +447,15 @@ def test_a_note_goes_with_any_of_its_turns_and_a_fact_that_rests_on_another_stay
     assert store.facts.all() == []
 
 
-def test_turns_that_come_back_are_unread_again(store: Store, teller: Teller) -> None:
+def test_messages_that_come_back_are_unread_again(store: Store, teller: Teller) -> None:
     one, two = teller.say("s1", "I live in Lyon"), teller.say("s1", "I moved")
     for spoken, value in ((one, "Lyon"), (two, "Oslo")):
         learn(store, spoken, value)
     rounds = store.rounds.undo("s1", 1)
     store.rounds.redo(rounds)
-    assert store.messages.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.messages)
     store.rounds.put_back(store.rounds.reset("s1"))
-    assert store.messages.unread("s1") == [*one.turns, *two.turns]
+    assert store.messages.unread("s1") == [*one.messages, *two.messages]
     store.rounds.hide([one.user.text_id])
     store.rounds.unhide([one.user.text_id])
     assert one.user in store.messages.unread("s1")
@@ -464,7 +468,7 @@ def test_an_old_fact_that_only_finds_its_turns_is_shown_to_nobody(store: Store, 
     store.at(at(5)).naming("old").learn_key("s1", "plays the violin", [spoken.user.seq])
     assert finds(store, "violin") == [(1, spoken.user.seq)]
     assert (store.facts.all(), store.facts.find(1), store.facts.with_ids(["old"])) == ([], None, [])
-    assert store.facts.of_turns([spoken.user.text_id]) == {}
+    assert store.facts.of_messages([spoken.user.text_id]) == {}
     store.rounds.undo("s1", 1)
     assert finds(store, "violin") == []
 
@@ -488,7 +492,7 @@ def test_what_is_known_is_counted_and_a_session_says_what_is_new_by_it(store: St
     window = learn(store, spoken, "Oslo")
     assert (store.facts.count_all().current, store.facts.count_all().unread) == (1, 2)
     assert [note.text for note in store.notes.all()] == ["Of Oslo."]
-    assert store.notes.of_turns([spoken.user.text_id]) == store.notes.of_session("s1") == store.notes.all()
+    assert store.notes.of_messages([spoken.user.text_id]) == store.notes.of_session("s1") == store.notes.all()
     assert store.facts.session_changes("s1") == SessionChanges(new=1)
     assert store.windows.replies(window) == {}
 
@@ -610,7 +614,7 @@ def test_what_is_inferred_stands_apart_and_finds_nothing(store: Store, teller: T
     quote = Quote(spoken.user.text_id, 0, 28)
     learn_one(store, spoken, new_fact("mornings", spoken, quotes=(quote,), basis="inferred"))
     assert store.facts.all() == store.facts.in_slots([Slot("ann", "home")]) == []
-    assert store.facts.of_turns([spoken.user.text_id]) == {}
+    assert store.facts.of_messages([spoken.user.text_id]) == {}
     (fact,) = store.facts.inferred()
     assert store.facts.find(fact.number) == fact
     assert (fact.believed, finds(store, "mornings"), finds(store, "early")) == ("", [], [])

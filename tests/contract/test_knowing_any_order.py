@@ -20,7 +20,7 @@ from tests.torture.kills import scratch
 
 SLOTS = [Slot("ann", "home"), Slot("ann", "job"), Slot("ann", "likes")]
 VERDICTS = ["same", "changes", "ends", "corrects", "doubts"]
-_STATE = ("since", "until", "replaced_by", "corrected", "doubtful_since", "kept", "decided", "seen", "turns")
+_STATE = ("since", "until", "replaced_by", "corrected", "doubtful_since", "kept", "decided", "seen", "messages")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class AnyOrder(RuleBasedStateMachine):
     def put_right(self, which: int, anew: bool) -> None:
         if facts := self.store.facts.all():
             fact = facts[which % len(facts)]
-            spoken = next(one for one in self.rounds if one.user.text_id in fact.turns)
+            spoken = next(one for one in self.rounds if one.user.text_id in fact.messages)
             self.do(ByHand(fact.text_id, self.drawn(spoken, fact.slot) if anew else None))
 
     def drawn(self, spoken: Round, slot: Slot) -> NewFact:
@@ -122,7 +122,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.done.append(done)
 
     def is_unread(self, spoken: Round) -> bool:
-        return set(spoken.turns) <= set(self.store.messages.unread(spoken.user.session_id))
+        return set(spoken.messages) <= set(self.store.messages.unread(spoken.user.session_id))
 
     # -- what is taken back ------------------------------------------------------------------------------------
 
@@ -137,27 +137,27 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(session_id=st.sampled_from(["s1", "s2"]))
     def undo_and_redo(self, session_id: str) -> None:
         if rounds := self.store.rounds.undo(session_id, 1):
-            self.forget_turns({turn.text_id for spoken in rounds for turn in spoken.turns})
+            self.forget_messages({message.text_id for spoken in rounds for message in spoken.messages})
             self.store.rounds.redo(rounds)
 
     @rule(session_id=st.sampled_from(["s1", "s2"]))
     def reset_and_put_back(self, session_id: str) -> None:
         removed = self.store.rounds.reset(session_id)
-        self.forget_turns({turn.text_id for turn in removed.turns})
+        self.forget_messages({message.text_id for message in removed.messages})
         self.store.rounds.put_back(removed)
 
     @rule(which=st.integers(0, 5))
     def hide_and_unhide(self, which: int) -> None:
-        ids = [turn.text_id for turn in self.rounds[which].turns]
+        ids = [message.text_id for message in self.rounds[which].messages]
         self.store.rounds.hide(ids)
-        self.forget_turns(set(ids))
+        self.forget_messages(set(ids))
         self.store.rounds.unhide(ids)
 
     @rule(which=st.integers(0, 5))
     def erase(self, which: int) -> None:
-        turns = tuple(self.store.messages.with_ids([self.rounds[which].user.text_id]))
-        self.store.erasure.commit(ErasureScope(turns))
-        self.forget_turns({turn.text_id for turn in turns})
+        messages = tuple(self.store.messages.with_ids([self.rounds[which].user.text_id]))
+        self.store.erasure.commit(ErasureScope(messages))
+        self.forget_messages({message.text_id for message in messages})
         self.store.erasure._clean_database()
         left = b"".join(path.read_bytes() for path in sorted((Path(self.folder.name) / "one").iterdir()))
         assert [name for name in self.gone if name.encode() in left or name.lower().encode() in left] == []
@@ -168,24 +168,24 @@ class AnyOrder(RuleBasedStateMachine):
         self.store.close()
         self.store = self.open("one")
 
-    def forget_turns(self, turns: set[str]) -> None:
+    def forget_messages(self, messages: set[str]) -> None:
         """What counts no more when these turns go: what rests on them, and what a window did without a fact."""
-        facts = {fact.text_id for done in self.facts_done() for fact in done if turns & set(fact.turns)}
+        facts = {fact.text_id for done in self.facts_done() for fact in done if messages & set(fact.messages)}
         windows = {
-            done.window.name for done in self.done if isinstance(done, Learned) and turns & set(done.window.turns)
+            done.window.name for done in self.done if isinstance(done, Learned) and messages & set(done.window.messages)
         }
         self.forget_facts(facts, set(), without_cause=windows)
-        self.done = [self.read_without(done, turns) for done in self.done]
+        self.done = [self.read_without(done, messages) for done in self.done]
 
     def facts_done(self) -> list[tuple[NewFact, ...]]:
         return [done.facts if isinstance(done, Learned) else ((done.new,) if done.new else ()) for done in self.done]
 
     @staticmethod
-    def read_without(done: Done, turns: set[str]) -> Done:
+    def read_without(done: Done, messages: set[str]) -> Done:
         if isinstance(done, ByHand):
             return done
-        left = tuple(turn for turn in done.window.turns if turn not in turns)
-        return replace(done, window=replace(done.window, turns=left))
+        left = tuple(message for message in done.window.messages if message not in messages)
+        return replace(done, window=replace(done.window, messages=left))
 
     def forget_facts(
         self,
@@ -235,7 +235,7 @@ class AnyOrder(RuleBasedStateMachine):
         fresh = self.open(f"fresh-{self.names}")
         self.say(fresh)
         for done in self.done:
-            if isinstance(done, ByHand) or done.window.turns:
+            if isinstance(done, ByHand) or done.window.messages:
                 do(fresh, done)
         assert told(self.store) == told(fresh)
         fresh.close()
@@ -244,9 +244,9 @@ class AnyOrder(RuleBasedStateMachine):
     def nothing_is_left_over(self) -> None:
         assert self.store.database.problems() == []
         facts = self.store.facts.all()
-        assert all(fact.turns for fact in facts)
+        assert all(fact.messages for fact in facts)
         notes = [note for session_id in ("s1", "s2") for note in self.store.notes.of_session(session_id)]
-        assert all(note.turns for note in notes)
+        assert all(note.messages for note in notes)
         found = self.store.words.postings("fact", ("live",), 9_999)["live"].seqs.tolist()
         assert found == [fact.number for fact in facts if not (fact.corrected and fact.decided == "hand")]
 

@@ -13,8 +13,8 @@ from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import current, finds, known, learn
 
 
-def line(words: str, *turns: Message, date: str = "2026-03-01", importance: int = 5) -> LineEvidence:
-    return LineEvidence(words, tuple(turn.text_id for turn in turns), date, importance)
+def line(words: str, *messages: Message, date: str = "2026-03-01", importance: int = 5) -> LineEvidence:
+    return LineEvidence(words, tuple(message.text_id for message in messages), date, importance)
 
 
 def save(store: Store, teller: Teller, session_id: str, following: str, text: str, *lines: LineEvidence) -> None:
@@ -176,7 +176,7 @@ def test_the_lines_of_a_save_that_was_taken_back_are_still_known_for_an_erasure(
     rounds = lived(store, teller)
     saved_again(store, teller, rounds)
     store.at(at(60)).rounds.undo_save("s2", "s3")
-    told = {one.line for one in store.versions.every_line_evidence("user") if rounds[2].user.text_id in one.turns}
+    told = {one.line for one in store.versions.every_line_evidence("user") if rounds[2].user.text_id in one.messages}
     assert told == {"In Lyon.", "In Oslo."}
     assert store.versions.lines_resting_on("user", [rounds[2].user.text_id]) == []
 
@@ -208,7 +208,7 @@ def type_more(store: Store, teller: Teller) -> None:
     store.at(at(55)).sessions.note_in_flight("s3", "and th")
 
 
-def erase_a_turn(store: Store, teller: Teller) -> None:
+def erase_a_message(store: Store, teller: Teller) -> None:
     store.erasure.commit(ErasureScope(tuple(store.messages.of_session("s1"))))
 
 
@@ -216,7 +216,7 @@ def erase_words(store: Store, teller: Teller) -> None:
     store.erasure.commit(ErasureScope(words="anything"))
 
 
-@pytest.mark.parametrize("meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_turn, erase_words])
+@pytest.mark.parametrize("meanwhile", [say_more, say_elsewhere, say_and_undo, type_more, erase_a_message, erase_words])
 def test_a_save_is_not_taken_back_when_anything_was_said_or_went_since(
     store: Store, teller: Teller, meanwhile: Callable[[Store, Teller], None]
 ) -> None:
@@ -243,4 +243,4 @@ def test_what_a_save_that_was_given_up_had_read_stays_read_when_the_next_one_is_
     store.at(at(60)).rounds.undo_save("s1", "s2")
     assert current(store) == ["Lyon"]
     assert known(store, "Lyon").until == ""
-    assert store.messages.unread("s1") == list(two.turns)
+    assert store.messages.unread("s1") == list(two.messages)

@@ -60,9 +60,9 @@ def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory:
     assert memory.index.settle(60)
     assert memory.index.status().vectors == 2
     other = memory.sessions.start().session_id
-    limits = RecallLimits(sessions=3, turns=6, tokens=4_000)
+    limits = RecallLimits(sessions=3, messages=6, tokens=4_000)
     found = memory.recall(["What is the puppy called?"], other, SetClock()(), limits)
-    ids = {turn.text_id for turn in found.turns}
+    ids = {message.text_id for message in found.messages}
     assert spoken.user.text_id in ids
     assert gone.user.text_id not in ids
 
@@ -75,8 +75,15 @@ def test_a_history_of_2023_can_be_put_in_after_one_of_2026(memory: Memory) -> No
         late = memory.rounds.store(past, "Then this.", "Ah.", at(2, 2023), "stop", ended=at(3, 2023))
         memory.rounds.store(past, "First that.", "Oh.", at(0, 2023), "stop", ended=at(1, 2023), before=late)
     assert [session.session_id for session in memory.sessions.recent()] == [today, past]
-    assert [turn.words for turn in memory.messages.of_session(past)] == ["First that.", "Oh.", "Then this.", "Ah."]
-    assert [turn.timestamp for turn in memory.messages.of_session(past)] == [at(minute, 2023) for minute in range(4)]
+    assert [message.words for message in memory.messages.of_session(past)] == [
+        "First that.",
+        "Oh.",
+        "Then this.",
+        "Ah.",
+    ]
+    assert [message.timestamp for message in memory.messages.of_session(past)] == [
+        at(minute, 2023) for minute in range(4)
+    ]
     assert memory.sessions.resume_or_start()[0].session_id == today
 
 

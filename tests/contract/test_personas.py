@@ -47,9 +47,9 @@ def test_lines_go_with_the_messages_they_rest_on_out_of_this_version_or_of_all(s
     assert [one.line for one in store.personas.line_evidence("user")] == ["Likes tea.", "Has a cat."]
     assert store.versions.lines_ever_resting_on([first.user.text_id])["user"] == {"Likes tea."}
     with store.personas.losing_lines([first.user.text_id]), store.database.write() as tx:
-        store.rounds.remove(tx, first.turns)
+        store.rounds.remove(tx, first.messages)
     assert [one.text for one in store.personas.history("user")] == ["Likes tea.\nHas a cat.", "Has a cat."]
     with store.personas.losing_all_lines([second.user.text_id]), store.database.write() as tx:
-        store.rounds.remove(tx, second.turns)
+        store.rounds.remove(tx, second.messages)
     assert [one.text for one in store.personas.history("user")] == ["Likes tea.", ""]
     assert store.personas.replaced_files() == []

@@ -25,17 +25,17 @@ def test_rounds_are_there_in_order_after_the_store_is_opened_again(
     store.close()
     again = reopen()
     assert again.messages.rounds("s1") == tuple(told)
-    assert [turn.words for turn in again.messages.before(told[2].user, 2)] == ["two", "You say two"]
+    assert [message.words for message in again.messages.before(told[2].user, 2)] == ["two", "You say two"]
     assert again.sessions.counts() == (0, 3)
     again.close()
 
 
 def test_a_round_says_when_it_was_said_and_when_it_was_stored(store: Store) -> None:
-    turns = (
+    messages = (
         NewMessage("u", at(1, 2023), "user", "said long ago"),
         NewMessage("a", at(2, 2023), "assistant", "so long"),
     )
-    spoken = store.at(at(5)).rounds.add("s1", turns, "length")
+    spoken = store.at(at(5)).rounds.add("s1", messages, "length")
     assert (spoken.user.timestamp, spoken.assistant.timestamp) == (at(1, 2023), at(2, 2023))
     assert spoken.user.stored_at == spoken.assistant.stored_at == at(5)
     assert spoken.assistant.finish == "length"
@@ -58,7 +58,7 @@ def test_a_session_of_2023_that_is_stored_after_one_of_2026_stands_first(store: 
     assert newest is not None
     assert newest.session_id == "s1"
     ids = [store.messages.rounds(session_id)[0].user.text_id for session_id in ("s1", "of-2024", "of-2022")]
-    words = [turn.words for turn in store.messages.with_ids(ids)]
+    words = [message.words for message in store.messages.with_ids(ids)]
     assert words == ["said in of-2022", "said in of-2024", "of today"]
 
 
@@ -106,7 +106,7 @@ def test_a_round_can_be_put_before_another(store: Store, teller: Teller) -> None
     three = teller.say("s1", "three")
     two = teller.say("s1", "two", before=three)
     assert said(store, "s1") == ["one", "two", "three"]
-    assert [turn.words for turn in store.messages.before(two.assistant, 2)] == ["You say one", "two"]
+    assert [message.words for message in store.messages.before(two.assistant, 2)] == ["You say one", "two"]
     assert [spoken.user.words for spoken in store.messages.rounds("s1", 2)] == ["two", "three"]
     store.rounds.compact("s1", two.user.round, teller.summary("one and two"))
     assert [spoken.user.words for spoken in store.messages.context("s1")] == ["three"]
@@ -215,8 +215,8 @@ def test_rounds_that_were_taken_back_come_back_where_they_stood_with_words_and_a
     again = reopen()
     assert (again.messages.rounds("s1"), again.sessions.find("s1")) == (rounds, session)
     assert again.messages.context("s1") == rounds[1:]
-    assert holding(again, "three") == [turn.text_id for turn in rounds[2].turns]
-    assert {turn.text_id for spoken in rounds for turn in spoken.turns} <= set(again.embeddings.waiting(99))
+    assert holding(again, "three") == [message.text_id for message in rounds[2].messages]
+    assert {message.text_id for spoken in rounds for message in spoken.messages} <= set(again.embeddings.waiting(99))
     assert said(again, "s2") == ["meanwhile"]
     assert again.database.problems() == []
     teller.store = again
@@ -228,12 +228,12 @@ def test_rounds_that_were_taken_back_come_back_where_they_stood_with_words_and_a
 def test_a_round_that_is_hidden_or_quotes_comes_back_hidden_or_quoting(store: Store, teller: Teller) -> None:
     quoting(store, (Quoted(0, "1a2b3c4d5e", at(0)),))
     hidden = teller.say("s1", "a secret quokka")
-    store.rounds.hide([turn.text_id for turn in hidden.turns])
+    store.rounds.hide([message.text_id for message in hidden.messages])
     rounds = store.messages.rounds("s1")
     store.rounds.redo(store.rounds.undo("s1", 2))
     assert store.messages.rounds("s1") == rounds
     assert (holding(store, "quokka"), holding(store, "kiwi")) == ([], ["u"])
-    assert not {turn.text_id for turn in hidden.turns} & set(store.embeddings.waiting(99))
+    assert not {message.text_id for message in hidden.messages} & set(store.embeddings.waiting(99))
 
 
 def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhile(
@@ -252,7 +252,7 @@ def test_a_reset_gives_back_what_it_took_also_when_a_summary_was_written_meanwhi
     assert store.messages.rounds("s1") == rounds
     assert store.summaries.of("s1") == summary
     assert store.sessions.find("s1") == before
-    assert holding(store, "two") == [turn.text_id for turn in rounds[1].turns]
+    assert holding(store, "two") == [message.text_id for message in rounds[1].messages]
 
 
 def test_archiving_keeps_personas_and_starts_the_next(store: Store, teller: Teller) -> None:
@@ -283,11 +283,11 @@ QUOTING = "I sing: <blockquote>Kiwi is green</blockquote> and <blockquote>a yach
 
 def quoting(store: Store, quoted: tuple[Quoted, ...]) -> None:
     """A round in which both quote something."""
-    turns = (
+    messages = (
         NewMessage("u", at(1), "user", "Look: <blockquote>Kiwi is green</blockquote>"),
         NewMessage("a", at(2), "assistant", QUOTING, quoted),
     )
-    store.at(at(2)).rounds.add("s1", turns, "stop")
+    store.at(at(2)).rounds.add("s1", messages, "stop")
 
 
 def test_of_a_quotation_that_was_found_in_a_memory_a_reference_stays_and_all_else_stays_word_for_word(
@@ -322,7 +322,7 @@ def test_which_quotations_were_found_survives_a_reset_that_is_taken_back(store: 
     assert store.messages.rounds("s1") == (before,)
 
 
-def test_a_session_of_which_a_lone_turn_is_left_is_archived_and_not_deleted_when_another_is_resumed(
+def test_a_session_of_which_a_lone_message_is_left_is_archived_and_not_deleted_when_another_is_resumed(
     store: Store, teller: Teller
 ) -> None:
     teller.say("s1", "long ago")
@@ -333,20 +333,20 @@ def test_a_session_of_which_a_lone_turn_is_left_is_archived_and_not_deleted_when
     left = store.sessions.find("s2")
     assert left is not None
     assert (left.status, left.end_timestamp) == ("archived", at(9))
-    assert [turn.words for turn in store.messages.of_session("s2")] == ["So you say."]
+    assert [message.words for message in store.messages.of_session("s2")] == ["So you say."]
     active = store.sessions.newest_active()
     assert active is not None
     assert active.session_id == "s1"
     assert store.database.problems() == []
 
 
-def test_a_reset_takes_a_lone_turn_too_and_gives_it_back(store: Store, teller: Teller) -> None:
+def test_a_reset_takes_a_lone_message_too_and_gives_it_back(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", "a secret", "So you say.")
     store.erasure.commit(ErasureScope((spoken.user,)))
     removed = store.rounds.reset("s1")
     assert store.messages.of_session("s1") == []
     store.rounds.put_back(removed)
-    assert [turn.words for turn in store.messages.of_session("s1")] == ["So you say."]
+    assert [message.words for message in store.messages.of_session("s1")] == ["So you say."]
 
 
 def test_what_was_said_after_a_reset_follows_what_is_put_back(store: Store, teller: Teller) -> None:
@@ -367,21 +367,21 @@ def test_what_was_said_after_a_reset_follows_what_is_put_back(store: Store, tell
 def test_what_is_hidden_stays_stored_and_is_found_by_nothing(store: Store, teller: Teller) -> None:
     told, after = teller.say("s1", "a secret quokka"), teller.say("s1", "plain words")
     store.at(at(3)).naming("f").learn_key("s1", "has a quokka", [told.user.seq])
-    store.rounds.hide([turn.text_id for turn in told.turns])
-    assert [turn.text_id for turn in store.messages.hidden()] == [turn.text_id for turn in told.turns]
+    store.rounds.hide([message.text_id for message in told.messages])
+    assert [message.text_id for message in store.messages.hidden()] == [message.text_id for message in told.messages]
     assert [spoken.hidden for spoken in store.messages.rounds("s1")] == [True, False]
     assert holding(store, "quokka") == []
-    assert store.messages.by_number([turn.seq for turn in told.turns]) == []
-    assert list(store.messages.columns_after(0, 9).seq) == [turn.seq for turn in after.turns]
-    assert store.messages.numbers_of([turn.text_id for turn in told.turns]) == {}
-    assert store.messages.words_of([turn.text_id for turn in told.turns]) == {}
+    assert store.messages.by_number([message.seq for message in told.messages]) == []
+    assert list(store.messages.columns_after(0, 9).seq) == [message.seq for message in after.messages]
+    assert store.messages.numbers_of([message.text_id for message in told.messages]) == {}
+    assert store.messages.words_of([message.text_id for message in told.messages]) == {}
     assert store.messages.before(after.user, 9) == []
-    assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in after.turns}
+    assert set(store.embeddings.waiting(9)) == {message.text_id for message in after.messages}
     store.embeddings.take_stock("a model")
-    assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in after.turns}
+    assert set(store.embeddings.waiting(9)) == {message.text_id for message in after.messages}
     store.rounds.put_back(store.rounds.reset("s1"))
-    assert store.words.postings("turn", ("quokka",), 9)["quokka"].seqs.tolist() == []
-    assert set(store.embeddings.waiting(9)) == {turn.text_id for turn in after.turns}
+    assert store.words.postings("message", ("quokka",), 9)["quokka"].seqs.tolist() == []
+    assert set(store.embeddings.waiting(9)) == {message.text_id for message in after.messages}
     store.rounds.unhide([told.user.text_id])
     assert holding(store, "quokka") == [told.user.text_id]
     assert told.user.text_id in store.embeddings.waiting(9)
@@ -404,7 +404,7 @@ def test_a_session_of_another_client_is_found_by_its_key_and_is_never_the_newest
 def test_what_nobody_answers_is_stored_found_and_read_and_stands_in_no_context(store: Store) -> None:
     store.start("served", at(5), client="service", key="")
     said = store.at(at(6)).rounds.store_alone("served", "Momo sleeps.", "alone", said=at(6))
-    assert [turn.text for turn in store.messages.of_session("served")] == ["User: Momo sleeps."]
+    assert [message.text for message in store.messages.of_session("served")] == ["User: Momo sleeps."]
     assert (said.role, store.messages.rounds("served"), store.messages.context("served")) == ("user", (), ())
     assert store.messages.unread("served") == [said]
     assert "alone" in store.embeddings.waiting(9)
@@ -416,7 +416,10 @@ def test_what_a_program_says_of_a_message_goes_with_it(store: Store) -> None:
     metadata = {"channel": "web", "turn": 7, "tags": ["a"]}
     store.at(at(6)).rounds.store_alone("served", "Hello.", "ours", role="assistant", metadata=metadata)
     said = store.at(at(7)).rounds.store_alone("served", "Momo sleeps.", "alone")
-    assert [turn.text for turn in store.messages.of_session("served")] == ["Assistant: Hello.", "User: Momo sleeps."]
+    assert [message.text for message in store.messages.of_session("served")] == [
+        "Assistant: Hello.",
+        "User: Momo sleeps.",
+    ]
     assert store.messages.metadata_of(["ours", "alone", "gone"]) == {"ours": metadata}
     assert store.messages.metadata_of([]) == {}
     assert store.messages.unread_among(["ours", "alone", "gone"]) == {"ours", "alone"}
@@ -450,8 +453,8 @@ def test_a_session_that_has_ended_waits_with_the_time_of_its_end_until_it_is_arc
 def test_a_message_is_found_by_the_beginning_of_its_id(store: Store, teller: Teller) -> None:
     teller.say("s1", "one")
     teller.say("s1", "two")
-    assert [turn.text_id for turn in store.messages.with_prefix("u")] == ["u1", "u2"]
-    assert [turn.text_id for turn in store.messages.with_prefix("u2")] == ["u2"]
+    assert [message.text_id for message in store.messages.with_prefix("u")] == ["u1", "u2"]
+    assert [message.text_id for message in store.messages.with_prefix("u2")] == ["u2"]
     assert store.messages.with_prefix("") == []
 
 

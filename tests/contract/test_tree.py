@@ -31,7 +31,7 @@ def leaf(name: str) -> Leaf:
     return Leaf(name, "s1", at(0), "", 0, 0, is_session=False)
 
 
-def test_turns_and_sessions_are_nodes_as_they_stand_under_one_life(store: Store, teller: Teller) -> None:
+def test_messages_and_sessions_are_nodes_as_they_stand_under_one_life(store: Store, teller: Teller) -> None:
     saved(store, teller, "s1")
     store.start("s2", at(10))
     teller.say("s2", "not saved")
@@ -76,7 +76,7 @@ def test_what_changed_since_it_was_read_is_not_put_into_a_chapter(store: Store, 
     assert not store.at(at(50)).naming("c2").chapters.add(1, members, "text")
 
 
-def test_an_erased_turn_takes_the_text_of_its_spine_and_of_nothing_else(store: Store, teller: Teller) -> None:
+def test_an_erased_message_takes_the_text_of_its_spine_and_of_nothing_else(store: Store, teller: Teller) -> None:
     saved(store, teller, *(f"s{number}" for number in range(1, 9)))
     for name in ("c1", "c2", "c3", "c4"):
         chapter_over(store, teller, name, most=2)
@@ -143,7 +143,7 @@ def test_going_on_in_a_session_leaves_its_chapter_as_it_is(store: Store, teller:
     assert store.chapters.all()[0].end == at(5)
 
 
-def test_turns_of_a_long_session_are_grouped_within_it(store: Store, teller: Teller) -> None:
+def test_messages_of_a_long_session_are_grouped_within_it(store: Store, teller: Teller) -> None:
     for words in ("one", "two", "three"):
         teller.say("s1", words)
     store.rounds.save("s1", teller.summary("came to three"), {}, open_next=False)
@@ -250,9 +250,9 @@ def test_what_is_shown_again_of_an_import_asks_for_its_summary(store: Store, tel
     )
     store.imports.add(store.imports.begin("f", "chatgpt", "0", 1), [PastPiece("talk", "", False, told)])
     (session,) = [one.session_id for one in store.sessions.recent(None) if one.session_id != "s1"]
-    before, turns = store.imports.summary_and_rest(session)
-    store.rounds.hide([turns[0].text_id])
-    assert store.imports.keep_summary(session, "of two", before, turns[1:])
-    store.rounds.unhide([turns[0].text_id])
+    before, messages = store.imports.summary_and_rest(session)
+    store.rounds.hide([messages[0].text_id])
+    assert store.imports.keep_summary(session, "of two", before, messages[1:])
+    store.rounds.unhide([messages[0].text_id])
     assert store.summaries.of(session) is None
     assert [one.session_id for one in store.imports.due_sessions()] == [session]

@@ -104,13 +104,15 @@ def test_a_message_knows_its_neighbours_its_session_and_its_visits(store: Store)
 
 def test_an_import_brings_metadata_visits_and_the_summary_of_its_session(store: Store) -> None:
     number = store.imports.begin("bot", "memforest", "1" * 64, 1)
-    turns = tuple(
+    messages = tuple(
         ImportedMessage(
             f"v-{one}", "user", f"said {one}", at(one), 0, text_id=f"v-{one}", visits=(one, 7), metadata={"n": one}
         )
         for one in (1, 2)
     )
-    store.imports.add(number, [PastPiece("memforest\nm", "", False, turns, session_id="mmm", summary="It was short.")])
+    store.imports.add(
+        number, [PastPiece("memforest\nm", "", False, messages, session_id="mmm", summary="It was short.")]
+    )
     store.imports.end(number, 1)
     summary = store.summaries.of("mmm")
     assert summary is not None

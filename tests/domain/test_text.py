@@ -96,12 +96,12 @@ def test_only_what_somebody_said_themselves_bears_a_quotation_out():
     cut = replace(of_reply, text=f"Assistant: As you said:\n<blockquote>{made_up}")
     other = RecalledExternal("@o", "notes", "", at, None, made_up, why)
     for bearing in (
-        Recollection(turns=(quoting, of_user)),
-        Recollection(turns=(of_reply,)),
+        Recollection(messages=(quoting, of_user)),
+        Recollection(messages=(of_reply,)),
         Recollection(external=(other,)),
     ):
-        assert source_of(made_up, bearing) == (*bearing.turns, *bearing.external)[-1]
-    for telling in (Recollection(turns=(quoting, cut)), Recollection(summaries=(summary,))):
+        assert source_of(made_up, bearing) == (*bearing.messages, *bearing.external)[-1]
+    for telling in (Recollection(messages=(quoting, cut)), Recollection(summaries=(summary,))):
         assert source_of(made_up, telling) is None
         assert check_quotations(f"<blockquote>{made_up}</blockquote>", telling) == ()
 

@@ -118,10 +118,10 @@ def stores(tmp_path: Path) -> list[IndexedStore]:
 def test_one_slow_embedding_model_does_not_hold_up_the_indexes_of_the_others(stores) -> None:
     held = threading.Event()
     stores[0].oracle.before_answer = lambda: held.wait(PATIENCE) and None
-    stores[0].add_turns("s1", ["the slow one"])
+    stores[0].add_messages("s1", ["the slow one"])
     stores[0].started()
     for one in stores[1:]:
-        one.add_turns("s1", [f"of store {one.folder.name}", "a reply"])
+        one.add_messages("s1", [f"of store {one.folder.name}", "a reply"])
         one.started()
     assert all(one.settle() for one in stores[1:])
     assert threads_of("shared-index") <= 2

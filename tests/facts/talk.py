@@ -38,29 +38,29 @@ def talk(day: str, *said: str) -> list[Message]:
     return found
 
 
-def fact_draft(statement: str, *turns: int, **fields: object) -> FactDraft:
+def fact_draft(statement: str, *messages: int, **fields: object) -> FactDraft:
     """A fact as a model would write it."""
-    plain = FactDraft(statement, "", "matter", "", "person", "stated", (), (), (), "", "", "", turns or (1,))
+    plain = FactDraft(statement, "", "matter", "", "person", "stated", (), (), (), "", "", "", messages or (1,))
     return replace(plain, **fields)  # type: ignore[arg-type]
 
 
-def note_draft(text: str, *facts: FactDraft, private: bool = True, turns: tuple[int, ...] = ()) -> NoteDraft:
+def note_draft(text: str, *facts: FactDraft, private: bool = True, messages: tuple[int, ...] = ()) -> NoteDraft:
     """A note as a model would write it, resting on the turns of its facts."""
-    rests = turns or tuple(dict.fromkeys(turn for fact in facts for turn in fact.turns)) or (1,)
+    rests = messages or tuple(dict.fromkeys(message for fact in facts for message in fact.messages)) or (1,)
     return NoteDraft(text, "topic", 5, "active", private, rests, facts)
 
 
 def checked(
-    draft: FactDraft, turns: Sequence[Message], names: Names = MARA, before: Sequence[Message] = ()
+    draft: FactDraft, messages: Sequence[Message], names: Names = MARA, before: Sequence[Message] = ()
 ) -> CheckedNotes:
     """One fact in a note of its own, checked against a stretch of talk."""
     numbers = count()
-    return check_notes([note_draft(draft.restatement, draft)], turns, before, names, lambda: f"id{next(numbers)}")
+    return check_notes([note_draft(draft.restatement, draft)], messages, before, names, lambda: f"id{next(numbers)}")
 
 
-def reason(statement: str, turns: Sequence[Message], *handles: int, names: Names = MARA, **fields: object) -> str:
+def reason(statement: str, messages: Sequence[Message], *handles: int, names: Names = MARA, **fields: object) -> str:
     """Why a statement is not believed; "" when it is."""
-    found = checked(fact_draft(statement, *handles, **fields), turns, names)
+    found = checked(fact_draft(statement, *handles, **fields), messages, names)
     if any(one.basis != "quoted" for one in found.facts):
         return ""
     return next((why for why in found.rejected if why != "start or end"), "")
@@ -97,7 +97,7 @@ def _as_stored(fact: NewFact, number: int) -> Fact:
     learned = LearnedFact(number, fact.text_id, is_alone(fact), False, fact.said, fact.start, fact.end)
     return Fact(
         number, fact.text_id, fact.note, "session", fact.restatement, fact.subject, fact.attribute, fact.value,
-        fact.slot, fact.single, fact.about, fact.stance, fact.said, turns=fact.turns, start=fact.start, end=fact.end,
+        fact.slot, fact.single, fact.about, fact.stance, fact.said, messages=fact.messages, start=fact.start, end=fact.end,
         persons=fact.persons, **asdict(state_of(learned, ())),
     )  # fmt: skip
 

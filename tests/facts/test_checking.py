@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from facts.checking import MOST_FACTS_A_TURN, check_notes
+from facts.checking import MOST_FACTS_A_MESSAGE, check_notes
 from facts.drafts import QuoteDraft
 from facts.slots import Names
 from tests.facts.talk import MARA, checked, fact_draft, note_draft, reason, talk
@@ -26,7 +26,7 @@ FIRST = talk(
 
 
 @pytest.mark.parametrize(
-    ("statement", "turns"),
+    ("statement", "messages"),
     [
         ("Mara Lindqvist lives in Headingley, Leeds, with the cat Pickle.", (1,)),
         ("Mara is a claims analyst at Brightwater Insurance for £38,500.", (3,)),
@@ -39,12 +39,14 @@ FIRST = talk(
         ('Mara does not want to be called "sweetheart".', (7,)),
     ],
 )
-def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statement: str, turns: tuple[int, ...]) -> None:
-    assert reason(statement, FIRST, *turns) == ""
+def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(
+    statement: str, messages: tuple[int, ...]
+) -> None:
+    assert reason(statement, FIRST, *messages) == ""
 
 
 @pytest.mark.parametrize(
-    ("statement", "turns", "why"),
+    ("statement", "messages", "why"),
     [
         ("Mara works at Google.", (3,), "name"),
         ("Beth Smith lives in Headingley.", (1,), "name"),
@@ -60,12 +62,12 @@ def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statemen
         ("Mara lives in Headingley.", (0, -1, 99), "no turn"),
     ],
 )
-def test_what_is_invented_or_left_open_is_not_believed(statement: str, turns: tuple[int, ...], why: str) -> None:
-    assert reason(statement, FIRST, *turns) == why
+def test_what_is_invented_or_left_open_is_not_believed(statement: str, messages: tuple[int, ...], why: str) -> None:
+    assert reason(statement, FIRST, *messages) == why
 
 
 @pytest.mark.parametrize(
-    ("statement", "turn", "kept"),
+    ("statement", "message", "kept"),
     [
         ("She lives in Headingley.", 1, "She lives in Headingley."),
         ("玛拉住在利兹的公寓里。", 1, "玛拉住在利兹的公寓里。"),
@@ -78,9 +80,11 @@ def test_what_is_invented_or_left_open_is_not_believed(statement: str, turns: tu
         ("Mara has a dentist appointment on 11 March 2025.", 5, "Mara has a dentist appointment on 4 March 2025."),
     ],
 )
-def test_what_a_statement_refers_to_is_no_gate_and_its_day_is_worked_out(statement: str, turn: int, kept: str) -> None:
+def test_what_a_statement_refers_to_is_no_gate_and_its_day_is_worked_out(
+    statement: str, message: int, kept: str
+) -> None:
     quote = QuoteDraft(5, "My dentist appointment is next Tuesday.") if "dentist" in statement else None
-    draft = fact_draft(statement, turn, quotes=(quote,) if quote else ())
+    draft = fact_draft(statement, message, quotes=(quote,) if quote else ())
     assert [fact.restatement for fact in checked(draft, FIRST).facts] == [kept]
 
 
@@ -122,24 +126,24 @@ def test_a_companion_is_believed_of_itself() -> None:
     assert reason(promise, FIRST, 7, 8, about="companion", subject="Juniper") == ""
 
 
-def test_a_companion_is_believed_of_a_person_who_said_yes_and_both_turns_are_the_evidence() -> None:
+def test_a_companion_is_believed_of_a_person_who_said_yes_and_both_messages_are_the_evidence() -> None:
     said = talk("2025-10-25", "Tom carried the wardrobe.", "> You mean Tom Okafor?", "Yes, the one at work.", "> Good.")
-    for turns in ((2,), (3,), (1, 2)):
-        found = checked(fact_draft("Mara means Tom Okafor, the one at work.", *turns), said).facts
-        assert [set(fact.turns) >= {"2025-10-25/2", "2025-10-25/3"} for fact in found] == [True]
+    for messages in ((2,), (3,), (1, 2)):
+        found = checked(fact_draft("Mara means Tom Okafor, the one at work.", *messages), said).facts
+        assert [set(fact.messages) >= {"2025-10-25/2", "2025-10-25/3"} for fact in found] == [True]
     refused = talk("2025-10-25", "Tom carried it.", "> You mean Tom Okafor?", "No, the other one.", "> Sorry.")
     assert reason("Mara means Tom Okafor.", refused, 2) == "companion's words"
 
 
-def test_a_name_that_stands_in_another_turn_of_the_person_makes_that_turn_evidence() -> None:
+def test_a_name_that_stands_in_another_message_of_the_person_makes_that_message_evidence() -> None:
     said = talk(
         "2025-11-16", "Pickle died.", "> I'm sorry.", "Asleep on the green jumper when it happened.", "> Gentle."
     )
     (fact,) = checked(fact_draft("Pickle died asleep on the green jumper.", 3), said).facts
-    assert fact.turns == ("2025-11-16/1", "2025-11-16/3")
+    assert fact.messages == ("2025-11-16/1", "2025-11-16/3")
     before = talk("2025-11-15", "Pickle is my cat.", "> Nice.")
     (fact,) = checked(fact_draft("Pickle was asleep on the green jumper.", 1), said[2:], before=before).facts
-    assert fact.turns == ("2025-11-15/1", "2025-11-16/3")
+    assert fact.messages == ("2025-11-15/1", "2025-11-16/3")
 
 
 def test_a_name_that_only_the_companion_said_is_no_evidence_of_a_person() -> None:
@@ -183,10 +187,10 @@ def test_nothing_becomes_more_certain_than_it_was_said(said: str, statement: str
         ("I play the harp.", "Nora Vance plays the harp.", "stated"),
     ],
 )
-def test_a_turn_that_only_lends_a_name_makes_nothing_more_certain(said: str, statement: str, stance: str) -> None:
+def test_a_message_that_only_lends_a_name_makes_nothing_more_certain(said: str, statement: str, stance: str) -> None:
     evening = talk("2025-03-29", "I am Nora Vance and I live in York.", "> Hello Nora.", said)
     found = checked(fact_draft(statement, 3, subject="Nora Vance"), evening, Names(("the user",)))
-    assert [(fact.stance, len(fact.turns)) for fact in found.facts] == [(stance, 2)]
+    assert [(fact.stance, len(fact.messages)) for fact in found.facts] == [(stance, 2)]
 
 
 def test_a_stance_that_a_model_gave_is_never_made_more_certain() -> None:
@@ -194,7 +198,7 @@ def test_a_stance_that_a_model_gave_is_never_made_more_certain() -> None:
     assert found.facts[0].stance == "supposed"
 
 
-def test_a_turn_that_only_asks_is_no_evidence() -> None:
+def test_a_message_that_only_asks_is_no_evidence() -> None:
     said = talk("2025-03-29", "Do I have a dog? Is Rex my dog?", "> No.")
     assert reason("Mara has a dog called Rex.", said, 1) == "question"
 
@@ -235,7 +239,7 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing_nor_does_the_forge
         "2025-07-12", "My sister is Annika.", "> Yes.", f"{secret} {forget_request}", "> Understood, it's wiped."
     )
     later = talk("2025-07-12", "My sister is Annika.", "> Yes.", secret, "> I see.", forget_request, "> Understood.")
-    for said, turns in (
+    for said, messages in (
         (at_once, (3,)),
         (at_once, (1, 3)),
         (at_once, (4,)),
@@ -243,8 +247,8 @@ def test_what_a_person_asked_to_have_forgotten_leaves_nothing_nor_does_the_forge
         (later, (4,)),
         (later, (5,)),
     ):
-        assert reason("Josef borrowed two thousand pounds from Mara.", said, *turns) == "forgotten"
-        assert reason("Mara asked Juniper to forget what Josef borrowed.", said, *turns) == "forgotten"
+        assert reason("Josef borrowed two thousand pounds from Mara.", said, *messages) == "forgotten"
+        assert reason("Mara asked Juniper to forget what Josef borrowed.", said, *messages) == "forgotten"
     assert reason("Annika is the sister of Mara.", later, 1) == ""
     assert reason("Annika is the sister of Josef.", later, 1) == "name"
 
@@ -272,8 +276,8 @@ def test_a_round_in_which_only_the_companion_names_the_matter_is_barred_too(
     asked: str, answered: str, forget_request: str, statement: str, other: tuple[str, str]
 ) -> None:
     said = talk("2025-07-12", asked, answered, other[0], "> Nice.", forget_request, "> Yes.")
-    for turns in ((1,), (2,), (1, 2), (5,), (6,)):
-        assert reason(statement, said, *turns) == "forgotten", turns
+    for messages in ((1,), (2,), (1, 2), (5,), (6,)):
+        assert reason(statement, said, *messages) == "forgotten", messages
     assert reason(other[1], said, 3) == ""
 
 
@@ -289,7 +293,7 @@ def test_a_note_of_what_was_to_be_forgotten_takes_its_facts_along() -> None:
     said = talk(
         "2025-07-12", "Josef has debts. Please forget it, I mean it, wipe it.", "> Understood.", "I bake.", "> Nice."
     )
-    drafts = [note_draft("Josef has debts.", fact_draft("Mara bakes.", 3), turns=(1,))]
+    drafts = [note_draft("Josef has debts.", fact_draft("Mara bakes.", 3), messages=(1,))]
     found = check_notes(drafts, said, (), MARA, lambda: "id")
     assert (found.notes, found.facts) == ((), ())
 
@@ -319,7 +323,7 @@ def test_a_note_that_does_not_hold_is_told_by_its_facts_that_do() -> None:
     )
     found = check_notes([draft], FIRST, (), MARA, lambda: "id")
     assert [note.text for note in found.notes] == ["Mara lives in Headingley. Pickle is the cat of Mara."]
-    assert found.notes[0].turns == ("2025-03-01/1",)
+    assert found.notes[0].messages == ("2025-03-01/1",)
     assert dict(found.rejected) == {"name": 2, "pronoun": 1}
 
 
@@ -346,20 +350,20 @@ def test_a_relation_stands_only_between_names_of_its_turns() -> None:
     assert found.rejected["relation"] == 1
 
 
-def test_so_many_facts_on_one_turn_are_made_up() -> None:
+def test_so_many_facts_on_one_message_are_made_up() -> None:
     facts = [fact_draft("Mara lives in Headingley.", 1, attribute=f"matter {n}") for n in range(30)]
     found = check_notes([note_draft("Mara lives in Headingley.", *facts)], FIRST, (), MARA, lambda: "id")
-    assert len(found.facts) == MOST_FACTS_A_TURN
-    assert found.rejected["too many"] == 30 - MOST_FACTS_A_TURN
+    assert len(found.facts) == MOST_FACTS_A_MESSAGE
+    assert found.rejected["too many"] == 30 - MOST_FACTS_A_MESSAGE
 
 
-def test_the_work_of_a_window_does_not_grow_with_the_turns_that_nobody_names() -> None:
+def test_the_work_of_a_window_does_not_grow_with_the_messages_that_nobody_names() -> None:
     """A window of 40 turns with 30 notes of two facts: what a turn says is worked out once, where it is named."""
     import sys
 
     said = (FIRST * 5)[:40]
     facts = [fact_draft("Mara climbs at The Foundry on Tuesdays and Thursdays.", 3 + 8 * (n % 5)) for n in range(2)]
-    drafts = [note_draft(f"Mara climbs at The Foundry, {n}.", *facts, turns=(3,)) for n in range(30)]
+    drafts = [note_draft(f"Mara climbs at The Foundry, {n}.", *facts, messages=(3,)) for n in range(30)]
     calls = 0
 
     def seen(frame: object, event: str, _: object) -> None:
@@ -444,7 +448,7 @@ def test_the_day_of_a_question_is_that_of_its_answer(asked: str, answer: str, st
 def test_a_question_that_gives_an_answer_its_day_is_evidence_too() -> None:
     said = talk("2025-05-17", "> How did the speech go on 3 May?", "It went well!")
     (fact,) = checked(fact_draft("Mara's speech on 2025-05-03 went well.", 2), said).facts
-    assert fact.turns == ("2025-05-17/1", "2025-05-17/2")
+    assert fact.messages == ("2025-05-17/1", "2025-05-17/2")
 
 
 @pytest.mark.parametrize(
@@ -536,5 +540,9 @@ def test_of_a_draft_that_is_worded_wrongly_the_copied_words_are_kept() -> None:
     assert [one.words for one in kept.quotes] == ["I pay 900 for a room"]
     assert "1,000" not in f"{kept.restatement} {found.notes}"
     assert found.rejected["number"]
-    for words, turn in (("I sold my boat", 1), ("Is it 950 in Hull?", 3), ("A lot!", 2)):  # invented, asked, not theirs
-        assert not checked(replace(wrong, turns=(turn,), quotes=(QuoteDraft(turn, words),)), said).facts
+    for words, message in (
+        ("I sold my boat", 1),
+        ("Is it 950 in Hull?", 3),
+        ("A lot!", 2),
+    ):  # invented, asked, not theirs
+        assert not checked(replace(wrong, messages=(message,), quotes=(QuoteDraft(message, words),)), said).facts

@@ -34,7 +34,7 @@ LATER = talk(
 
 
 @pytest.mark.parametrize(
-    ("statement", "turn"),
+    ("statement", "message"),
     [
         ("陈默在净尘科技当嵌入式工程师，月薪26000元。", 1),
         ("陈默32岁，在杭州滨江上班。", 1),
@@ -47,12 +47,12 @@ LATER = talk(
         ("陈默的生日是农历八月十五。", 7),
     ],
 )
-def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statement: str, turn: int) -> None:
-    assert reason(statement, FIRST, turn, names=CHEN) == ""
+def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statement: str, message: int) -> None:
+    assert reason(statement, FIRST, message, names=CHEN) == ""
 
 
 @pytest.mark.parametrize(
-    ("statement", "turn"),
+    ("statement", "message"),
     [
         ("陈默的新工作在成都的蜀芯，月薪31000元，2025年9月8日入职。", 1),
         ("陈默2025年7月底离开了净尘。", 1),
@@ -60,12 +60,12 @@ def test_what_stands_in_its_turns_or_follows_from_their_day_is_believed(statemen
         ("陈默的爸爸2025年8月20日在绍兴人民医院放心脏支架。", 3),
     ],
 )
-def test_days_are_worked_out_from_when_they_were_spoken_of(statement: str, turn: int) -> None:
-    assert reason(statement, LATER, turn, names=CHEN) == ""
+def test_days_are_worked_out_from_when_they_were_spoken_of(statement: str, message: int) -> None:
+    assert reason(statement, LATER, message, names=CHEN) == ""
 
 
 @pytest.mark.parametrize(
-    ("statement", "turn", "why", "fields"),
+    ("statement", "message", "why", "fields"),
     [
         ("陈默在Google当工程师。", 1, "name", {}),
         ("陈默的女朋友叫王芳。", 3, "name", {}),
@@ -80,9 +80,9 @@ def test_days_are_worked_out_from_when_they_were_spoken_of(statement: str, turn:
     ],
 )
 def test_what_is_invented_or_left_open_is_not_believed(
-    statement: str, turn: int, why: str, fields: dict[str, object]
+    statement: str, message: int, why: str, fields: dict[str, object]
 ) -> None:
-    assert reason(statement, FIRST, turn, names=CHEN, **fields) == why
+    assert reason(statement, FIRST, message, names=CHEN, **fields) == why
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_statement_that_turns_its_evidence_round_is_not_believed(said: str, st
 def test_a_yes_makes_evidence_of_what_the_companion_said() -> None:
     said = talk("2026-04-25", "小李今天请全组喝奶茶。", "> 测试的小李，那就是李楠了？", "对，就是她。", "> 替我道喜。")
     (fact,) = checked(fact_draft("请全组喝奶茶的小李是测试的李楠。", 1, 3, persons=("李楠",)), said, CHEN).facts
-    assert fact.turns == ("2026-04-25/1", "2026-04-25/2", "2026-04-25/3")
+    assert fact.messages == ("2026-04-25/1", "2026-04-25/2", "2026-04-25/3")
     sorry = talk("2026-04-25", "小李今天请喝奶茶。", "> 那就是李楠了？", "对不起，打错了。", "> 没事。")
     assert reason("请喝奶茶的小李是李楠。", sorry, 2, names=CHEN, persons=("李楠",)) == "companion's words"
 
@@ -135,14 +135,14 @@ def test_a_name_that_is_known_from_earlier_talk_may_stand_in_a_statement() -> No
     assert reason("李楠要升测试经理了。", said, 1, names=known, persons=("李楠",)) == ""
 
 
-def test_a_turn_that_only_asks_is_no_evidence() -> None:
+def test_a_message_that_only_asks_is_no_evidence() -> None:
     assert reason("陈默最喜欢喝绿茶。", talk("2025-04-05", "我最喜欢喝绿茶吗？你自己呢？"), 1, names=CHEN) == "question"
 
 
 def test_what_a_person_asked_to_have_forgotten_leaves_nothing() -> None:
     said = talk("2025-04-05", "林晓欠了赌债。求你把刚才的话忘掉，别再提。", "> 好。", "我爸手术很顺利。", "> 太好了。")
-    for turn in (1, 2):
-        assert reason("林晓欠了赌债。", said, turn, names=CHEN) == "forgotten"
+    for message in (1, 2):
+        assert reason("林晓欠了赌债。", said, message, names=CHEN) == "forgotten"
     assert reason("陈默的爸爸手术很顺利。", said, 3, names=CHEN) == ""
 
 
@@ -169,16 +169,16 @@ def test_what_was_said_of_anybody_kept_or_pointed_at_clearly_is_believed(said: s
 
 
 def test_what_a_statement_refers_to_is_no_gate_and_its_day_is_worked_out() -> None:
-    for statement, turn, kept in (
+    for statement, message, kept in (
         ("他以前教陈默下围棋。", 5, "他以前教陈默下围棋。"),
         ("陈默昨天给外公上坟。", 5, "陈默昨天（2025-04-04）给外公上坟。"),
         ("Chen Mo works at a robot company as an engineer.", 1, "Chen Mo works at a robot company as an engineer."),
     ):
-        assert [one.restatement for one in checked(fact_draft(statement, turn), FIRST, CHEN).facts] == [kept]
+        assert [one.restatement for one in checked(fact_draft(statement, message), FIRST, CHEN).facts] == [kept]
 
 
 @pytest.mark.parametrize(
-    ("statement", "turns", "why"),
+    ("statement", "messages", "why"),
     [
         ("老友答应八月十五那天跟陈默说生日快乐。", (7, 8), ""),
         ("老友答应八月十六那天跟陈默说生日快乐。", (7, 8), "date"),
@@ -187,10 +187,10 @@ def test_what_a_statement_refers_to_is_no_gate_and_its_day_is_worked_out() -> No
     ],
 )
 def test_a_day_as_it_was_said_may_stand_and_is_never_worked_out(
-    statement: str, turns: tuple[int, ...], why: str
+    statement: str, messages: tuple[int, ...], why: str
 ) -> None:
     about = {"about": "companion", "subject": "老友"} if statement.startswith("老友") else {}
-    assert reason(statement, FIRST, *turns, names=CHEN, **about) == why
+    assert reason(statement, FIRST, *messages, names=CHEN, **about) == why
 
 
 def test_the_day_of_a_question_is_that_of_its_answer() -> None:
@@ -209,16 +209,16 @@ def test_a_birthday_that_lies_ahead_is_no_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "turn", "attribute", "kept"),
+    ("statement", "message", "attribute", "kept"),
     [
         ("陈默三十二岁。", 1, "年龄", "陈默三十二岁（2025-04-05；1992/1993年生）。"),
         ("豆包是一条柯基，三岁。", 3, "宠物", "豆包是一条柯基，三岁（2025-04-05；2021/2022年生）。"),
     ],
 )
 def test_an_age_is_kept_with_its_day_and_the_year_of_birth(
-    statement: str, turn: int, attribute: str, kept: str
+    statement: str, message: int, attribute: str, kept: str
 ) -> None:
-    found = checked(fact_draft(statement, turn, attribute=attribute), FIRST, CHEN).facts
+    found = checked(fact_draft(statement, message, attribute=attribute), FIRST, CHEN).facts
     assert [fact.restatement for fact in found] == [kept]
 
 
@@ -250,7 +250,7 @@ def test_a_note_of_what_nobody_said_goes_with_its_fact() -> None:
     assert checked(made_up, MOTHER, CHEN).notes == ()
 
 
-def test_whom_a_fact_is_about_may_stand_in_its_relations_though_another_turn_names_them() -> None:
+def test_whom_a_fact_is_about_may_stand_in_its_relations_though_another_message_names_them() -> None:
     said = talk("2025-04-05", "我叫陈岚。", "> 你好。", "我男朋友叫赵磊。")
     wanted = RelationDraft("陈岚", "男朋友", "赵磊")
     partner = fact_draft("陈岚的男朋友叫赵磊。", 3, subject="陈岚", value="赵磊", relations=(wanted,))

@@ -183,14 +183,14 @@ def test_several_values_stand_beside_each_other_and_each_stands_once() -> None:
     assert known["tea"].seen == again.said
 
 
-def test_facts_that_repeat_each_other_in_one_window_are_one_with_the_turns_of_both() -> None:
+def test_facts_that_repeat_each_other_in_one_window_are_one_with_the_messages_of_both() -> None:
     one = new_fact("one", "likes", "rooibos", "2025-03-01T20:00:00+00:00", keywords=("tea",))
     two = new_fact("two", "likes", "Rooibos", "2025-03-01T20:05:00+00:00", keywords=("drink",))
     (fact,) = compare_facts([one, two], []).facts
-    assert (fact.turns, fact.keywords, fact.said) == (("turn one", "turn two"), ("tea", "drink"), two.said)
-    homes = [replace(LEEDS, text_id=name, turns=(name,)) for name in ("a", "b")]
+    assert (fact.messages, fact.keywords, fact.said) == (("turn one", "turn two"), ("tea", "drink"), two.said)
+    homes = [replace(LEEDS, text_id=name, messages=(name,)) for name in ("a", "b")]
     (home,) = compare_facts(homes, []).facts
-    assert home.turns == ("a", "b")
+    assert home.messages == ("a", "b")
 
 
 def test_a_habit_that_was_given_up_is_not_the_habit_again() -> None:
@@ -370,8 +370,8 @@ def test_a_later_conversation_replaces_all_that_held_beside_each_other_and_what_
 @pytest.mark.parametrize("attribute", ["plan", "trip", "driving test"])
 def test_what_was_planned_then_put_off_and_then_done_keeps_its_days(attribute: str) -> None:
     may = new_fact("may", attribute, "driving test", "2025-04-20T20:00:00+00:00", stance="planned", start="2025-05-07")
-    june = replace(may, text_id="june", said="2025-05-01T20:00:00+00:00", start="2025-06-11", turns=("june",))
-    done = replace(june, text_id="done", said="2025-06-12T20:00:00+00:00", stance="stated", turns=("done",))
+    june = replace(may, text_id="june", said="2025-05-01T20:00:00+00:00", start="2025-06-11", messages=("june",))
+    done = replace(june, text_id="done", said="2025-06-12T20:00:00+00:00", stance="stated", messages=("done",))
     known = arrived([may], [june])
     assert [(fact.start, fact.current) for fact in known.values()] == [("2025-05-07", False), ("2025-06-11", True)]
     assert known["may"].replaced_by == "june"
@@ -461,13 +461,13 @@ THERE = new_fact("there", "home", "the new flat in York", "2025-10-25T20:00:00+0
 @pytest.mark.parametrize(
     ("learned", "doubted"),
     [
-        (new_fact("rent", "rent", "925", PLAN.said, turns=PLAN.turns, start="2025-10-18", note="a"), False),
+        (new_fact("rent", "rent", "925", PLAN.said, messages=PLAN.messages, start="2025-10-18", note="a"), False),
         (new_fact("rent", "rent", "925", PLAN.said, note="move"), False),
         (new_fact("rent", "rent", "925", "2025-09-10T18:00:00+00:00", start="2025-11", note="b"), False),
         (new_fact("rent", "rent", "925", "2025-10-25T19:00:00+00:00", note="b"), False),
         (new_fact("rent", "rent", "780", "2025-08-30T18:00:00+00:00", note="b"), True),
         (new_fact("rent", "rent", "780", "2025-09-10T18:00:00+00:00", start="2025-02", note="b"), True),
-        (new_fact("rent", "rent", "780", LEEDS.said, turns=LEEDS.turns, note="b"), True),
+        (new_fact("rent", "rent", "780", LEEDS.said, messages=LEEDS.messages, note="b"), True),
     ],
     ids=["the turn of the plan", "the note of the plan", "of later", "the same day", "another note", "of before",
          "the turn of the old home"],
@@ -484,7 +484,7 @@ def test_what_was_learned_with_a_change_is_not_doubted_by_it(learned: NewFact, d
 
 def test_what_was_learned_with_a_home_that_was_to_come_is_not_doubted_when_it_has_come() -> None:
     ahead = replace(YORK, note="move")
-    rent = new_fact("rent", "rent", "925", YORK.said, turns=YORK.turns, note="move")
+    rent = new_fact("rent", "rent", "925", YORK.said, messages=YORK.messages, note="move")
     known = arrived([LEEDS, GYM], [ahead, rent], [THERE])
     assert (known["rent"].doubtful_since, known["gym"].doubtful_since) == ("", "2025-10-18")
 

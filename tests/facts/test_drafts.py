@@ -57,7 +57,7 @@ def test_notes_are_read_whatever_shape_they_come_in(reply: str) -> None:
     assert read.understood
     assert [note.text for note in read.notes] == ["Mara lives in Leeds.", "陈默最喜欢喝茶。"]
     assert read.notes[0].importance == 7
-    assert [fact.turns for note in read.notes for fact in note.facts] == [(1,), (3,)]
+    assert [fact.messages for note in read.notes for fact in note.facts] == [(1,), (3,)]
 
 
 def test_quotation_marks_inside_of_chinese_words_break_nothing() -> None:
@@ -104,7 +104,7 @@ def test_lists_that_came_as_strings_are_lists() -> None:
     read = read_notes(json.dumps([{**LEEDS, "facts": [fact]}])).notes[0].facts[0]
     assert read.keywords == ("flat", "Leeds", "home")
     assert read.persons == ("Mara", "Tom")
-    assert read.turns == (1, 2, 3, 5)
+    assert read.messages == (1, 2, 3, 5)
 
 
 @pytest.mark.parametrize("whole_facts", [0, 1, 2])
@@ -114,7 +114,7 @@ def test_of_a_note_that_was_cut_off_the_facts_before_the_one_it_was_cut_in_stay(
     reply = json.dumps({"notes": [TEA, {**LEEDS, "facts": facts}]})
     cut = reply[: reply.index(f"Leeds {whole_facts}") + len("Leeds ")]
     read = read_notes(cut, "length")
-    assert read.notes[0].turns == (3,)
+    assert read.notes[0].messages == (3,)
     assert read.rejected == {"cut": 1}
     left = [[one.value for one in note.facts] for note in read.notes[1:]]
     assert left == [[f"Leeds {number}" for number in range(whole_facts)]], "the note itself was whole"

@@ -123,7 +123,7 @@ def test_a_line_is_added_changed_and_dropped_with_the_messages_and_the_day_of_it
     assert found.text == f"{OWN}\n\nLast day at Brightwater is 22 August 2025.\n{PIN}\n{text}"
     evidence = {one.line: one for one in found.lines}
     assert evidence[text] == LineEvidence(text, ("turn osprey",), "2025-09-01", 8)
-    assert evidence["Last day at Brightwater is 22 August 2025."].turns[-1] == "turn osprey"
+    assert evidence["Last day at Brightwater is 22 August 2025."].messages[-1] == "turn osprey"
 
 
 def test_the_day_of_a_line_is_the_one_it_was_planned_for_whatever_the_model_writes() -> None:
@@ -139,7 +139,7 @@ def test_the_day_of_a_line_is_the_one_it_was_planned_for_whatever_the_model_writ
 def test_a_changed_line_that_keeps_something_of_the_old_one_rests_on_its_messages_too() -> None:
     text = "Worked at Brightwater for £38,500, from 1 September 2025 at Osprey."
     found, refused = edited(deed("change", 2, text, 1))
-    assert (found.lines[0].turns, refused) == (("old work", "turn osprey"), [])
+    assert (found.lines[0].messages, refused) == (("old work", "turn osprey"), [])
 
 
 def test_a_line_that_ended_becomes_past_with_its_day() -> None:
@@ -149,7 +149,7 @@ def test_a_line_that_ended_becomes_past_with_its_day() -> None:
         "Works at Brightwater Insurance for £38,500 (until 2025-08-22)",
         "Climbs at The Foundry on Tuesdays (until 2025-07-12)",
     )
-    assert found.lines[0].turns == ("old work", "turn osprey")
+    assert found.lines[0].messages == ("old work", "turn osprey")
 
 
 def test_a_line_ends_only_by_a_fact_that_says_so_or_took_its_place() -> None:
@@ -343,8 +343,8 @@ def test_words_for_what_was_before_bring_nothing_else_in() -> None:
 def test_a_line_of_somebody_ends_by_what_was_told_of_the_end_with_them() -> None:
     old = "陈默的女朋友叫林筱"
     partner = fact("p", old, "女朋友", "林筱", subject="陈默", said="2025-04-05T20:00:00+00:00")
-    line = LineEvidence(old, partner.turns, "2025-04-05", 9)
-    resting = {partner.turns[0]: [partner]}
+    line = LineEvidence(old, partner.messages, "2025-04-05", 9)
+    resting = {partner.messages[0]: [partner]}
     why = fact("r", "陈默和林筱分手，是因为异地实在扛不住", "分手原因", "异地实在扛不住", subject="陈默")
     for one in (SPLIT, why):
         concerned, overruled = find_concerning([line], resting, [one], [], telling_terms("陈默"))
@@ -594,7 +594,8 @@ def test_bullets_of_a_persona_are_kept_and_those_of_a_model_are_not_taken_over()
 def test_a_fact_concerns_the_lines_of_its_slot_and_of_what_it_names_and_overrules_what_it_changed() -> None:
     lyon, oslo = (fact(name, f"Mara lives in {name}.", "home", name) for name in ("Lyon", "Oslo"))
     line, other = (
-        LineEvidence(text, (turn,)) for text, turn in (("Lives in Lyon.", "turn Lyon"), ("Has a cat.", "turn cat"))
+        LineEvidence(text, (message,))
+        for text, message in (("Lives in Lyon.", "turn Lyon"), ("Has a cat.", "turn cat"))
     )
     cat = fact("cat", "Mara has a cat.", "pet", "cat")
     resting = {"turn Lyon": [lyon], "turn cat": [cat]}

@@ -104,7 +104,7 @@ EVENING = talk(
 
 
 @pytest.mark.parametrize(
-    ("statement", "turns", "fields"),
+    ("statement", "messages", "fields"),
     [
         ("Mara's metoprolol is up to 50.", (1,), {"value": "metoprolol to 50"}),
         ("Mara may not swim until Easter.", (1,), {"value": "no swimming until Easter"}),
@@ -124,9 +124,9 @@ EVENING = talk(
         ),
     ],
 )
-def test_what_people_type_is_believed(statement: str, turns: tuple[int, ...], fields: dict[str, str]) -> None:
+def test_what_people_type_is_believed(statement: str, messages: tuple[int, ...], fields: dict[str, str]) -> None:
     about = {"subject": "Mara", **fields}
-    assert len(checked(fact_draft(statement, *turns, **about), EVENING, MARA).facts) == 1
+    assert len(checked(fact_draft(statement, *messages, **about), EVENING, MARA).facts) == 1
 
 
 def test_a_relative_time_becomes_the_day_and_hour_that_it_means() -> None:
@@ -143,7 +143,7 @@ def test_a_plan_made_by_question_and_answer_is_believed_with_both() -> None:
     said = talk("2026-06-15", "女儿2026年5岁，最近爱画画", "> 明天下午去星巴克聊聊？", "行，2点见")
     plan = fact_draft("陈默约好2026年6月16日14:00去星巴克。", 2, 3, subject="陈默", stance="planned")
     (fact,) = checked(plan, said, CHEN).facts
-    assert fact.turns == ("2026-06-15/2", "2026-06-15/3")
+    assert fact.messages == ("2026-06-15/2", "2026-06-15/3")
     age = fact_draft("陈默的女儿5岁。", 1, subject="陈默的女儿", value="5岁", about="other")
     assert len(checked(age, said, CHEN).facts) == 1
     lately = fact_draft("陈默的女儿最近爱画画。", 1, subject="陈默的女儿", about="other")

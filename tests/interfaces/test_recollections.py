@@ -16,7 +16,7 @@ from tests.support.known import fact as stored_fact
 WHEN = "2025-05-01T10:00:00+00:00"
 WHY = Why("owls", 1.0)
 CHAPTER = RecalledChapter("c1", "Owls\nThey spoke of owls.", WHEN, "2025-06-02T10:00:00+00:00", 8, WHY)
-TURN = RecalledMessage("t1", "s1", WHEN, "assistant", "Assistant: An owl.", True, WHY, speaker="Ann")
+MESSAGE = RecalledMessage("t1", "s1", WHEN, "assistant", "Assistant: An owl.", True, WHY, speaker="Ann")
 
 
 def test_a_chapter_that_was_recalled_is_told_to_programs_with_its_days() -> None:
@@ -26,7 +26,7 @@ def test_a_chapter_that_was_recalled_is_told_to_programs_with_its_days() -> None
 
 
 def test_the_page_is_told_who_said_what_neither_of_the_two_said_and_which_chapters_were_recalled() -> None:
-    shown = recalled_view(Words("en"), Recollection((), (TURN,), (), chapters=(CHAPTER,)))
+    shown = recalled_view(Words("en"), Recollection((), (MESSAGE,), (), chapters=(CHAPTER,)))
     assert [(one["kind"], one["speaker"]) for one in shown["memories"]] == [("chapter", ""), ("turn", "Ann")]
     said = Message(1, "t1", "s1", WHEN, "assistant", "Assistant: Hi.", 1, speaker="Ann")
     assert message_view(said)["speaker"] == "Ann"

@@ -56,7 +56,7 @@ def recalled(home: House, question: str, clock, limits: RecallLimits = LIMITS) -
 
 
 def told(found: Recollection) -> list[str]:
-    return [turn.text for turn in found.turns]
+    return [message.text for message in found.messages]
 
 
 def run(home: House, limit: ForgetLimit) -> list[str]:
@@ -80,11 +80,11 @@ def test_what_fades_leaves_the_words_and_the_vectors_and_stays_in_the_archive(ho
     assert home.memory.archive.count_searched() <= searched // 2
     assert home.memory.archive.count_searched() == searched - len(faded)
     assert home.rows("conversation") == before
-    turns = {row["text_id"] for row in before} & faded
-    assert turns
-    assert turns.isdisjoint(home.indexed())
-    assert turns.isdisjoint(row["text_id"] for row in home.rows("embedding") + home.rows("pending"))
-    words = {row["rowid"] for row in home.read("SELECT rowid FROM turn_words")}
+    messages = {row["text_id"] for row in before} & faded
+    assert messages
+    assert messages.isdisjoint(home.indexed())
+    assert messages.isdisjoint(row["text_id"] for row in home.rows("embedding") + home.rows("pending"))
+    words = {row["rowid"] for row in home.read("SELECT rowid FROM message_words")}
     assert words.isdisjoint(row["seq"] for row in before if row["text_id"] in faded)
 
 
@@ -140,10 +140,10 @@ def test_what_is_asked_for_by_a_rare_word_comes_back_as_a_faint_memory(home: Hou
     run(home, EVERYTHING)
     clock.pass_by(days=430)
     found = recalled(home, "Where did we see the zeppelin?", clock)
-    faint = [turn for turn in found.turns if turn.archived]
+    faint = [message for message in found.messages if message.archived]
     assert "User: We saw a zeppelin over the lake." in told(found)
     assert faint
-    assert {turn.text_id for turn in faint} <= set(found.ranked)
+    assert {message.text_id for message in faint} <= set(found.ranked)
     home.say("Where did we see the zeppelin?")
     lines = server.chats[-1]["messages"][1]["content"].splitlines()
     (line,) = [one for one in lines if one.startswith('{"when"') and "over the lake" in one]
@@ -163,13 +163,13 @@ def test_what_came_back_and_was_told_is_vivid_again(home: House, clock):
     run(home, EVERYTHING)
     home.say("Where did we see the zeppelin?")
     home.settle()
-    (turn,) = [row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}"]
-    assert turn["text_id"] not in home.memory.archive.all()
-    assert turn["session_id"] not in home.memory.archive.all()
-    assert turn["text_id"] in home.indexed()
+    (message,) = [row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}"]
+    assert message["text_id"] not in home.memory.archive.all()
+    assert message["session_id"] not in home.memory.archive.all()
+    assert message["text_id"] in home.indexed()
     found = recalled(home, "Where did we see the zeppelin?", clock)
-    assert [turn.archived for turn in found.turns if "lake" in turn.text] == [False] * len(
-        [turn for turn in found.turns if "lake" in turn.text]
+    assert [message.archived for message in found.messages if "lake" in message.text] == [False] * len(
+        [message for message in found.messages if "lake" in message.text]
     )
 
 
@@ -185,11 +185,11 @@ def test_a_day_brings_back_what_was_said_on_it(home: House, clock):
 def test_what_no_word_and_no_day_asks_for_stays_faded(home: House, clock):
     tell(home, clock, *SAID)
     run(home, EVERYTHING)
-    assert not any(turn.archived for turn in recalled(home, "How are you, my friend?", clock).turns)
-    assert not any(turn.archived for turn in recalled(home, "thanks!", clock).turns)
+    assert not any(message.archived for message in recalled(home, "How are you, my friend?", clock).messages)
+    assert not any(message.archived for message in recalled(home, "thanks!", clock).messages)
 
 
-def test_in_any_form_of_its_words_a_faded_turn_is_found_by_hand(home: House, clock):
+def test_in_any_form_of_its_words_a_faded_message_is_found_by_hand(home: House, clock):
     tell(home, clock, *SAID, "Les cafés de Zürich sont chers.")
     run(home, EVERYTHING)
     for words, said in (("buy bicycles", SAID[2]), ("ZEPPELINS", SAID[0]), ("oboes", SAID[3]), ("cafe", "Zürich")):
@@ -202,11 +202,11 @@ def test_what_came_back_takes_no_more_than_the_budget_has_room_for(home: House, 
     run(home, EVERYTHING)
     little = recalled(home, "Where did we see the zeppelin?", clock, RecallLimits(3, 30, 300))
     much = recalled(home, "Where did we see the zeppelin?", clock)
-    assert len([turn for turn in much.turns if turn.archived]) > 0
-    assert len(little.turns) < len(much.turns)
+    assert len([message for message in much.messages if message.archived]) > 0
+    assert len(little.messages) < len(much.messages)
 
 
-def kept_turns(home: House) -> set[str]:
+def kept_messages(home: House) -> set[str]:
     return {row["text_id"] for row in home.rows("conversation")} - set(home.memory.archive.all())
 
 
@@ -215,7 +215,7 @@ def test_what_a_kept_fact_rests_on_never_fades(home: House, clock):
     fact = next(one for one in home.memory.facts.all() if "Momo" in one.restatement)
     assert home.memory.fact_log.keep_fact(fact.text_id, True)
     run(home, EVERYTHING)
-    assert set(fact.turns) <= kept_turns(home)
+    assert set(fact.messages) <= kept_messages(home)
     assert home.memory.facts.with_ids([fact.text_id])
 
 
@@ -224,21 +224,21 @@ def test_what_a_pinned_line_rests_on_never_fades(home: House, clock):
     line = next(line for line in home.memory.personas.read("user").splitlines() if "oboe" in line)
     home.memory.personas.pin("user", line)
     run(home, EVERYTHING)
-    kept = {turn.text for turn in home.memory.messages.with_ids(sorted(kept_turns(home)))}
+    kept = {message.text for message in home.memory.messages.with_ids(sorted(kept_messages(home)))}
     assert f"User: {SAID[3]}" in kept
 
 
 @pytest.mark.parametrize("what", ["turn", "session", "life"])
 def test_what_is_marked_never_fades_with_all_that_is_under_it(home: House, clock, what):
     tell(home, clock, *SAID[:2])
-    turn = home.rows("conversation")[0]
-    name = {"turn": turn["text_id"], "session": turn["session_id"], "life": "life"}[what]
+    message = home.rows("conversation")[0]
+    name = {"turn": message["text_id"], "session": message["session_id"], "life": "life"}[what]
     home.memory.archive.set_never_delete([name], True)
     run(home, EVERYTHING)
     faded = set(home.memory.archive.all())
-    assert turn["text_id"] not in faded
+    assert message["text_id"] not in faded
     assert bool(faded) == (what != "life")
-    same = {row["text_id"] for row in home.rows("conversation") if row["session_id"] == turn["session_id"]}
+    same = {row["text_id"] for row in home.rows("conversation") if row["session_id"] == message["session_id"]}
     assert (len(same & faded) == 0) == (what != "turn")
 
 
@@ -254,7 +254,9 @@ def test_a_start_makes_no_index_of_what_has_faded(tmp_path: Path, server, clock,
         assert home.memory.index.status().waiting == 0
         assert set(home.memory.archive.all()) == faded
         assert not any(
-            turn.archived for turn in recalled(home, "What does Ina do?", clock).turns if "oboe" not in turn.text
+            message.archived
+            for message in recalled(home, "What does Ina do?", clock).messages
+            if "oboe" not in message.text
         )
 
 
@@ -277,22 +279,22 @@ def test_an_erasure_finds_what_has_faded_and_leaves_no_trace_of_it(home: House, 
     tell(home, clock, *SAID)
     run(home, EVERYTHING)
     scope = home.memory.erasure.scope_of_words("zeppelin")
-    assert {turn.text for turn in scope.turns} >= {f"User: {SAID[0]}"}
+    assert {message.text for message in scope.messages} >= {f"User: {SAID[0]}"}
     assert home.memory.erasure.erase(scope).traces == ()
-    assert not set(home.memory.archive.all()) & {turn.text_id for turn in scope.turns}
+    assert not set(home.memory.archive.all()) & {message.text_id for message in scope.messages}
     assert told(recalled(home, "Where did we see the zeppelin?", clock)) == []
 
 
 def test_what_a_person_asked_to_have_forgotten_does_not_come_back(home: House, clock):
     tell(home, clock, *SAID)
     run(home, EVERYTHING)
-    turn = next(row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}")
-    home.memory.rounds.hide([turn["text_id"]])
+    message = next(row for row in home.rows("conversation") if row["text"] == f"User: {SAID[0]}")
+    home.memory.rounds.hide([message["text_id"]])
     assert f"User: {SAID[0]}" not in told(recalled(home, "Where did we see the zeppelin?", clock))
-    home.memory.rounds.unhide([turn["text_id"]])
+    home.memory.rounds.unhide([message["text_id"]])
     assert {row["text_id"] for row in home.rows("pending")}.isdisjoint(home.memory.archive.all())
     home.settle()
-    assert turn["text_id"] not in home.indexed()
+    assert message["text_id"] not in home.indexed()
     assert f"User: {SAID[0]}" in told(recalled(home, "Where did we see the zeppelin?", clock))
 
 
@@ -362,14 +364,14 @@ def test_what_was_deleted_and_is_still_in_files_goes_with_the_next_look(home: Ho
     run(home, ForgetLimit(100, 10, "delete"))
     assert not home.memory.erasure.is_unfinished()
     held = [one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file()]
-    (gone,) = [said for said in SAID if said in first.turns[0].text]
+    (gone,) = [said for said in SAID if said in first.messages[0].text]
     assert [any(said.encode() in each for each in held) for said in SAID] == [said != gone for said in SAID]
 
 
 def test_what_one_deletion_takes_from_a_persona_the_next_does_not_put_back(home: House, clock):
     tell(home, clock, *SAID)
-    turns = [leaf for leaf in home.memory.archive.oldest_visited(100) if not leaf.is_session]
-    scopes = [chosen for leaf in turns for chosen in home.memory.erasure.scopes_of_leaves([leaf])]
+    messages = [leaf for leaf in home.memory.archive.oldest_visited(100) if not leaf.is_session]
+    scopes = [chosen for leaf in messages for chosen in home.memory.erasure.scopes_of_leaves([leaf])]
     for chosen in scopes:
         home.memory.erasure.remove(chosen)
     assert home.memory.personas.read("user") == ""
@@ -400,7 +402,7 @@ def test_visited_memories_stay_at_a_limit_of_half_the_history(home: House, clock
         home.say(f"Which thing is called {name}?")
     home.save()
     run(home, ForgetLimit(home.memory.archive.count_searched() // 2, 10))
-    vivid = {turn.text for turn in home.memory.messages.with_ids(sorted(kept_turns(home)))}
+    vivid = {message.text for message in home.memory.messages.with_ids(sorted(kept_messages(home)))}
     assert all(any(f"is called {name}." in text for text in vivid) for name in visited)
 
 

@@ -56,7 +56,7 @@ def found(folder: Path) -> tuple[list[str], list[str]]:
             " SELECT session_id FROM session WHERE session_id NOT IN (SELECT text_id FROM archived_memory) ORDER BY 1"
         )
         named = [str(row[0]) for row in connection.execute(here)]
-        words = "SELECT c.text FROM turn_words w JOIN conversation c ON c.seq = w.rowid ORDER BY 1"
+        words = "SELECT c.text FROM message_words w JOIN conversation c ON c.seq = w.rowid ORDER BY 1"
         return named, [str(row[0]) for row in connection.execute(words)]
 
 

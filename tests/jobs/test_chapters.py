@@ -137,8 +137,8 @@ def test_what_is_hidden_while_a_long_session_is_summarised_is_in_no_summary(tmp_
 def test_what_others_said_is_told_as_theirs_and_never_as_the_companions(tmp_path: Path) -> None:
     when = "2025-05-01T10:00:00+00:00"
     with life(tmp_path) as home:
-        turns = [Member("a", "a", "Assistant: An owl sat there.", when, when, speaker="Ann")]
-        home.llm.write_chapter(turns, "turns", CancelToken(), names_of_both([], home.llm.settings))
+        messages = [Member("a", "a", "Assistant: An owl sat there.", when, when, speaker="Ann")]
+        home.llm.write_chapter(messages, "turns", CancelToken(), names_of_both([], home.llm.settings))
         (part,) = home.writer.parts()
         assert (part["speaker"], part["text"]) == ("Ann", "An owl sat there.")
 
@@ -166,7 +166,7 @@ def know(home: Life, session: str, *facts: NewFact) -> None:
     messages = home.memory.messages.of_session(session)
     ids = tuple(one.text_id for one in messages)
     note = NewNote(f"note of {session}", "A note.", "topic", 5, "active", ids[:1])
-    made = [replace(one, note=note.text_id, turns=ids[:1], said=messages[0].timestamp) for one in facts]
+    made = [replace(one, note=note.text_id, messages=ids[:1], said=messages[0].timestamp) for one in facts]
     assert home.memory.fact_log.learn(Learned(Window(ids[-1], session, ids), (note,), tuple(made)))
 
 
@@ -351,7 +351,7 @@ def test_a_session_of_which_nothing_may_be_told_any_more_holds_up_no_chapter(
         if how == "erased":
             home.memory.erasure.erase(chosen)
         else:
-            home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
+            home.memory.rounds.hide([message.text_id for message in chosen.messages])
         list(ChapterWriter(home.memory, home.llm).run(CancelToken()))
         (chapter,) = home.memory.chapters.all()
         assert chapter.text == "A chapter\nI like coffee. | I like cocoa."

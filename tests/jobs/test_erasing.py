@@ -171,15 +171,15 @@ def test_where_every_round_is_refused_no_summary_is_claimed(tmp_path, server, cl
         assert first.rows("summary") == []
 
 
-def test_one_turn_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
+def test_one_message_goes_and_its_partner_stays(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
+        message = first.memory.messages.rounds(first.talk.session.session_id)[0].user
         server.answer = lambda request: "fine"
-        erase(first, first.memory.erasure.scope_of_message(turn.text_id))
+        erase(first, first.memory.erasure.scope_of_message(message.text_id))
         assert [row["role"] for row in first.rows("conversation")] == ["assistant", "user", "assistant"]
-        assert turn.text_id not in first.indexed()
+        assert message.text_id not in first.indexed()
         assert len(first.talk.rounds_in_context()) == 1
 
 
@@ -192,15 +192,15 @@ def test_a_session_of_which_only_a_reply_is_left_can_be_saved(tmp_path, server, 
         erase(first, first.memory.erasure.scope_of_words(MARKER))
         saved = first.save()
         assert saved.summary == by_hand
-        assert [turn.words for turn in first.memory.messages.of_session(saved.archived.session_id)] == ["ok"]
+        assert [message.words for message in first.memory.messages.of_session(saved.archived.session_id)] == ["ok"]
 
 
 def test_a_round_goes_whole(tmp_path, server, clock, new_id, log):
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("The garage code is 4711-zulu.")
         first.say("Something else.")
-        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].assistant
-        erased = erase(first, first.memory.erasure.scope_of_round(turn.text_id))
+        message = first.memory.messages.rounds(first.talk.session.session_id)[0].assistant
+        erased = erase(first, first.memory.erasure.scope_of_round(message.text_id))
         assert erased.proof.traces == ()
         assert erasure.find_traces([tmp_path / "data"], erasure.forms("4711-zulu")) == []
         assert len(first.rows("conversation")) == 2
@@ -239,7 +239,7 @@ def test_what_was_erased_is_never_recalled(tmp_path, server, clock, new_id, log)
         plant(first)
         first.save()
         first.say("Which word, Quintessenz?")
-        assert any("Quintessenz" in turn.text for turn in first.talk.last.recollection.turns)
+        assert any("Quintessenz" in message.text for message in first.talk.last.recollection.messages)
         chosen = first.memory.erasure.scope_of_words("Quintessenz")
         erase(first, chosen)
         first.say("Which word, please?")
@@ -264,8 +264,8 @@ def test_a_text_that_others_hold_too_is_not_claimed_to_be_gone(tmp_path, server,
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("Good night, dear")
         first.say("Good night, dear")
-        turn = first.memory.messages.rounds(first.talk.session.session_id)[0].user
-        assert erase(first, first.memory.erasure.scope_of_message(turn.text_id)).proof.skipped == 1
+        message = first.memory.messages.rounds(first.talk.session.session_id)[0].user
+        assert erase(first, first.memory.erasure.scope_of_message(message.text_id)).proof.skipped == 1
 
 
 def test_nothing_is_chosen_by_nothing(tmp_path, server, clock, new_id, log):

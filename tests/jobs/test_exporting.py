@@ -45,7 +45,7 @@ def live(memory: Memory) -> str:
     memory.rounds.set_summary(first.session_id, "Momo broke a vase.")
     second = memory.sessions.start()
     hidden = memory.rounds.store(second.session_id, "My PIN is 4711.", "All right.", memory._of.stamp.now(), "stop")
-    memory.rounds.hide([turn.text_id for turn in hidden.turns])
+    memory.rounds.hide([message.text_id for message in hidden.messages])
     return first.session_id
 
 
@@ -144,10 +144,10 @@ def test_a_forest_has_every_unit_in_its_place(memory: Memory) -> None:
 
 def test_what_is_kept_and_was_visited_is_told(memory: Memory) -> None:
     session_id = live(memory)
-    turn = memory.messages.of_session(session_id)[0].text_id
-    memory.archive.set_never_delete([turn], True)
-    memory.rounds.store(session_id, "And?", "Momo.", memory._of.stamp.now(), "stop", served=[turn])
-    unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == turn)
+    message = memory.messages.of_session(session_id)[0].text_id
+    memory.archive.set_never_delete([message], True)
+    memory.rounds.store(session_id, "And?", "Momo.", memory._of.stamp.now(), "stop", served=[message])
+    unit = next(one for one in forest_of(memory, "bot", "me").units if one.id == message)
     assert (unit.never_delete, unit.visit_count, unit.last_visit) == (True, 1, memory.archive.rounds_counted())
 
 

@@ -20,17 +20,17 @@ from tests.support.server import Exchange, hang, say, status, stream
 CAT, MOVE = "I have a cat called Momo.", "I live in Lyon."
 
 
-def fact(turn: int, restatement: str, attribute: str, value: str, **more: Any) -> dict[str, Any]:
+def fact(message: int, restatement: str, attribute: str, value: str, **more: Any) -> dict[str, Any]:
     """A fact as a model writes it."""
-    said = {"turns": [turn], "restatement": restatement, "subject": "the user", "attribute": attribute}
+    said = {"turns": [message], "restatement": restatement, "subject": "the user", "attribute": attribute}
     return {**said, "value": value, "about": "person", "stance": "stated", **more}
 
 
 def noted(*facts: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A note of these facts as a model writes it."""
     text = " ".join(str(one["restatement"]) for one in facts)
-    turns = [turn for one in facts for turn in one["turns"]]
-    return {"turns": turns, "text": text, "topic": "life", "importance": 5, "facts": list(facts), **more}
+    messages = [message for one in facts for message in one["turns"]]
+    return {"turns": messages, "text": text, "topic": "life", "importance": 5, "facts": list(facts), **more}
 
 
 def notes(*entries: object) -> str:
@@ -61,13 +61,16 @@ def test_what_was_said_is_known_and_rests_on_its_turns_after_a_save(opened, mind
     mind.answers("notes", notes(HAS_A_CAT))
     with opened() as home:
         home.say(CAT)
-        session, turn = (home.talk.session.session_id, home.memory.messages.of_session(home.talk.session.session_id)[0])
+        session, message = (
+            home.talk.session.session_id,
+            home.memory.messages.of_session(home.talk.session.session_id)[0],
+        )
         assert isinstance(saved(home)[-1], Saved)
         (found,) = home.memory.facts.all()
-        assert (found.restatement, found.value, found.turns) == (
-            "the user has a cat called Momo.", "Momo", (turn.text_id,)
+        assert (found.restatement, found.value, found.messages) == (
+            "the user has a cat called Momo.", "Momo", (message.text_id,)
         )  # fmt: skip
-        assert [one.turns for one in home.memory.notes.of_session(session)] == [(turn.text_id,)]
+        assert [one.messages for one in home.memory.notes.of_session(session)] == [(message.text_id,)]
         assert home.memory.messages.unread(session) == []
 
 
@@ -100,12 +103,12 @@ def test_nothing_is_asked_where_nothing_was_said_or_all_of_it_is_read(opened, mi
         assert len(server.chats) == before
 
 
-def test_a_window_is_shown_with_the_two_turns_before_it_and_never_with_what_was_asked_to_be_forgotten(opened, mind):
+def test_a_window_is_shown_with_the_two_messages_before_it_and_never_with_what_was_asked_to_be_forgotten(opened, mind):
     with opened(WINDOW_SIZE="2") as home:
         for said in ("My pin is 4321.", CAT, MOVE):
             home.say(said)
         first = home.memory.messages.rounds(home.talk.session.session_id)[0]
-        home.memory.rounds.hide([turn.text_id for turn in first.turns])
+        home.memory.rounds.hide([message.text_id for message in first.messages])
         saved(home)
         shown = [[(one.get("turn"), one["text"]) for one in records(each)] for each in mind.asked("notes")]
         assert shown == [
@@ -126,7 +129,7 @@ def test_a_window_is_shown_with_the_two_turns_before_it_and_never_with_what_was_
     ],
     ids=["invented", "foreign turns", "wrong types", "half a JSON", "fenced", "nothing"],
 )
-def test_of_a_reply_stays_what_stands_in_the_turns_and_the_rest_is_counted(opened, mind, log, reply, left, reasons):
+def test_of_a_reply_stays_what_stands_in_the_messages_and_the_rest_is_counted(opened, mind, log, reply, left, reasons):
     lines: list[str] = []
     log.setLevel(logging.INFO)
     log.addHandler(Listening(lines))
@@ -379,7 +382,7 @@ def test_an_answer_that_stands_in_the_thinking_alone_is_read(opened, mind):
         assert known(home) == ["the user has a cat called Momo."]
 
 
-def test_a_model_with_little_room_is_shown_long_turns_in_short(opened, mind):
+def test_a_model_with_little_room_is_shown_long_messages_in_short(opened, mind):
     too_long = status(400, "too long", error_code="context_length_exceeded")
     mind.answers("notes", too_long, notes(HAS_A_CAT))
     with opened() as home:
@@ -434,7 +437,7 @@ def test_in_the_background_it_holds_up_no_turn(opened, mind):
         assert home.talk.maintenance.busy
 
 
-def test_turns_that_go_while_they_are_read_leave_nothing_behind(opened, mind):
+def test_messages_that_go_while_they_are_read_leave_nothing_behind(opened, mind):
     with opened() as home:
         home.say(CAT)
         session = home.talk.session.session_id

@@ -35,7 +35,7 @@ def say(at: House, line: str) -> list[str]:
 
 
 def hidden(at: House) -> list[str]:
-    return [turn.words for turn in at.memory.messages.hidden() if turn.role == "user"]
+    return [message.words for message in at.memory.messages.hidden() if message.role == "user"]
 
 
 def answered(**given: Any) -> str:
@@ -79,7 +79,7 @@ def test_a_message_that_tells_the_matter_itself_is_hidden_alone(tmp_path, server
 
 def test_a_model_is_asked_once_and_adds_the_rounds_that_tell_the_matter(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(turns=[3]))
+    mind.answers("forget", answered(messages=[3]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, PROMOTION)
         say(at, "Klara kissed me in the kitchen.")
@@ -97,16 +97,16 @@ def test_a_model_is_asked_once_and_adds_the_rounds_that_tell_the_matter(tmp_path
 
 def test_what_only_may_be_a_request_is_hidden_when_the_model_says_so(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(turns=[1]))
+    mind.answers("forget", answered(messages=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, "Josef drinks.")
         assert say(at, "Forget it.") == ["forget_request.detected"]
         assert hidden(at) == ["Josef drinks.", "Forget it."]
 
 
-def test_the_next_turn_waits_until_the_model_has_read_the_request(tmp_path, server, clock, new_id, log):
+def test_the_next_message_waits_until_the_model_has_read_the_request(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(turns=[1]))
+    mind.answers("forget", answered(messages=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         list(at.talk.turn("Josef drinks.", CancelToken()))
         list(at.talk.turn("Forget it.", CancelToken()))
@@ -151,7 +151,7 @@ def test_a_clear_request_stays_hidden_whatever_the_model_says(tmp_path, server, 
 
 def test_a_request_to_erase_is_answered_with_how_that_is_done(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(asks="erase", turns=[1]))
+    mind.answers("forget", answered(asks="erase", messages=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, "Josef drinks.")
         assert "forget_request.erase" in say(at, "Please erase what I said about Josef.")
@@ -191,7 +191,7 @@ def test_what_was_hidden_before_is_in_no_later_reading(tmp_path, server, clock, 
 
 def test_a_reading_that_was_killed_is_done_by_whoever_opens_the_memory_next(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(turns=[1]))
+    mind.answers("forget", answered(messages=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         list(at.talk.turn("Josef drinks.", CancelToken()))
         with at.talk.maintenance.queue.compaction.paused():
@@ -209,9 +209,9 @@ def test_a_reading_of_what_was_erased_or_released_meanwhile_does_nothing(tmp_pat
         say(at, "Josef drinks.")
         say(at, "Please forget that, I mean it.")
         asked = at.memory.messages.hidden()
-        at.memory.rounds.unhide([turn.text_id for turn in asked])
+        at.memory.rounds.unhide([message.text_id for message in asked])
         before = len(server.chats)
-        payload = " ".join(turn.text_id for turn in asked)
+        payload = " ".join(message.text_id for message in asked)
         for key in (asked[-2].text_id, "gone"):
             at.talk.maintenance._run_job(Job("forget_request", key, payload, 1, 0, 0.0, ""), CancelToken())
         assert len(server.chats) == before

@@ -131,8 +131,8 @@ def notes_of_nothing() -> str:
 
 
 def test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them(opened, mind):
-    def claim(about: str, subject: str, value: str, turn: int) -> dict[str, Any]:
-        told = {"turns": [turn], "restatement": f"{subject} lives in {value}.", "subject": subject}
+    def claim(about: str, subject: str, value: str, message: int) -> dict[str, Any]:
+        told = {"turns": [message], "restatement": f"{subject} lives in {value}.", "subject": subject}
         return {**told, "attribute": "home", "value": value, "about": about, "stance": "stated"}
 
     claims = [

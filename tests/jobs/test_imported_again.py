@@ -129,10 +129,10 @@ def test_what_was_put_in_other_words_at_the_save_is_recognised_as_it_was_and_as_
     home.say("I live in Oslo.")
     before = exported(home, clock, "before")
     with home.memory._of.database.write() as tx:
-        (turn,) = [
+        (message,) = [
             one for one in home.memory.messages.of_session(home.talk.session.session_id) if one.role == "assistant"
         ]
-        home.memory._of.messages.set_words(tx, turn, "Said otherwise.")
+        home.memory._of.messages.set_words(tx, message, "Said otherwise.")
     assert imported(home, before) == 0
     assert imported(home, exported(home, clock, "after", under_other_ids)) == 0
 

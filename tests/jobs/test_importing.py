@@ -39,16 +39,16 @@ def home(opened) -> Iterator[Any]:
 CATS = talk("cats", "P: My cat is called Momo.", "C: A fine name.", "P: She is grey.", "C: Like fog.")
 
 
-def test_every_message_is_a_turn_of_its_own_word_for_word_in_the_order_in_which_it_stood(home):
+def test_every_message_is_a_message_of_its_own_word_for_word_in_the_order_in_which_it_stood(home):
     said = ["C: Hello, who is there?", "P: Me.", "P: And  my cat:\n\n  Momo", "C: Ah.", "C: Both of you."]
     brought = bring(home.memory, talk("row", *said))
     assert (brought.messages, brought.sessions, brought.known) == (5, 1, 0)
     assert told(home.memory) == [[line.replace("C:", "a:").replace("P:", "u:") for line in said]]
     (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
-    turns = home.memory.messages.of_session(session.session_id)
-    assert [turn.round for turn in turns] == [1, 2, 3, 3, 4]
-    assert turns[2].timestamp == (BEGAN + timedelta(minutes=2)).astimezone().isoformat(timespec="seconds")
-    assert turns[2].stored_at.startswith("2026-03-01")
+    messages = home.memory.messages.of_session(session.session_id)
+    assert [message.round for message in messages] == [1, 2, 3, 3, 4]
+    assert messages[2].timestamp == (BEGAN + timedelta(minutes=2)).astimezone().isoformat(timespec="seconds")
+    assert messages[2].stored_at.startswith("2026-03-01")
 
 
 def test_sessions_end_at_long_pauses_and_stand_where_they_happened(home):
@@ -59,8 +59,8 @@ def test_sessions_end_at_long_pauses_and_stand_where_they_happened(home):
     assert told(home.memory) == [["u: One.", "a: Yes.", "u: Two."], ["u: Meanwhile."], ["u: Three."]]
     for session in home.memory.sessions.recent(None)[1:]:
         assert session.status == "archived"
-        turns = home.memory.messages.of_session(session.session_id)
-        assert (session.start_timestamp, session.end_timestamp) == (turns[0].timestamp, turns[-1].timestamp)
+        messages = home.memory.messages.of_session(session.session_id)
+        assert (session.start_timestamp, session.end_timestamp) == (messages[0].timestamp, messages[-1].timestamp)
 
 
 def test_a_talk_goes_on_where_it_was_and_never_in_what_was_brought_along(opened):
@@ -174,16 +174,16 @@ def test_the_name_of_who_spoke_is_told_in_recalled_memories(opened, tmp_path):
 
 def test_a_name_and_a_title_take_no_more_room_than_a_name_and_a_title(home):
     bring(home.memory, talk("k", "X" * 30_000 + ": My zebra is called Momo.", "P: Ah.", title="zebra " * 5_000))
-    (turn, _) = home.memory.messages.of_session(home.memory.sessions.recent(None)[-1].session_id)
+    (message, _) = home.memory.messages.of_session(home.memory.sessions.recent(None)[-1].session_id)
     (summary,) = home.memory.summaries.all()
-    assert (len(turn.speaker), len(summary.summary)) == (80, 300)
-    assert turn.words == "My zebra is called Momo."
+    assert (len(message.speaker), len(summary.summary)) == (80, 300)
+    assert message.words == "My zebra is called Momo."
 
 
 def test_what_somebody_said_is_found_by_their_name(home):
     bring(home.memory, talk("chat", "Ann: Are you coming?", "Bob: No.", "Eve: Why?"), me="Bob")
     found = home.memory.search("Ann", home.settings.recall_limits)
-    assert [(turn.speaker, turn.text) for turn in found.turns] == [("Ann", "Assistant: Are you coming?")]
+    assert [(message.speaker, message.text) for message in found.messages] == [("Ann", "Assistant: Are you coming?")]
 
 
 def test_who_is_erased_by_name_goes_with_all_that_they_said(home):
@@ -203,7 +203,7 @@ def test_a_title_that_went_with_what_was_forgotten_does_not_come_back_with_a_new
         home.memory.start()
         home.memory.erasure.erase(chosen)
     else:
-        home.memory.rounds.hide([turn.text_id for turn in chosen.turns])
+        home.memory.rounds.hide([message.text_id for message in chosen.messages])
     newer = continued(cats, "P: What a day.", hours=9)
     assert bring(home.memory, newer, talk("b", "P: Else.", title="Else"), sha256="2").sessions == 2
     titles = [home.memory.summaries.of(one.session_id) for one in home.memory.sessions.recent(None)]
@@ -224,7 +224,7 @@ def test_a_title_goes_from_every_session_of_a_talk_of_which_something_was_forgot
         home.memory.start()
         home.memory.erasure.erase(home.memory.erasure.scope_of_session(first.session_id))
     else:
-        home.memory.rounds.hide([turn.text_id for turn in home.memory.messages.of_session(first.session_id)])
+        home.memory.rounds.hide([message.text_id for message in home.memory.messages.of_session(first.session_id)])
     assert [one.summary for one in home.memory.summaries.all()] == ["The fur of my dog"]
     assert ["u: What a day."] in told(home.memory)
 
@@ -249,8 +249,8 @@ def test_a_message_that_is_called_as_a_format_is_proves_nothing_by_its_name(home
     bring(home.memory, talk("short", "P: chatgpt", "C: Yes?"))
     home.memory.start()
     (session,) = [one for one in home.memory.sessions.recent(None) if one.client]
-    turn = home.memory.messages.of_session(session.session_id)[0]
-    assert not home.memory.erasure.erase(home.memory.erasure.scope_of_message(turn.text_id)).traces
+    message = home.memory.messages.of_session(session.session_id)[0]
+    assert not home.memory.erasure.erase(home.memory.erasure.scope_of_message(message.text_id)).traces
 
 
 def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
@@ -258,21 +258,25 @@ def test_a_time_that_nobody_knows_is_that_of_the_neighbours_and_is_marked(home):
     without = [type(one)(one.key, one.by, one.text, None) for one in known.messages]
     bring(home.memory, type(known)("chatgpt", "mixed", "", (without[0], known.messages[1], without[2])))
     bring(home.memory, type(known)("chatgpt", "never", "", tuple(without)), sha256="2")
-    turns = [
-        turn for one in home.memory.sessions.recent(None) for turn in home.memory.messages.of_session(one.session_id)
+    messages = [
+        message
+        for one in home.memory.sessions.recent(None)
+        for message in home.memory.messages.of_session(one.session_id)
     ]
-    assert [turn.undated for turn in turns] == [True, True, True, True, False, True]
+    assert [message.undated for message in messages] == [True, True, True, True, False, True]
     minute = (BEGAN + timedelta(minutes=1)).astimezone().isoformat(timespec="seconds")
-    assert {turn.timestamp for turn in turns[3:]} == {minute}
+    assert {message.timestamp for message in messages[3:]} == {minute}
 
 
 def test_a_year_that_no_clock_shows_is_as_good_as_no_time(home, opened):
     odd = talk("odd", "P: Old.", began=datetime(1, 1, 2).astimezone())
     bring(home.memory, odd)
-    (turn,) = [
-        turn for one in home.memory.sessions.recent(None) for turn in home.memory.messages.of_session(one.session_id)
+    (message,) = [
+        message
+        for one in home.memory.sessions.recent(None)
+        for message in home.memory.messages.of_session(one.session_id)
     ]
-    assert turn.undated
+    assert message.undated
     assert home.memory.problems() == []
 
 
@@ -282,7 +286,7 @@ def test_what_was_said_in_a_role_is_found_and_never_read_for_what_is_known(home)
     assert told(home.memory) == [["u: I am the captain.", "Bosun: Aye!"]]
     assert home.memory.messages.unread(session.session_id) == []
     assert home.memory.imports.due_sessions() == []
-    assert [turn.text for turn in home.memory.search("captain", home.settings.recall_limits).turns]
+    assert [message.text for message in home.memory.search("captain", home.settings.recall_limits).messages]
 
 
 def gemini(folder: Any, *prompts: tuple[int, str]) -> list[Any]:

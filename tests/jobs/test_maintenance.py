@@ -164,8 +164,8 @@ def test_a_session_whose_last_message_was_erased_falls_silent_as_well(opened, cl
         before.say("I have a cat called Mimi")
         before.say("My word is Quintessenz")
         old = before.talk.session.session_id
-        (turn,) = [one for one in before.memory.messages.of_session(old) if one.words == "My word is Quintessenz"]
-        list(before.talk.erase(before.memory.erasure.scope_of_message(turn.text_id), CancelToken()))
+        (message,) = [one for one in before.memory.messages.of_session(old) if one.words == "My word is Quintessenz"]
+        list(before.talk.erase(before.memory.erasure.scope_of_message(message.text_id), CancelToken()))
         assert before.memory.last_round_end() == before.memory.messages.rounds(old)[0].assistant.timestamp
     clock.pass_by(days=3)
     with opened() as after:
@@ -231,9 +231,9 @@ def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, c
     clock.pass_by(days=55)
     with opened(AUTOSAVE_AFTER="8") as after:
         assert after.talk.open().last_spoken.startswith("2026-03-01")
-        for turn in range(4):
+        for message in range(4):
             after.say("Hi again")
-            assert (last in system_of_last_turn(server)) is (turn < 3), turn
+            assert (last in system_of_last_turn(server)) is (message < 3), message
 
 
 def test_a_pause_in_the_middle_of_a_session_is_told_and_its_days_are_marked(opened, clock, server):
@@ -265,12 +265,17 @@ def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(tmp_pa
     with house(tmp_path, None, clock, new_id, log) as alone:
         alone.say("My zeppelin has nine rivets")
         old = alone.talk.session.session_id
-        assert [turn.demo for turn in alone.memory.messages.of_session(old)] == [False, True]
+        assert [stored_message.demo for stored_message in alone.memory.messages.of_session(old)] == [False, True]
     with opened() as real:
         real.say("Hello")
         real.talk.reset()
         real.talk.undo()
-        assert [turn.demo for turn in real.memory.messages.of_session(old)] == [False, True, False, False]
+        assert [stored_message.demo for stored_message in real.memory.messages.of_session(old)] == [
+            False,
+            True,
+            False,
+            False,
+        ]
         real.save()
         real.say("How many rivets has my zeppelin?")
     prompts = "".join(str(message["content"]) for request in server.chats for message in request["messages"])

@@ -108,7 +108,7 @@ def test_what_changed_is_shown_with_before_and_now_and_a_line_changes_where_it_s
         assert line == "The user lives in Oslo (since 2026-03-01)."
         (evidence,) = home.memory.personas.line_evidence("user")
         assert evidence.line == line
-        assert home.memory.messages.with_ids(evidence.turns)[-1].words == "I live in Oslo now."
+        assert home.memory.messages.with_ids(evidence.messages)[-1].words == "I live in Oslo now."
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_an_end_that_was_told_later_reaches_the_persona_with_the_day_of_it(opene
 
 
 def test_a_line_that_no_operation_touched_says_in_the_next_prompt_what_became_of_it(opened, mind, server):
-    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", turns=[3]))
+    mind.answers("notes", home_of_the_user("Lyon"), home_of_the_user("Oslo", messages=[3]))
     mind.answers("compare", '{"verdicts": [{"new": 1, "verdict": "changes", "known": 1}]}')
     line = "The user lives in Lyon."
     mind.answers("user", operations({"operation": "add", "text": line}), '{"operations": []}')
@@ -386,7 +386,7 @@ def test_a_fact_that_a_model_concluded_is_in_no_persona(opened, mind):
         updating = PersonaUpdate(home.memory, home.llm)
         (known,) = updating._all_facts
         session = known.session_id
-        words = (Quote(known.turns[0], 0, 12, "I keep bees.", "user"),)
+        words = (Quote(known.messages[0], 0, 12, "I keep bees.", "user"),)
         updating._all_facts[:] = [replace(known, quotes=words, learned_as="quoted", verified=False)]
         (shown,) = updating.find_material("user", session).facts
         assert shown.quotation == "I keep bees."
@@ -443,14 +443,14 @@ def test_a_line_carries_the_day_that_it_is_about(opened, mind):
         assert [one.date for one in home.memory.personas.line_evidence("user")] == ["2026-05-07"]
 
 
-def noted(*facts: tuple[str, str, str, str], turn: int = 1, **more: Any) -> str:
+def noted(*facts: tuple[str, str, str, str], message: int = 1, **more: Any) -> str:
     """A reply that notes facts of one turn: statement, subject, attribute and value."""
     of = [
-        {"turns": [turn], "restatement": text, "subject": subject, "attribute": attribute, "value": value}
+        {"turns": [message], "restatement": text, "subject": subject, "attribute": attribute, "value": value}
         | {"about": "person", **more}
         for text, subject, attribute, value in facts
     ]
-    return json.dumps({"notes": [{"turns": [turn], "topic": "…", "facts": of}]}, ensure_ascii=False)
+    return json.dumps({"notes": [{"turns": [message], "topic": "…", "facts": of}]}, ensure_ascii=False)
 
 
 #: What is said in three conversations, and the facts of each.
@@ -495,7 +495,7 @@ def test_a_corrected_name_is_right_in_every_line_and_an_end_with_its_day_reaches
         assert home.memory.personas.read("user").splitlines() == [*renamed, f"{wrong}!"]
         assert {one.restatement for one in home.memory.facts.all(current=True)} == {*renamed, name[0]}
         rests = home.memory.personas.line_evidence("user")
-        assert all(second in home.memory.messages.with_ids(one.turns)[-1].words for one in rests)
+        assert all(second in home.memory.messages.with_ids(one.messages)[-1].words for one in rests)
         saved(home, third)
         told = [one for one in records(mind.asked("user")[-1]) if "fact" in one]
         assert [one["text"] for one in told] == [split[0]]

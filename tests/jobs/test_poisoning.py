@@ -56,9 +56,9 @@ _REPLIED = {
 }
 
 
-def _notes(turn: int, words: str, statement: str, attribute: str, value: str) -> str:
+def _notes(message: int, words: str, statement: str, attribute: str, value: str) -> str:
     subject = "the user" if statement.isascii() else "用户"
-    fact = {"turn": turn, "quote": words, "restatement": statement, "subject": subject, "attribute": attribute}
+    fact = {"turn": message, "quote": words, "restatement": statement, "subject": subject, "attribute": attribute}
     fact |= {"value": value, "about": "person", "stance": "stated"}
     return json.dumps({"notes": [{"topic": "", "importance": 9, "facts": [fact]}]}, ensure_ascii=False)
 

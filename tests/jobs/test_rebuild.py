@@ -190,9 +190,9 @@ def test_a_line_by_hand_and_a_line_of_another_session_stay(tmp_path, server, clo
         tell(first)
         first.say("I moved to Oulu.")
         first.save()
-        turn = first.memory.messages.rounds(first.rows("session")[0]["session_id"])[1].user
+        message = first.memory.messages.rounds(first.rows("session")[0]["session_id"])[1].user
         server.script(*[status(503)] * 20)
-        list(erase(first.memory, first.llm, first.memory.erasure.scope_of_round(turn.text_id), CancelToken()))
+        list(erase(first.memory, first.llm, first.memory.erasure.scope_of_round(message.text_id), CancelToken()))
         assert first.memory.personas.read("user") == (
             f"Her router stands in the hall.\n{ANNA}\nuser: “I moved to Oulu.”"
         )
@@ -203,7 +203,7 @@ def test_what_was_chosen_in_another_width_or_case_goes_too(tmp_path, server, clo
         first.say("My code is ＰＬＵＭ７７")
         first.save()
         server.script(*[status(503)] * 20)
-        assert len(first.memory.erasure.scope_of_words("plum77").turns) == 2
+        assert len(first.memory.erasure.scope_of_words("plum77").messages) == 2
         forget(first, "plum77")
         assert first.memory.personas.read("user") == ""
 

@@ -26,12 +26,12 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def archived_replies(open_house: House) -> list[str]:
-    return [turn.words for turn in archived_turns(open_house) if turn.role == "assistant"]
+    return [message.words for message in archived_messages(open_house) if message.role == "assistant"]
 
 
-def archived_turns(open_house: House) -> list:
+def archived_messages(open_house: House) -> list:
     sessions = [one for one in open_house.memory.sessions.recent(99) if one.status == "archived"][::-1]
-    return [turn for one in sessions for turn in open_house.memory.messages.of_session(one.session_id)]
+    return [message for one in sessions for message in open_house.memory.messages.of_session(one.session_id)]
 
 
 def test_only_a_quotation_that_was_checked_leaves_and_a_reference_stays_in_its_place(
@@ -47,9 +47,9 @@ def test_only_a_quotation_that_was_checked_leaves_and_a_reference_stays_in_its_p
         )
         pasted = "My parrot Kiwi? <blockquote>My parrot is called Kiwi and he is green.</blockquote> I pasted that."
         first.say(pasted)
-        assert source.text_id in [turn.text_id for turn in first.talk.last.recollection.turns]
+        assert source.text_id in [message.text_id for message in first.talk.last.recollection.messages]
         first.save()
-        said, replied = archived_turns(first)[-2:]
+        said, replied = archived_messages(first)[-2:]
         assert said.words == pasted
         assert replied.words == (
             f"I do: [2026-03-01 · {source.text_id[:8]}] And you wrote this:"
@@ -65,31 +65,31 @@ def test_a_reply_that_is_a_quotation_of_nothing_keeps_its_substance(tmp_path, se
         assert archived_replies(first) == ["I do:\n<blockquote>Shall I compare thee to a summer's day?</blockquote>"]
 
 
-def lone_turn(open_house: House) -> None:
+def lone_message(open_house: House) -> None:
     """The present session holds a reply whose message was erased."""
     open_house.say("Long ago")
     open_house.save()
     open_house.say("The garage code is 4711-zulu.")
-    turn = open_house.memory.messages.rounds(open_house.talk.session.session_id)[0].user
-    list(open_house.talk.erase(open_house.memory.erasure.scope_of_message(turn.text_id), CancelToken()))
+    message = open_house.memory.messages.rounds(open_house.talk.session.session_id)[0].user
+    list(open_house.talk.erase(open_house.memory.erasure.scope_of_message(message.text_id), CancelToken()))
 
 
-def test_a_session_with_a_lone_turn_is_archived_when_another_is_resumed(tmp_path, server, clock, new_id, log):
+def test_a_session_with_a_lone_message_is_archived_when_another_is_resumed(tmp_path, server, clock, new_id, log):
     server.answer = lambda request: friend(request) if "Task" in str(request) else "Noted."
     with house(tmp_path, server, clock, new_id, log) as first:
-        lone_turn(first)
+        lone_message(first)
         present, older = (one.session_id for one in first.memory.sessions.recent(2))
         first.memory.rounds.resume(older, present)
-        assert [turn.words for turn in first.memory.messages.of_session(present)] == ["Noted."]
+        assert [message.words for message in first.memory.messages.of_session(present)] == ["Noted."]
         statuses = {one.session_id: one.status for one in first.memory.sessions.recent(2)}
         assert statuses == {present: "archived", older: "active"}
         assert first.memory.problems() == []
 
 
-def test_a_session_with_a_lone_turn_is_saved_without_asking_a_model(tmp_path, server, clock, new_id, log):
+def test_a_session_with_a_lone_message_is_saved_without_asking_a_model(tmp_path, server, clock, new_id, log):
     server.answer = lambda request: friend(request) if "Task" in str(request) else "Noted."
     with house(tmp_path, server, clock, new_id, log) as first:
-        lone_turn(first)
+        lone_message(first)
         before = len(server.chats)
         first.save()
         assert len(server.chats) == before
@@ -155,17 +155,19 @@ def test_unpinning_leaves_a_line_that_was_there_before_or_was_changed_since(tmp_
         assert first.memory.personas.pins("user") == ()
 
 
-def test_an_export_tells_that_a_turn_stands_alone(tmp_path, server, clock, new_id, log):
+def test_an_export_tells_that_a_message_stands_alone(tmp_path, server, clock, new_id, log):
     server.answer = lambda request: "Noted."
     with house(tmp_path, server, clock, new_id, log) as first:
         first.say("My code is 4711-zulu.")
         first.say("Good night.")
         code, night = first.memory.messages.rounds(first.talk.session.session_id)
-        for turn in (code.user, night.assistant):
-            list(first.talk.erase(first.memory.erasure.scope_of_message(turn.text_id), CancelToken()))
+        for message in (code.user, night.assistant):
+            list(first.talk.erase(first.memory.erasure.scope_of_message(message.text_id), CancelToken()))
         words, sessions = Words("en"), first.memory.sessions.recent(1)
         told = format_sessions(sessions, first.memory, first.talk, "md", words)
         assert "*What this answers was erased.*\n\n**Old Friend**" in told
         assert told.rstrip().endswith("Good night.\n\n*The reply to this was erased.*")
-        turns = json.loads(format_sessions(sessions, first.memory, first.talk, "json", words))["sessions"][0]["turns"]
-        assert [(turn["role"], turn["alone"]) for turn in turns] == [("assistant", True), ("user", True)]
+        messages = json.loads(format_sessions(sessions, first.memory, first.talk, "json", words))["sessions"][0][
+            "turns"
+        ]
+        assert [(message["role"], message["alone"]) for message in messages] == [("assistant", True), ("user", True)]

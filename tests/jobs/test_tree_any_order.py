@@ -64,7 +64,7 @@ class AnyOrder(RuleBasedStateMachine):
     def save(self) -> None:
         said = self.active
         assert said is not None
-        summary = " ".join(turn.words for turn in self.memory.messages.of_session(said) if turn.role == "user")
+        summary = " ".join(message.words for message in self.memory.messages.of_session(said) if message.role == "user")
         opened = self.memory.rounds.save(said, summary, {})
         self.saved, self.active = (said, opened.session_id), opened.session_id
         self.removed = None
@@ -125,27 +125,29 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 999))
     def hide(self, which: int) -> None:
-        turns = [
-            turn
+        messages = [
+            message
             for one in self.memory.sessions.recent(None)
-            for turn in self.memory.messages.of_session(one.session_id)
+            for message in self.memory.messages.of_session(one.session_id)
         ]
-        if turns:
-            self.memory.rounds.hide([turns[which % len(turns)].text_id])
+        if messages:
+            self.memory.rounds.hide([messages[which % len(messages)].text_id])
             self.saved = None
 
     @rule()
     def release(self) -> None:
-        self.memory.rounds.unhide([turn.text_id for turn in self.memory.messages.hidden()])
+        self.memory.rounds.unhide([message.text_id for message in self.memory.messages.hidden()])
 
     @rule()
     def make_summaries_anew(self) -> None:
         for one in self.memory.rebuilds.due_requests():
-            turns = [
-                turn for turn in self.memory.messages.of_session(one.session_id) if turn.compacted and not turn.hidden
+            messages = [
+                message
+                for message in self.memory.messages.of_session(one.session_id)
+                if message.compacted and not message.hidden
             ]
-            said = " ".join(turn.words for turn in turns if turn.role == "user")
-            self.memory.rounds.rebuild_summary(one, said, turns[-1].round if turns else 0)
+            said = " ".join(message.words for message in messages if message.role == "user")
+            self.memory.rounds.rebuild_summary(one, said, messages[-1].round if messages else 0)
 
     @rule()
     def grow(self) -> None:
@@ -177,12 +179,12 @@ class AnyOrder(RuleBasedStateMachine):
     # -- what holds --------------------------------------------------------------------------------------------
 
     @invariant()
-    def every_turn_is_under_one_life_whose_days_cover_it(self) -> None:
+    def every_message_is_under_one_life_whose_days_cover_it(self) -> None:
         nodes = {node.text_id: node for node in self.memory.chapters.nodes()}
         said = {
-            turn.text_id
+            message.text_id
             for one in self.memory.sessions.recent(None)
-            for turn in self.memory.messages.of_session(one.session_id)
+            for message in self.memory.messages.of_session(one.session_id)
         }
         assert {name for name, node in nodes.items() if node.rank == 0} == said
         for node in nodes.values():
@@ -208,9 +210,9 @@ class AnyOrder(RuleBasedStateMachine):
         for one in self.memory.chapters.all():
             if one.height == 1 and one.text and not one.session_id:
                 said = {
-                    turn.words
+                    message.words
                     for name in one.children
-                    for turn in self.memory.messages.of_session(sessions[name].session_id)
+                    for message in self.memory.messages.of_session(sessions[name].session_id)
                 }
                 assert set(one.text.removeprefix(TITLE).split()) <= said
         assert self.memory.problems() == []

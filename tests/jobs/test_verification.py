@@ -19,9 +19,9 @@ Opened = Callable[..., Any]
 LYON, CAT, EARLY = "I live in Lyon.", "I have a cat called Momo.", "Up at five again, lovely."
 
 
-def fact(turn: int | list[int], quote: str | list[str], restatement: str, value: str, **more: Any) -> dict[str, Any]:
+def fact(message: int | list[int], quote: str | list[str], restatement: str, value: str, **more: Any) -> dict[str, Any]:
     """A fact as a model writes it: where the user lives, unless something else is given."""
-    said = {"turn": turn, "quote": quote, "restatement": restatement, "subject": "the user", "attribute": "home"}
+    said = {"turn": message, "quote": quote, "restatement": restatement, "subject": "the user", "attribute": "home"}
     return {**said, "value": value, "about": "person", "stance": "stated", **more}
 
 
@@ -96,7 +96,7 @@ def test_all_statements_of_a_window_are_asked_in_one_call_with_the_messages_they
 
 def test_the_words_of_an_answer_are_quoted_with_their_question(opened: Opened, mind: Mind) -> None:
     mind.answers("talk", "So it is Lyon, is it?")
-    mind.answers("notes", notes(fact(3, "Yep.", "the user lives in Lyon.", "Lyon", turns=[2, 3])))
+    mind.answers("notes", notes(fact(3, "Yep.", "the user lives in Lyon.", "Lyon", messages=[2, 3])))
     mind.answers("verify", "1 no")
     with opened() as home:
         saved(home, "Guess where I live.", "Yep.")

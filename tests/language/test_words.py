@@ -83,8 +83,8 @@ def test_tokens_never_hold_a_space_and_never_fail(text):
 def test_sqlite_keeps_every_token_as_it_is(text):
     with closing(connect(":memory:", isolation_level=None)) as connection:
         schema.create_schema(connection)
-        connection.execute("INSERT INTO turn_words (tokens) VALUES (?)", (" ".join(words.terms(text)),))
-        found = connection.execute("SELECT term FROM turn_postings").fetchall()
+        connection.execute("INSERT INTO message_words (tokens) VALUES (?)", (" ".join(words.terms(text)),))
+        found = connection.execute("SELECT term FROM message_postings").fetchall()
     assert {row[0] for row in found} == set(words.terms(text))
 
 

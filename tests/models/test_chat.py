@@ -17,7 +17,7 @@ from models.client import Client
 from models.tasks import ExtractionTask
 from tests.support.known import persona_task
 from tests.support.server import ScriptedServer, delta, hang, say, status, stream
-from tests.support.talking import ASKED, KEY, NOW, models_at, played, turn
+from tests.support.talking import ASKED, KEY, NOW, models_at, new_message, played
 
 
 @pytest.fixture
@@ -294,7 +294,8 @@ def test_a_summary_that_was_cut_loses_its_half_sentence(server, llm):
 def test_what_the_program_reads_itself_comes_as_it_was_written_also_where_it_was_cut(server, llm):
     server.script(say('{"notes": [{"turns": [1], "te', "length"))
     assert (
-        llm.extract_notes(ExtractionTask([turn("user", "Hi")]), "en", CancelToken()) == '{"notes": [{"turns": [1], "te'
+        llm.extract_notes(ExtractionTask([new_message("user", "Hi")]), "en", CancelToken())
+        == '{"notes": [{"turns": [1], "te'
     )
 
 
@@ -302,9 +303,9 @@ def test_what_the_program_reads_itself_comes_as_it_was_written_also_where_it_was
 def test_an_answer_that_stands_in_the_thinking_alone_is_taken_where_it_holds_json(server, stream):
     llm = models_at(server.base, stream=stream, patience=Patience(tries=1))
     server.script(say("", reasoning='Well. {"notes": []}'), say("", reasoning="Hm, what now?"))
-    assert llm.extract_notes(ExtractionTask([turn("user", "Hi")]), "en", CancelToken()) == 'Well. {"notes": []}'
+    assert llm.extract_notes(ExtractionTask([new_message("user", "Hi")]), "en", CancelToken()) == 'Well. {"notes": []}'
     with pytest.raises(errors.BadReply):
-        llm.extract_notes(ExtractionTask([turn("user", "Hi")]), "en", CancelToken())
+        llm.extract_notes(ExtractionTask([new_message("user", "Hi")]), "en", CancelToken())
     llm.close()
 
 

@@ -21,7 +21,7 @@ from tests.support.talking import answered, models_at, played, settings, spoken
 NOW = datetime(2026, 11, 20, 18, 5, tzinfo=UTC)
 CAT = "My cat Mimi was born in Chengdu."
 MEMORIES = Recollection(
-    turns=tuple(
+    messages=tuple(
         RecalledMessage(f"t{day}", "s", f"2025-03-0{day}T10:30:00+00:00", "user", f"User: {text}", True, Why("q", 1.0))
         for day, text in enumerate((CAT, "I like tea.", "我的生日是三月八日。"), 1)
     )
@@ -87,7 +87,7 @@ def test_it_does_not_quote_itself(llm):
     own = answer(llm, "I live in Berlin near the zoo.", Recollection())
     why = Why("q", 1.0)
     memories = Recollection(
-        turns=(RecalledMessage("a", "s", "2025-03-01T10:30:00+00:00", "assistant", own, True, why),)
+        messages=(RecalledMessage("a", "s", "2025-03-01T10:30:00+00:00", "assistant", own, True, why),)
     )
     assert find_quotations(answer(llm, "Where is the zoo of Berlin?", memories)) == []
 
@@ -142,7 +142,7 @@ def named():
 )
 def test_each_statement_of_the_person_is_noted_as_said_and_nothing_else(named, language, said, form):
     rounds = [spoken(f"{said} Is it?", "I shall be less formal.", 1), spoken("You are kind.", "Oh.", 2)]
-    window = [turn for one in rounds for turn in one.turns]
+    window = [message for one in rounds for message in one.messages]
     found = json.loads(named.extract_notes(ExtractionTask(window), language, CancelToken()))["notes"]
     assert [(one["turns"], one["text"], one["facts"][0]["about"]) for one in found] == [
         ([1], form.format(said), "person"),
@@ -186,7 +186,7 @@ def test_one_sentence_is_quoted_the_persons_own_before_a_repetition(llm):
     def memory(number, role, text):
         return RecalledMessage(f"t{number}", "s", when, role, text, True, why)
 
-    memories = Recollection(turns=(
+    memories = Recollection(messages=(
         memory(1, "user", "User: It rains. My cat Mimi was born in Chengdu. Where were you born?"),
         memory(2, "assistant", "Assistant: So your cat Mimi was born in Chengdu."),
         memory(3, "assistant", "Assistant: " + answer(llm, "My cat Mimi was born in Chengdu", Recollection())),

@@ -63,7 +63,7 @@ OF_ASKING: tuple[Break, ...] = (
         (ASKING + "test_the_best_of_each_query_counts_as_much_whatever_the_others_found",),
     ),
     Break(
-        "a plan that fails ends the turn",
+        "a plan that fails ends the message",
         "planning",
         JOB,
         "        except (errors.ModelError, errors.Interrupted) as fault:\n            search.cancel.check()\n",
@@ -214,12 +214,12 @@ OF_ASKING: tuple[Break, ...] = (
         ("tests/jobs/test_forgetting.py::test_a_message_that_tells_the_matter_itself_is_hidden_alone",),
     ),
     Break(
-        "the next turn does not wait for a model that reads a forget request",
+        "the next message does not wait for a model that reads a forget request",
         "P22",
         "jobs/scheduler.py",
         '_AWAITED: tuple[JobKind, ...] = ("forget_request", "compact")\n',
         '_AWAITED: tuple[JobKind, ...] = ("compact",)\n',
-        ("tests/jobs/test_forgetting.py::test_the_next_turn_waits_until_the_model_has_read_the_request",),
+        ("tests/jobs/test_forgetting.py::test_the_next_message_waits_until_the_model_has_read_the_request",),
     ),
     Break(
         "an external memory retells what is hidden to whoever asks about something else",
@@ -262,8 +262,8 @@ OF_ASKING: tuple[Break, ...] = (
         "a title shows what is hidden",
         "P22",
         "interfaces/terminal/session_view.py",
-        'next((turn.words for turn in said if not turn.hidden), "")',
-        'next((turn.words for turn in said), "")',
+        'next((message.words for message in said if not message.hidden), "")',
+        'next((message.words for message in said), "")',
         (HIDDEN + "test_a_title_never_shows_what_is_hidden",),
     ),
     Break(

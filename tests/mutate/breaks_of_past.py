@@ -15,10 +15,10 @@ OF_PAST: tuple[Break, ...] = (
         "what was erased comes back",
         "P-past",
         "storage/imports.py",
-        "        fresh = [turn for turn in piece.turns if turn.key not in known]\n",
+        "        fresh = [message for message in piece.messages if message.key not in known]\n",
         (
             "        known = {key: seq for key, seq in known.items() if seq in standing}\n"
-            "        fresh = [turn for turn in piece.turns if turn.key not in known]\n"
+            "        fresh = [message for message in piece.messages if message.key not in known]\n"
         ),
         (IMPORTING + "test_what_was_erased_does_not_come_back_with_the_next_import",),
     ),
@@ -26,7 +26,7 @@ OF_PAST: tuple[Break, ...] = (
         "a newer export begins a session of its own",
         "P-past",
         "storage/imports.py",
-        "            after = standing[near.key] if near and near.stretch == turn.stretch else 0\n",
+        "            after = standing[near.key] if near and near.stretch == message.stretch else 0\n",
         "            after = 0\n",
         (IMPORTING + "test_the_same_file_twice_adds_nothing_and_a_newer_export_only_what_is_new",),
     ),
@@ -58,7 +58,7 @@ OF_PAST: tuple[Break, ...] = (
         "what others say is evidence for the person",
         "P-past",
         "facts/evidence.py",
-        "        own = (source for source in sources if not source.turn.speaker)\n",
+        "        own = (source for source in sources if not source.message.speaker)\n",
         "        own = sources\n        of_companion = True\n",
         (READING + "test_what_the_others_say_in_a_talk_of_people_is_evidence_for_nobody_but_them",),
     ),
@@ -140,7 +140,7 @@ OF_PAST: tuple[Break, ...] = (
         "what is let back stays missing in its summary",
         "P-past",
         "storage/rounds.py",
-        "                self._ask_with(tx, turn)\n",
+        "                self._ask_with(tx, message)\n",
         "                pass\n",
         (
             "tests/test_forget_requests_detected.py::"

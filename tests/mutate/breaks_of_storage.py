@@ -59,12 +59,12 @@ OF_STORAGE: tuple[Break, ...] = (
         (
             "        with self._database.write() as tx:\n"
             "            if instead_of:\n"
-            "                self.remove(tx, instead_of.turns)\n"
+            "                self.remove(tx, instead_of.messages)\n"
         ),
         (
             "        if instead_of:\n"
             "            with self._database.write() as tx:\n"
-            "                self.remove(tx, instead_of.turns)\n"
+            "                self.remove(tx, instead_of.messages)\n"
             "        with self._database.write() as tx:\n"
         ),
         (SYNCING + "test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a_kill_falls",),
@@ -269,7 +269,7 @@ OF_STORAGE: tuple[Break, ...] = (
         ("tests/storage/test_portable.py::test_a_document_of_a_newer_program_is_refused",),
     ),
     Break(
-        "a fact outlives the turns it was drawn from",
+        "a fact outlives the messages it was drawn from",
         "P20",
         "storage/fact_log.py",
         '        tx.many("DELETE FROM fact WHERE seq = ?", [(one,) for one in facts])\n',
@@ -277,12 +277,12 @@ OF_STORAGE: tuple[Break, ...] = (
         ("tests/contract/test_finding.py::test_a_fact_finds_its_turns_and_goes_with_any_of_them",),
     ),
     Break(
-        "personas outlive the turns they were made from",
+        "personas outlive the messages they were made from",
         "P20",
         "storage/personas.py",
-        "            line for line, turns in self.rests.items() if line not in pinned and not gone.isdisjoint(turns)\n",
-        "            line for line, turns in self.rests.items() if line in pinned and not gone.isdisjoint(turns)\n",
-        (SURVIVORS + "test_p20_a_line_of_a_persona_goes_with_the_turns_it_was_made_from",),
+        "            line for line, messages in self.rests.items() if line not in pinned and not gone.isdisjoint(messages)\n",
+        "            line for line, messages in self.rests.items() if line in pinned and not gone.isdisjoint(messages)\n",
+        (SURVIVORS + "test_p20_a_line_of_a_persona_goes_with_the_messages_it_was_made_from",),
     ),
     Break(
         "lines of which nobody knows what they rest on outlive it",
@@ -292,7 +292,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "            suspect = False\n",
         (
             "tests/storage/test_persona_lines.py::"
-            "test_a_line_without_evidence_goes_with_the_turn_that_it_was_drawn_from_unless_a_person_wrote_it",
+            "test_a_line_without_evidence_goes_with_the_message_that_it_was_drawn_from_unless_a_person_wrote_it",
         ),
     ),
     Break(

@@ -82,7 +82,7 @@ OF_TALK: tuple[Break, ...] = (
         ),
     ),
     Break(
-        "trouble with embeddings stops the turn",
+        "trouble with embeddings stops the message",
         "P9",
         "recall/retriever.py",
         "            except errors.EmbeddingError:\n",
@@ -90,7 +90,7 @@ OF_TALK: tuple[Break, ...] = (
         (PROMISES + "test_p9_words_serve_while_the_embedding_server_is_away",),
     ),
     Break(
-        "trouble with embeddings is told at every turn",
+        "trouble with embeddings is told at every message",
         "P9",
         "conversation.py",
         "        if new := missing - self._known_degraded:\n",

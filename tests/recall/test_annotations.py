@@ -32,17 +32,17 @@ class KnowingLife(StoredLife):
         self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model, find_asked_slots)
 
     def learn(self, session_id, *facts, changes=(), importance=5):
-        turns = tuple(turn.text_id for turn in self.store.messages.unread(session_id))
-        notes = tuple(NewNote(one.note, one.restatement, "", importance, "active", one.turns) for one in facts)
-        window = Window(turns[-1], session_id, turns)
+        messages = tuple(message.text_id for message in self.store.messages.unread(session_id))
+        notes = tuple(NewNote(one.note, one.restatement, "", importance, "active", one.messages) for one in facts)
+        window = Window(messages[-1], session_id, messages)
         assert self.store.at(NOW.isoformat()).fact_log.learn(Learned(window, notes, facts, changes=tuple(changes)))
 
 
-def fact(name, turn, restatement, slot=JOB, **given):
+def fact(name, message, restatement, slot=JOB, **given):
     usual = {
         "text_id": name, "note": f"note of {name}", "restatement": restatement, "subject": "Ann",
         "attribute": slot.attribute, "value": name, "slot": slot, "single": True, "about": "person",
-        "stance": "stated", "said": "", "turns": (turn,),
+        "stance": "stated", "said": "", "messages": (message,),
     }  # fmt: skip
     return NewFact(**usual | given)
 
@@ -68,7 +68,7 @@ def told(recalled):
 
 
 def marks(recalled, text_id):
-    return [one.annotations for one in recalled.turns if one.text_id == text_id]
+    return [one.annotations for one in recalled.messages if one.text_id == text_id]
 
 
 @pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？", "我的公司叫什么？", "Who is my employer?"])
@@ -79,27 +79,27 @@ def test_a_question_finds_the_fact_of_the_slot_it_asks_for_in_either_language(li
 
 
 @pytest.mark.parametrize("question", ["Where do I work?", "我在哪里上班？"])
-def test_what_is_known_is_told_though_no_turn_is_like_the_question(life, question):
+def test_what_is_known_is_told_though_no_message_is_like_the_question(life, question):
     employed(life)
-    recalled = life.recall(question, embed=None, limits=replace(LIMITS, turns=0))
+    recalled = life.recall(question, embed=None, limits=replace(LIMITS, messages=0))
     assert told(recalled) == ["Ann works at Acme."]
     assert recalled
 
 
 def test_a_fact_is_found_by_its_own_words(life):
     employed(life, slot=Slot("zoe", "matter"), single=False)
-    recalled = life.recall("Is Ann with Acme?", embed=None, limits=replace(LIMITS, turns=0))
+    recalled = life.recall("Is Ann with Acme?", embed=None, limits=replace(LIMITS, messages=0))
     assert told(recalled) == ["Ann works at Acme."]
 
 
-def test_what_a_turn_says_that_is_handed_over_is_not_said_twice(life):
+def test_what_a_message_says_that_is_handed_over_is_not_said_twice(life):
     employed(life)
     recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
     assert "job-0u" in recalled.ranked
     assert not told(recalled)
 
 
-def test_the_newer_value_is_told_and_the_turn_that_said_the_older_one_says_when_it_changed(life):
+def test_the_newer_value_is_told_and_the_message_that_said_the_older_one_says_when_it_changed(life):
     employed(life)
     employed(life, "job2", 100, "Zenith")
     recalled = life.recall("Did they take me on at Acme, where do I work?", gated=False)
@@ -114,7 +114,7 @@ def test_a_value_that_took_anothers_place_says_since_when_it_holds_where_it_was_
     employed(life)
     change = Change("of Acme", "changes", start or "2026-03-01", "of Bolt")
     employed(life, "new job", days=100, where="Bolt", start=start, changes=[change])
-    (said,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    (said,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0)).facts
     assert (said.text, said.since) == ("Ann works at Bolt.", since)
 
 
@@ -129,7 +129,7 @@ def test_of_a_value_that_changed_twice_the_last_is_told(life):
 @pytest.mark.parametrize(
     ("verdict", "became"), [("ends", "until"), ("corrects", "untrue"), ("doubts", "doubtful_since")]
 )
-def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
+def test_a_recalled_message_tells_what_became_of_it(life, verdict, became):
     employed(life)
     life.live("news", [("Something happened to it.", "Oh.")], NOW - timedelta(days=50))
     when = "2026-10-01"
@@ -138,12 +138,12 @@ def test_a_recalled_turn_tells_what_became_of_it(life, verdict, became):
     ((mark,),) = marks(recalled, "job-0u")
     assert mark.became == became
     assert mark.when == ("" if became == "untrue" else when)
-    asked = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0))
+    asked = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0))
     assert [one.doubtful_since for one in asked.facts] == ([when] if became == "doubtful_since" else [])
 
 
 @pytest.mark.parametrize("end", ["2026-04", ""])
-def test_a_turn_that_tells_of_something_over_is_not_marked_as_over(life, end):
+def test_a_message_that_tells_of_something_over_is_not_marked_as_over(life, end):
     day = NOW - timedelta(days=100)
     life.live("left", [("Tom and I broke up in April.", "Oh.")], day)
     of = {"value": "Tom", "end": end, "said": day.isoformat()}
@@ -175,13 +175,13 @@ def climbed(life, language, *, summary="", reply=""):
     life.learn("gym", fact("old", "gym-0u", known, GYM, value=value))
     life.live("news", [("I go elsewhere now.", "Good.")], NOW - timedelta(days=50))
     life.learn("news", fact("new", "news-0u", later, GYM, value="Redpoint"))
-    return life.recall(asked, gated=False, limits=replace(LIMITS, turns=30)), later
+    return life.recall(asked, gated=False, limits=replace(LIMITS, messages=30)), later
 
 
-def test_a_turn_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_became_of_it(life):
+def test_a_message_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_became_of_it(life):
     rounds = [("Hello, my name is Ann Acton.", "Hello!"), ("They took me on at Acme!", "Well done.")]
     life.live("job", rounds, NOW - timedelta(days=200))
-    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", messages=("job-0u", "job-1u")))
     employed(life, "job2", 100, "Zenith")
     recalled = life.recall("What is my name, Ann Acton, and did they take me on at Acme?", gated=False)
     assert marks(recalled, "job-0u") == [()]
@@ -189,17 +189,17 @@ def test_a_turn_that_gave_a_fact_no_more_than_a_name_is_not_marked_with_what_bec
     assert mark.text == "Ann works at Zenith."
 
 
-def test_a_turn_that_says_it_in_other_words_is_marked_where_no_turn_holds_the_value(life):
+def test_a_message_that_says_it_in_other_words_is_marked_where_no_message_holds_the_value(life):
     rounds = [("They took me on, at last!", "At Ak Me?"), ("Yes, they took me on.", "Well done.")]
     life.live("job", rounds, NOW - timedelta(days=200))
-    life.learn("job", fact("Acme", "", "Ann works at Acme.", turns=("job-0u", "job-1u")))
+    life.learn("job", fact("Acme", "", "Ann works at Acme.", messages=("job-0u", "job-1u")))
     employed(life, "job2", 100, "Zenith")
     recalled = life.recall("Did they take me on at last?", gated=False)
     assert all(found for text_id in ("job-0u", "job-1u") for found in marks(recalled, text_id))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_turn_does_that_it_answers(life, language):
+def test_a_reply_that_repeats_what_has_changed_since_says_so_as_the_message_does_that_it_answers(life, language):
     recalled, later = climbed(life, language)
     mark = Annotation("changed", (NOW - timedelta(days=50)).isoformat(), later, CLIMBING[language][2])
     assert marks(recalled, "gym-0u") == [(mark,)]
@@ -285,7 +285,7 @@ def test_every_text_that_tells_what_was_struck_says_so_and_none_that_only_names_
     )
     life.learn("struck", told, changes=[Change("old", "corrects", told.said, "none")])
     life.live("later", [("Hm.", listed)], NOW - timedelta(days=9))
-    recalled = life.recall(asked, gated=False, limits=replace(LIMITS, turns=30))
+    recalled = life.recall(asked, gated=False, limits=replace(LIMITS, messages=30))
     mark = (Annotation("corrected", told.said, struck, value),)
     assert marks(recalled, "doctor-0u") == [mark]
     assert marks(recalled, "list-0a") == [mark], "the line beside it is as dangerous"
@@ -294,7 +294,7 @@ def test_every_text_that_tells_what_was_struck_says_so_and_none_that_only_names_
     assert marks(recalled, "later-0a") == [()]
 
 
-def test_a_turn_of_which_the_words_were_cut_away_is_not_marked(life):
+def test_a_message_of_which_the_words_were_cut_away_is_not_marked(life):
     page = "We spoke of the weather, which was grey, and of nothing else that day. " * 30
     said = f"{page}They took me on at Acme! {page}The kiwi sang."
     life.live("job", [(said, "Oh.")], NOW - timedelta(days=200))
@@ -302,9 +302,9 @@ def test_a_turn_of_which_the_words_were_cut_away_is_not_marked(life):
     life.learn("job", fact("Acme", "job-0u", "Ann works at Acme.", quotes=(quote,)))
     employed(life, "job2", 100, "Zenith")
     for asked, marked in (("Who sang, the kiwi?", 0), ("Did they take me on at Acme?", 1)):
-        shown = life.recall(asked, gated=False, limits=replace(LIMITS, turns=1, tokens=900))
-        (turn,) = [one for one in shown.turns if one.text_id == "job-0u"]
-        assert (("Acme" in turn.text), len(turn.annotations)) == (bool(marked), marked)
+        shown = life.recall(asked, gated=False, limits=replace(LIMITS, messages=1, tokens=900))
+        (message,) = [one for one in shown.messages if one.text_id == "job-0u"]
+        assert (("Acme" in message.text), len(message.annotations)) == (bool(marked), marked)
 
 
 def test_of_a_value_that_changed_twice_the_day_is_that_of_what_is_so_now(life):
@@ -316,7 +316,7 @@ def test_of_a_value_that_changed_twice_the_day_is_that_of_what_is_so_now(life):
     )  # fmt: skip
 
 
-def test_each_of_two_facts_of_a_turn_is_named_with_what_became_of_it(life):
+def test_each_of_two_facts_of_a_message_is_named_with_what_became_of_it(life):
     life.live("job", [("Acme took me on, and my boss there is Wang.", "Good.")], NOW - timedelta(days=200))
     boss = fact("boss", "job-0u", "Ann's boss is Wang.", Slot("person", "boss"), value="Wang")
     life.learn("job", fact("Acme", "job-0u", "Ann works at Acme."), boss)
@@ -362,7 +362,7 @@ def test_what_is_not_verified_marks_nothing_and_is_found_as_what_it_is(life, bas
     life.learn("weather", changes=[Change("of Acme", "ends", "2026-10-01")])
     assert marks(life.recall("Did they take me on at Acme?", gated=False), "job-0u") == [()]
     employed(life, "job2", 100, "Bolt", basis=basis, quotes=(Quote("job2-0u", 0, 24),))
-    known = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    known = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0)).facts
     found = [(one.basis, [quote.words for quote in one.quotes]) for one in known]
     assert found == ([("quoted", ["They took me on at Bolt!"])] if basis == "quoted" else [])
 
@@ -370,13 +370,15 @@ def test_what_is_not_verified_marks_nothing_and_is_found_as_what_it_is(life, bas
 def test_a_quotation_is_left_out_where_the_slot_has_a_verified_value(life):
     employed(life, "job", 200, "Acme", basis="quoted", quotes=(Quote("job-0u", 0, 24),))
     employed(life, "job2", 100, "Bolt")
-    assert told(life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0))) == ["Ann works at Bolt."]
+    assert told(life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0))) == [
+        "Ann works at Bolt."
+    ]
 
 
 def test_a_fact_of_which_the_words_are_gone_is_not_shown_as_what_a_model_made_of_them(life):
     employed(life, basis="quoted")
     employed(life, "gym", 100, "Redpoint", slot=GYM)
-    known = told(life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)))
+    known = told(life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0)))
     assert "Ann works at Acme." not in known
 
 
@@ -402,7 +404,7 @@ def test_a_plan_whose_day_is_past_says_so_in_its_turn_and_in_what_is_known(life,
     employed(life, start=start, end=end, said="2026-05-04", stance=stance)
     recalled = life.recall("Did they take me on at Acme?", gated=False)
     assert marks(recalled, "job-0u") == [(Annotation("was_planned_for", past, "Ann works at Acme."),) if past else ()]
-    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0)).facts
     assert known.planned_for == past
 
 
@@ -422,11 +424,11 @@ def test_what_a_person_called_wrong_and_then_right_again_is_not_told_as_correcte
 
 def test_what_was_not_stated_is_told_with_how_it_was_said(life):
     employed(life, stance="planned")
-    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, turns=0)).facts
+    (known,) = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0)).facts
     assert known.stance == "planned"
 
 
-def test_what_is_known_from_a_hidden_turn_is_not_told(life):
+def test_what_is_known_from_a_hidden_message_is_not_told(life):
     employed(life)
     life.store.rounds.hide(["job-0u"])
     assert not life.recall("Where do I work?", embed=None).facts
@@ -434,41 +436,41 @@ def test_what_is_known_from_a_hidden_turn_is_not_told(life):
 
 def test_what_stands_in_the_context_is_not_said_again(life):
     employed(life)
-    seqs = [turn.seq for turn in life.store.messages.of_session("job")]
+    seqs = [message.seq for message in life.store.messages.of_session("job")]
     for hidden in ({"session_id": "job"}, {"session_id": "job", "hidden": seqs}):
         assert not life.recall("Where do I work?", embed=None, **hidden).facts
 
 
-def employed_in_two_turns(life):
+def employed_in_two_messages(life):
     """A fact that rests on two turns, neither of which says all of it; their ids."""
     life.live("job", [("They took me on!", "Where?"), ("At the mill in Acme.", "Oh.")], NOW - timedelta(days=9))
-    turns = ("job-0u", "job-1u")
-    life.learn("job", fact("of Acme", "", "Ann works at the mill in Acme.", turns=turns))
-    return turns
+    messages = ("job-0u", "job-1u")
+    life.learn("job", fact("of Acme", "", "Ann works at the mill in Acme.", messages=messages))
+    return messages
 
 
 @pytest.mark.parametrize("asked", ["Where do I work?", "我在哪里上班？"])
 def test_a_fact_is_left_out_only_where_all_of_its_turns_stand_in_the_context(life, asked):
-    seqs = life.store.messages.numbers_of(employed_in_two_turns(life))
-    few = {"embed": None, "limits": replace(LIMITS, turns=0), "session_id": "job"}
+    seqs = life.store.messages.numbers_of(employed_in_two_messages(life))
+    few = {"embed": None, "limits": replace(LIMITS, messages=0), "session_id": "job"}
     for shown in ([], ["job-0u"], ["job-1u"]):
-        recalled = life.recall(asked, hidden=[seqs[turn] for turn in shown], **few)
+        recalled = life.recall(asked, hidden=[seqs[message] for message in shown], **few)
         assert told(recalled) == ["Ann works at the mill in Acme."], shown
     assert not told(life.recall(asked, hidden=list(seqs.values()), **few))
     assert not told(life.recall(asked, **few))
 
 
 def test_a_fact_is_left_out_only_where_all_of_its_turns_are_handed_over_or_in_the_context(life):
-    first, second = employed_in_two_turns(life)
+    first, second = employed_in_two_messages(life)
     asked = "Did they take me on at the mill, where do I work?"
-    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False)
-    shown = {turn.text_id for turn in recalled.turns} & {first, second}
+    recalled = life.recall(asked, limits=replace(LIMITS, messages=1), gated=False)
+    shown = {message.text_id for message in recalled.messages} & {first, second}
     assert len(shown) == 1, "one of the two is handed over"
     assert told(recalled) == ["Ann works at the mill in Acme."]
     seqs = life.store.messages.numbers_of([*({first, second} - shown)])
     hidden = {"session_id": "job", "hidden": list(seqs.values())}
-    recalled = life.recall(asked, limits=replace(LIMITS, turns=1), gated=False, **hidden)
-    assert {turn.text_id for turn in recalled.turns} & {first, second} == shown
+    recalled = life.recall(asked, limits=replace(LIMITS, messages=1), gated=False, **hidden)
+    assert {message.text_id for message in recalled.messages} & {first, second} == shown
     assert not told(recalled)
 
 
@@ -489,8 +491,8 @@ def test_facts_and_marks_stay_inside_the_budget(life, tokens):
         )  # fmt: skip
         life.learn(session_id, one)
     asked = "Which harbour did Ann call deep?"
-    recalled = life.recall(asked, limits=replace(LIMITS, turns=30, tokens=tokens), gated=False)
-    assert any(turn.annotations for turn in recalled.turns)
+    recalled = life.recall(asked, limits=replace(LIMITS, messages=30, tokens=tokens), gated=False)
+    assert any(message.annotations for message in recalled.messages)
     assert tokens < 2000 or any(one.annotations for one in recalled.summaries)
     layers = Layers(asked, datetime(2026, 11, 20, tzinfo=UTC))
     block, without = (
@@ -504,17 +506,17 @@ def test_a_fact_that_is_not_told_takes_no_room_from_what_was_said(life):
     for number in range(20):
         when = NOW - timedelta(days=200 - number)
         life.live(f"job{number}", [(f"They took me on at the mill of town {number}!", "Congratulations.")], when)
-    asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, turns=30, tokens=450)
+    asked, limits = "Did they take me on at the mill, where do I work?", replace(LIMITS, messages=30, tokens=450)
     before = life.recall(asked, limits=limits, gated=False)
-    turn = before.ranked[0]
-    life.learn(turn.split("-")[0], fact("the mill", turn, "Ann works at the mill."))
+    message = before.ranked[0]
+    life.learn(message.split("-")[0], fact("the mill", message, "Ann works at the mill."))
     after = life.recall(asked, limits=limits, gated=False)
-    assert turn in after.ranked
+    assert message in after.ranked
     assert not told(after)
-    assert len(after.turns) == len(before.turns) < 12
+    assert len(after.messages) == len(before.messages) < 12
 
 
-def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
+def test_a_message_whose_fact_names_whom_the_question_names_counts_more(life):
     """Two rounds of the same words; a fact of one names Oona, whom neither names."""
     rounds = [("She played her cello for us.", "How lovely."), ("She played her cello for us.", "How lovely.")]
     life.live("music", rounds, NOW - timedelta(days=20))
@@ -522,7 +524,7 @@ def test_a_turn_whose_fact_names_whom_the_question_names_counts_more(life):
     life.learn("music", about)
     recalled = life.recall("Who heard how Oona played her cello?", embed=None, gated=False)
     assert recalled.ranked[0] == "music-0u"
-    (best,) = [turn for turn in recalled.turns if turn.text_id == "music-0u"]
+    (best,) = [message for message in recalled.messages if message.text_id == "music-0u"]
     assert dict(best.why.parts)["facts"] > 0
 
 
@@ -532,10 +534,10 @@ def test_the_memory_hands_over_what_it_knows(tmp_path, clock, new_id, log, quest
     session, _ = memory.sessions.resume_or_start()
     said = memory.rounds.store(session.session_id, "They took me on!", "Well done.", NOW.isoformat(), "stop")
     known = fact("job", said.user.text_id, "Ann works at Acme.")
-    turns = tuple(turn.text_id for turn in said.turns)
-    memory.fact_log.learn(Learned(Window(turns[-1], session.session_id, turns), (), (known,)))
+    messages = tuple(message.text_id for message in said.messages)
+    memory.fact_log.learn(Learned(Window(messages[-1], session.session_id, messages), (), (known,)))
     present = memory.rounds.save(session.session_id, "", {}).session_id
-    found = memory.recall([question], present, NOW, replace(LIMITS, turns=0))
+    found = memory.recall([question], present, NOW, replace(LIMITS, messages=0))
     assert told(found) == ["Ann works at Acme."]
     memory.close()
 
@@ -548,7 +550,7 @@ def test_what_is_vital_for_a_matter_is_recalled_though_nobody_asks_for_it(life, 
     life.live("cake", [("That cake made my throat swell up.", "Goodness, be careful.")], NOW - timedelta(days=200))
     life.learn("cake", fact("walnuts", "cake-0u", ALLERGIC, Slot("person", "allergy")))
     found = life.recall(said, embed=None)
-    assert told(found) == [ALLERGIC] or any(turn.text_id == "cake-0u" for turn in found.turns)
+    assert told(found) == [ALLERGIC] or any(message.text_id == "cake-0u" for message in found.messages)
     assert told(life.recall("The gate squeaks.", embed=None)) == []
 
 

@@ -35,10 +35,10 @@ def test_the_whole_block_stays_inside_the_budget_with_summaries_and_wrapping(lif
     for number in range(12):
         rounds = [(f"The harbour of town {number} {at}: {_PAGE * 9}", _PAGE * 3) for at in range(3)]
         life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number), summary=_PAGE * 30 + "harbour")
-    limits = replace(LIMITS, turns=30, tokens=tokens)
+    limits = replace(LIMITS, messages=30, tokens=tokens)
     asked = "Which harbour did I tell you of?"
     recalled = life.recall(asked, limits=limits)
-    assert recalled.turns or recalled.summaries
+    assert recalled.messages or recalled.summaries
     assert tokens * 0.3 < _block(recalled, asked) <= tokens
 
 
@@ -48,8 +48,8 @@ def test_a_text_that_grows_when_it_is_written_as_json_stays_inside_the_budget_to
         rounds = [(f"The harbour script {number} {at}:\n{code}", f"Harbour:\n{code}") for at in range(3)]
         life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number), summary=f"harbour\n{code}")
     asked = "Which harbour script did I show you?"
-    recalled = life.recall(asked, limits=replace(LIMITS, turns=30, tokens=2000))
-    assert len(recalled.turns) > 3
+    recalled = life.recall(asked, limits=replace(LIMITS, messages=30, tokens=2000))
+    assert len(recalled.messages) > 3
     assert _block(recalled, asked) <= 2000
 
 
@@ -57,8 +57,8 @@ def test_the_best_hit_has_room_to_be_read_and_each_after_it_less_than_the_one_be
     for number in range(9):
         rounds = [(f"The lighthouse of isle {number} burned. {_PAGE * 40}", "Oh.")]
         life.live(f"s{number}", rounds, NOW - timedelta(days=30 - number))
-    recalled = life.recall("Which lighthouse burned?", limits=replace(LIMITS, turns=30, tokens=2000))
-    sizes = {turn.text_id: size_of(turn.text) for turn in recalled.turns if turn.hit}
+    recalled = life.recall("Which lighthouse burned?", limits=replace(LIMITS, messages=30, tokens=2000))
+    sizes = {message.text_id: size_of(message.text) for message in recalled.messages if message.hit}
     best_first = [sizes[text_id] for text_id in recalled.ranked]
     room = list(map(selection.longest, range(1000)))
     assert len(best_first) > 6
@@ -72,16 +72,16 @@ def test_the_best_hit_has_room_to_be_read_and_each_after_it_less_than_the_one_be
 def test_hits_fill_the_budget_and_neighbours_do_not_take_their_room(life):
     rounds = [(f"My boat is called Swallow and lies in dock {at}.", "A fine place for it.") for at in range(20)]
     life.live("boats", rounds, NOW - timedelta(days=3))
-    recalled = life.recall("Where does my boat Swallow lie?", limits=replace(LIMITS, turns=30, tokens=1500))
-    assert sum(turn.hit for turn in recalled.turns) > 10
-    assert not [turn for turn in recalled.turns if not turn.hit]
+    recalled = life.recall("Where does my boat Swallow lie?", limits=replace(LIMITS, messages=30, tokens=1500))
+    assert sum(message.hit for message in recalled.messages) > 10
+    assert not [message for message in recalled.messages if not message.hit]
 
 
-def test_a_long_turn_is_cut_around_the_words_that_were_found_and_kept_whole_beside(life):
+def test_a_long_message_is_cut_around_the_words_that_were_found_and_kept_whole_beside(life):
     long = _PAGE * 40 + "The violin teacher is called Ottoline. " + _PAGE * 40
     life.live("page", [(long, "I see.")], NOW - timedelta(days=3))
-    told = life.recall("What is my violin teacher called?", gated=False).turns
-    (best,) = [turn for turn in told if turn.text_id == "page-0u"]
+    told = life.recall("What is my violin teacher called?", gated=False).messages
+    (best,) = [message for message in told if message.text_id == "page-0u"]
     assert best.cut
     assert "Ottoline" in best.text
     assert MARK in best.text
@@ -89,11 +89,13 @@ def test_a_long_turn_is_cut_around_the_words_that_were_found_and_kept_whole_besi
     assert best.whole == f"User: {long}"
 
 
-def test_a_turn_that_is_short_enough_stays_as_it_is_to_the_letter(life):
+def test_a_message_that_is_short_enough_stays_as_it_is_to_the_letter(life):
     code = "Keep this:\n    def f():\n        return  1\n"
     life.live("code", [(code, "Kept.")], NOW - timedelta(days=3))
     (best,) = [
-        turn for turn in life.recall("What did I ask you to keep?", gated=False).turns if turn.text_id == "code-0u"
+        message
+        for message in life.recall("What did I ask you to keep?", gated=False).messages
+        if message.text_id == "code-0u"
     ]
     assert (best.text, best.cut, best.whole) == (f"User: {code}", False, "")
 
@@ -120,7 +122,7 @@ def test_a_short_answer_comes_with_what_it_answers(life):
     ]
     life.live("sea", sea, NOW - timedelta(days=3))
     told = [
-        turn.text_id
-        for turn in life.recall("Do I like the Baltic?", limits=replace(LIMITS, turns=1), gated=False).turns
+        message.text_id
+        for message in life.recall("Do I like the Baltic?", limits=replace(LIMITS, messages=1), gated=False).messages
     ]
     assert told == ["sea-0a", "sea-1u"]

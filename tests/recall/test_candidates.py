@@ -51,7 +51,7 @@ def test_neighbours_and_places_follow_the_position_in_any_order_of_storing(told,
         assert table.previous[mine].tolist() == [-1, *mine[:-1]][: len(mine)]
 
 
-def test_turns_are_joined_only_with_what_follows_them_in_their_session():
+def test_messages_are_joined_only_with_what_follows_them_in_their_session():
     table = _table([(1, 0), (2, 0), (1, 2), (2, 1), (1, 1)], [])
     rows = table.in_order(np.arange(5))
     assert rows.tolist() == [0, 4, 2, 1, 3]
@@ -77,7 +77,7 @@ def test_taking_in_a_round_does_not_touch_what_is_known():
     assert table.sessions == 2000
 
 
-def test_what_one_question_reads_stays_as_it_is_while_turns_are_taken_in():
+def test_what_one_question_reads_stays_as_it_is_while_messages_are_taken_in():
     table = _table([(1, 0), (2, 0), (1, 2)], [])
     still = table.snapshot()
     assert table.snapshot() is still
@@ -96,12 +96,12 @@ def _near(similarity, short, joined):
     return [round(float(one), 2) for one in lifted]
 
 
-def test_a_turn_is_hardly_less_near_than_the_short_one_that_answers_it():
+def test_a_message_is_hardly_less_near_than_the_short_one_that_answers_it():
     assert _near([0.2, 0.6, 0.1], {1}, [True, True]) == [0.55, 0.6, 0.1]
     assert _near([0.7, 0.6, 0.1], {1}, [True, True]) == [0.7, 0.6, 0.1]
 
 
-def test_a_long_turn_or_one_of_another_session_lends_nothing_to_the_turn_before_it():
+def test_a_long_message_or_one_of_another_session_lends_nothing_to_the_message_before_it():
     assert _near([0.2, 0.6, 0.1], {0, 2}, [True, True]) == [0.2, 0.6, 0.1]
     assert _near([0.2, 0.6, 0.1], {1}, [False, True]) == [0.2, 0.6, 0.1]
     assert _near([0.6, 0.2], {0, 1}, [True]) == [0.6, 0.2]

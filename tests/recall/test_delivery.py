@@ -11,52 +11,55 @@ from hypothesis import strategies as st
 from domain.records import Message, Summary
 from language.scripts import estimate
 from recall import selection
-from recall.embedding import query_key, style_for, summary_key, turn_key
+from recall.embedding import message_key, query_key, style_for, summary_key
 from recall.relevance import needs_memory
 
 
-def _turn(words, role="user", at="2023-05-08T13:56:00+00:00"):
+def _message(words, role="user", at="2023-05-08T13:56:00+00:00"):
     prefix = {"user": "User: ", "assistant": "Assistant: "}[role]
     return Message(1, "t", "s", at, role, prefix + words, 1)
 
 
-def test_the_key_of_a_turn_begins_with_day_and_speaker_and_itself_then_the_two_turns_before():
-    before = [_turn("How was it?", "assistant"), _turn("I went out."), _turn("too far back")]
-    assert turn_key(_turn("Lovely."), before) == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
+def test_the_key_of_a_message_begins_with_day_and_speaker_and_itself_then_the_two_messages_before():
+    before = [_message("How was it?", "assistant"), _message("I went out."), _message("too far back")]
+    assert (
+        message_key(_message("Lovely."), before)
+        == "8 May 2023 User: Lovely.\nAssistant: How was it?\nUser: I went out."
+    )
 
 
 @pytest.mark.parametrize("style", ["record", "sentence"])
-def test_the_key_of_a_turn_holds_nothing_that_a_reply_quotes(style):
-    reply = _turn("I do. <blockquote>My yacht is red</blockquote>", "assistant")
-    pasted = _turn("Look: <blockquote>My yacht is red</blockquote>")
-    assert "I do." in turn_key(reply, (), style)
-    assert "yacht" not in turn_key(reply, (), style)
-    assert "yacht" not in turn_key(_turn("Is it?"), [reply], style)
-    assert "yacht" in turn_key(pasted, (), style), "what a person pastes is their own"
+def test_the_key_of_a_message_holds_nothing_that_a_reply_quotes(style):
+    reply = _message("I do. <blockquote>My yacht is red</blockquote>", "assistant")
+    pasted = _message("Look: <blockquote>My yacht is red</blockquote>")
+    assert "I do." in message_key(reply, (), style)
+    assert "yacht" not in message_key(reply, (), style)
+    assert "yacht" not in message_key(_message("Is it?"), [reply], style)
+    assert "yacht" in message_key(pasted, (), style), "what a person pastes is their own"
 
 
-def test_the_key_of_a_turn_in_a_talk_of_several_names_whoever_said_it():
-    ann = replace(_turn("I went out.", "assistant"), speaker="Ann")
-    bob = replace(_turn("So did I.", "assistant"), speaker="Bob")
-    assert turn_key(bob, [ann]) == "8 May 2023 Bob: So did I.\nAnn: I went out."
+def test_the_key_of_a_message_in_a_talk_of_several_names_whoever_said_it():
+    ann = replace(_message("I went out.", "assistant"), speaker="Ann")
+    bob = replace(_message("So did I.", "assistant"), speaker="Bob")
+    assert message_key(bob, [ann]) == "8 May 2023 Bob: So did I.\nAnn: I went out."
 
 
-def test_for_an_embedder_of_sentences_a_turn_stands_as_it_was_said_and_a_short_one_with_what_it_answers():
-    before = [_turn("How was the island?", "assistant"), _turn("too far back")]
+def test_for_an_embedder_of_sentences_a_message_stands_as_it_was_said_and_a_short_one_with_what_it_answers():
+    before = [_message("How was the island?", "assistant"), _message("too far back")]
     long = "We sailed to Hvar and stayed there for all of the second week."
-    assert turn_key(_turn(long), before, "sentence") == long
-    assert turn_key(_turn("Lovely."), before, "sentence") == "Lovely.\nHow was the island?"
-    assert turn_key(_turn("我去了海边，住在一个很小的旅馆里，每天都去游泳"), before, "sentence").count("\n") == 0
-    assert turn_key(_turn("很好"), before, "sentence") == "很好\nHow was the island?"
+    assert message_key(_message(long), before, "sentence") == long
+    assert message_key(_message("Lovely."), before, "sentence") == "Lovely.\nHow was the island?"
+    assert message_key(_message("我去了海边，住在一个很小的旅馆里，每天都去游泳"), before, "sentence").count("\n") == 0
+    assert message_key(_message("很好"), before, "sentence") == "很好\nHow was the island?"
     assert (style_for("universal-sentence-1"), style_for("any other")) == ("sentence", "record")
 
 
-def test_the_day_is_written_in_the_language_of_the_turn():
-    assert turn_key(_turn("我去了海边"), []).startswith("2023年5月8日 User: 我去了海边")
+def test_the_day_is_written_in_the_language_of_the_message():
+    assert message_key(_message("我去了海边"), []).startswith("2023年5月8日 User: 我去了海边")
 
 
 def test_keys_of_long_texts_and_odd_times_are_bounded_and_never_fail():
-    assert len(turn_key(_turn("x " * 100_000, at="never"), [_turn("y " * 9999)])) < 3000
+    assert len(message_key(_message("x " * 100_000, at="never"), [_message("y " * 9999)])) < 3000
     assert len(query_key("x " * 100_000)) <= 2000
     assert summary_key(Summary(1, "m", "s", "2023-05-08", "They met.", 3)) == "8 May 2023: They met."
 

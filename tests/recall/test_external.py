@@ -57,7 +57,7 @@ def another(tmp_path: Path, clock, new_id, log) -> Path:
         now = clock().isoformat()
         memory.rounds.store(session.session_id, "My tortoise Egon eats dandelions.", "Egon has taste.", now, "stop")
         spoken = memory.rounds.store(session.session_id, "The zeppelin is my secret.", "All right.", now, "stop")
-        memory.rounds.hide([turn.text_id for turn in spoken.turns])
+        memory.rounds.hide([message.text_id for message in spoken.messages])
     return tmp_path / "ann"
 
 
@@ -342,7 +342,7 @@ def test_our_own_memory_and_theirs_share_one_budget(notes, at_home, server, cloc
         home.say("Where is the key of the boathouse?")
         assert home.talk.last is not None
         found = home.talk.last.recollection
-        assert found.turns
+        assert found.messages
         block = prompt(server).split("===")
         assert estimate("".join(block[1:-1])) <= 400
 

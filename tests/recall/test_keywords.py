@@ -28,13 +28,16 @@ def test_only_what_holds_the_word_is_found_in_any_of_its_forms(life):
     life.live("shop", (("I bought rivets.", "Buying rivets again?"), ("And tea.", "Good.")), NOW)
     found = _search(life, "buy")
     assert set(found.ranked) == {"shop-0u", "shop-0a"}
-    assert {turn.text_id: turn.why.words for turn in found.turns} == {"shop-0u": ("bought",), "shop-0a": ("Buying",)}
+    assert {message.text_id: message.why.words for message in found.messages} == {
+        "shop-0u": ("bought",),
+        "shop-0a": ("Buying",),
+    }
 
 
 def test_a_chinese_word_is_found_and_told_as_it_stands(life):
     life.live("zh", (("我买了一把铆钉枪。", "做什么用？"), ("钉子也买了。", "好。")), NOW)
     found = _search(life, "铆钉")
-    assert [(turn.text_id, turn.why.words) for turn in found.turns] == [("zh-0u", ("铆钉",))]
+    assert [(message.text_id, message.why.words) for message in found.messages] == [("zh-0u", ("铆钉",))]
 
 
 def test_a_summary_that_holds_the_word_is_found_too(life):
@@ -70,14 +73,14 @@ def test_rounds_of_the_present_session_are_searched_once_they_have_left_the_cont
     said = ["My cousin Amalia keeps bees in Tartu.", "I painted the kitchen yellow.", "The tram was late again."]
     rounds = [memory.rounds.store(session, text, "I see, go on.", at, "stop") for text in said]
     memory.index.settle(60)
-    limits = RecallLimits(sessions=3, turns=6, tokens=2000)
+    limits = RecallLimits(sessions=3, messages=6, tokens=2000)
     asked = (["Where does my cousin Amalia keep bees?"], session, datetime(2026, 11, 21, tzinfo=UTC), limits)
-    assert not memory.recall(*asked, gated=False).turns
+    assert not memory.recall(*asked, gated=False).messages
     memory.rounds.compact(session, rounds[1].user.round, "Amalia keeps bees in Tartu; the kitchen is yellow.")
     memory.index.settle(60)
     found = memory.recall(*asked)
     assert found.ranked[0] == rounds[0].user.text_id
-    in_context = {turn.text_id for turn in rounds[2].turns}
-    assert not in_context & {turn.text_id for turn in memory.recall(*asked, gated=False).turns}
+    in_context = {message.text_id for message in rounds[2].messages}
+    assert not in_context & {message.text_id for message in memory.recall(*asked, gated=False).messages}
     assert not found.summaries
     assert memory.search("Amalia", limits).ranked == (rounds[0].user.text_id,)

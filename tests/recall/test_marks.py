@@ -68,8 +68,8 @@ class Life:
 
     def write(self, *lines: str, rests: tuple[Round, ...] = ()) -> None:
         """Save, with a persona of these lines, all of which rest on the first round."""
-        turns = tuple(one.user.text_id for one in (self.first, *rests))
-        draft = PersonaDraft("\n".join(lines), tuple(LineEvidence(line, turns, "2026-03-01") for line in lines))
+        messages = tuple(one.user.text_id for one in (self.first, *rests))
+        draft = PersonaDraft("\n".join(lines), tuple(LineEvidence(line, messages, "2026-03-01") for line in lines))
         self.memory.rounds.save(self.memory.sessions.resume_or_start()[0].session_id, "Ann.", {"user": draft})
 
     def move(self) -> Round:

@@ -60,7 +60,7 @@ def _evidence(**changed):
 
 
 def _best(evidence):
-    return int(rank(evidence).turns.argmax())
+    return int(rank(evidence).messages.argmax())
 
 
 def _at(place, size=6):
@@ -69,22 +69,22 @@ def _at(place, size=6):
     return flags
 
 
-def test_the_turn_that_holds_the_word_comes_first_and_its_neighbours_before_strangers():
-    ranked = rank(_evidence()).turns
+def test_the_message_that_holds_the_word_comes_first_and_its_neighbours_before_strangers():
+    ranked = rank(_evidence()).messages
     assert ranked.argmax() == 4
     assert ranked[3] > ranked[0]
     assert ranked[5] > ranked[2]
 
 
 @pytest.mark.parametrize("part", ["near", "meant"])
-def test_a_time_or_a_speaker_that_the_question_means_lifts_a_turn(part):
-    plain = rank(_evidence()).turns
-    lifted = rank(_evidence(**{part: _at(1)})).turns
+def test_a_time_or_a_speaker_that_the_question_means_lifts_a_message(part):
+    plain = rank(_evidence()).messages
+    lifted = rank(_evidence(**{part: _at(1)})).messages
     assert lifted[1] > plain[1]
 
 
 def test_a_message_that_holds_the_kind_of_answer_that_is_asked_for_is_lifted():
-    assert rank(_evidence(wanted=_at(1))).turns[1] > rank(_evidence()).turns[1]
+    assert rank(_evidence(wanted=_at(1))).messages[1] > rank(_evidence()).messages[1]
 
 
 def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
@@ -95,7 +95,7 @@ def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
     assert clarity(np.array([0.6, 0.1, 0.1, 0.1], np.float32)) == 1.0
 
 
-def test_what_stood_before_lends_a_turn_more_than_what_came_after_it():
+def test_what_stood_before_lends_a_message_more_than_what_came_after_it():
     alike = np.array([0.1, 0.1, 0.9, 0.1, 0.1, 0.1], np.float32)
     one_session = {"joined": np.ones(5, np.bool_), "of_session": np.zeros(6, np.int64)}
     near = score_parts(_evidence(similarity=alike, **one_session))["dense_near"]
@@ -103,11 +103,11 @@ def test_what_stood_before_lends_a_turn_more_than_what_came_after_it():
     assert near[4] > near[0]
 
 
-def test_a_fact_lifts_the_turn_it_was_drawn_from():
-    assert rank(_evidence(fact_words=_at(0))).turns[0] > rank(_evidence()).turns[0]
+def test_a_fact_lifts_the_message_it_was_drawn_from():
+    assert rank(_evidence(fact_words=_at(0))).messages[0] > rank(_evidence()).messages[0]
 
 
-def test_a_session_is_as_good_as_its_best_turn():
+def test_a_session_is_as_good_as_its_best_message():
     assert rank(_evidence()).sessions.argmax() == 1
 
 
@@ -131,16 +131,16 @@ def test_the_kinds_of_conversation_share_the_weights_whatever_the_length(length,
 
 def test_an_empty_pool_is_ranked_as_nothing():
     nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    turns = ("lengths", "position", "by_user", "by_assistant", "near", "meant", "wanted", "asks")
+    messages = ("lengths", "position", "by_user", "by_assistant", "near", "meant", "wanted", "asks")
     empty = _evidence(
         seqs=none,
         of_session=none,
         joined=np.zeros(0, np.bool_),
         counts=np.zeros((1, 0), np.float32),
         later=nothing,
-        **dict.fromkeys(turns, nothing),
+        **dict.fromkeys(messages, nothing),
     )
-    assert len(rank(empty).turns) == 0
+    assert len(rank(empty).messages) == 0
 
 
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=30))
@@ -174,7 +174,7 @@ def test_vectors_of_hashed_words_have_weights_of_their_own_and_words_alone_have_
     assert weights_for(replace(dense, learned=False)) == weights_for(_evidence()) == by_words
 
 
-def test_neighbours_count_as_far_as_turns_that_follow_each_other_are_akin():
+def test_neighbours_count_as_far_as_messages_that_follow_each_other_are_akin():
     size = 60
     joined = np.ones(size - 1, np.bool_)
     together, scattered = np.zeros(size, np.float32), np.zeros(size, np.float32)
@@ -191,11 +191,11 @@ def test_what_goes_on_with_work_means_the_newer_of_two_sessions_and_no_other_que
     both[0, [1, 4]] = 1
     alike = _evidence(counts=both)
     work = replace(alike, word_length=70.0)
-    going_on = rank(replace(work, goes_on=True)).turns
+    going_on = rank(replace(work, goes_on=True)).messages
     assert going_on[4] > going_on[1]
     for other in (work, replace(alike, goes_on=True)):
-        turns = rank(other).turns
-        assert turns[4] == turns[1]
+        messages = rank(other).messages
+        assert messages[4] == messages[1]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from domain import errors
 from domain.recollection import RecallLimits
 from domain.records import Message
 from models.embeddings import SentenceEmbedder
-from recall.embedding import HashedEmbedder, style_for, turn_key
+from recall.embedding import HashedEmbedder, message_key, style_for
 from recall.relevance import Features, MessageKinds, examples_for, judge
 from recall.retriever import Retriever
 from recall.selection import ENTRY, FRAME, RECORD
@@ -22,7 +22,7 @@ from storage.messages import NewMessage
 from tests.contract.stores import sqlite
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-LIMITS = RecallLimits(sessions=3, turns=4, tokens=4000)
+LIMITS = RecallLimits(sessions=3, messages=4, tokens=4000)
 LOG = logging.Logger("test", logging.CRITICAL)
 
 OLD = (
@@ -94,9 +94,9 @@ class StoredLife:
             NewMessage(f"{session_id}-{number}u", at, "user", spoken[0]),
             NewMessage(f"{session_id}-{number}a", at, "assistant", spoken[1]),
         )
-        for turn in self.store.at(at).rounds.add(session_id, told, "stop").turns:
-            (vector,) = self.embedder.embed([turn_key(turn, (), style_for(self.embedder.model))])
-            self.vectors.rows.append((turn.text_id, session_id, "conversation", vector))
+        for message in self.store.at(at).rounds.add(session_id, told, "stop").messages:
+            (vector,) = self.embedder.embed([message_key(message, (), style_for(self.embedder.model))])
+            self.vectors.rows.append((message.text_id, session_id, "conversation", vector))
 
     def recall(self, *queries, embed=_EMBED, **options):
         asked = {"session_id": "now", "now": NOW, "limits": LIMITS, **options}
@@ -149,7 +149,7 @@ def large_life(tmp_path, dull):
 def test_what_was_said_is_found_with_where_and_when_and_why(life):
     recalled = life.recall("What is the puppy called?")
     assert recalled.ranked[0] == "old-1u"
-    (best,) = [turn for turn in recalled.turns if turn.text_id == "old-1u"]
+    (best,) = [message for message in recalled.messages if message.text_id == "old-1u"]
     assert (best.session_id, best.role, best.hit) == ("old", "user", True)
     assert best.text.startswith("User: We adopted")
     assert "puppy" in best.why.words
@@ -183,7 +183,7 @@ def test_what_a_question_finds_in_a_short_reply_counts_for_what_that_answers(lif
         (of, session, kind, meant if of == "old-3a" else vector * 0) for of, session, kind, vector in life.vectors.rows
     ]
     found = life.recall("¿Adónde?", embed=lambda texts: [meant] * len(texts), gated=False)
-    near = {turn.text_id: dict(turn.why.parts)["dense"] for turn in found.turns if turn.hit}
+    near = {message.text_id: dict(message.why.parts)["dense"] for message in found.messages if message.hit}
     assert near["old-3u"] > 0.9 * near["old-3a"]
     assert all(of in ("old-3u", "old-3a") or one < 0 for of, one in near.items())
 
@@ -204,7 +204,7 @@ def test_who_asks_about_themselves_is_given_what_has_a_few_of_the_words_and_is_s
     lived = StoredLife(tmp_path, SentenceEmbedder())
     lived.live("work", WORK, NOW - timedelta(days=60))
     asked = partial(lived.recall, embed=lived.embedder.embed, limits=_tokens(500))
-    assert "work-0u" in {turn.text_id for turn in asked("我原来在哪家店？怎么走的？").turns}
+    assert "work-0u" in {message.text_id for message in asked("我原来在哪家店？怎么走的？").messages}
     never_said = asked("我的血型是什么？")
     assert never_said.unknown
     assert len(never_said.ranked) <= 4
@@ -260,20 +260,20 @@ def test_a_task_a_reaction_or_a_question_for_any_stranger_recalls_nothing(talkat
 )
 def test_a_remark_about_ones_own_life_still_recalls(talkative, said):
     found = talkative.recall(said, embed=talkative.embedder.embed)
-    assert found.turns
+    assert found.messages
     assert not found.unknown
 
 
 @pytest.mark.parametrize("said", ["I felt so small when they laughed.", "一想到下周我心里就发慌。"])
 def test_a_remark_about_a_feeling_recalls_also_in_the_middle_of_another_talk(talkative, said):
     before = "The printer is jammed again.\nPull the sheet out slowly."
-    assert talkative.recall(before, said, embed=talkative.embedder.embed).turns
+    assert talkative.recall(before, said, embed=talkative.embedder.embed).messages
 
 
 def test_a_key_word_brings_what_holds_it_and_little_else(talkative):
     found = talkative.recall("piano", embed=talkative.embedder.embed)
     everything = talkative.recall("piano", embed=talkative.embedder.embed, gated=False)
-    assert "piano" in next(turn.text for turn in found.turns if turn.text_id == found.ranked[0])
+    assert "piano" in next(message.text for message in found.messages if message.text_id == found.ranked[0])
     assert len(found.ranked) < len(everything.ranked) / 2
     assert not found.unknown
 
@@ -323,28 +323,28 @@ def test_a_question_about_somebody_who_was_spoken_of_is_refused_less_than_one_ab
     for number in range(30):
         lived.live(f"d{number}", [(f"Day {number} was long.", "Rest.")], NOW - timedelta(days=30 - number))
     asked = "{}是哪里人？" if known == "老周" else "Which places has {} been travelling to?"
-    assert any(known in turn.text for turn in lived.recall(asked.format(known), limits=_tokens(500)).turns)
+    assert any(known in message.text for message in lived.recall(asked.format(known), limits=_tokens(500)).messages)
     assert not lived.recall(asked.format(stranger), limits=_tokens(500))
     lived.store.close()
 
 
-def test_turns_stand_oldest_first_with_their_neighbours_and_hits_are_named_best_first(life):
+def test_messages_stand_oldest_first_with_their_neighbours_and_hits_are_named_best_first(life):
     recalled = life.recall("Where did my sister move for a job, to Lisbon?")
-    times = [turn.timestamp for turn in recalled.turns]
+    times = [message.timestamp for message in recalled.messages]
     assert times == sorted(times)
-    assert {"old-3u", "old-3a"} <= {turn.text_id for turn in recalled.turns}
-    assert set(recalled.ranked) == {turn.text_id for turn in recalled.turns if turn.hit}
+    assert {"old-3u", "old-3a"} <= {message.text_id for message in recalled.messages}
+    assert set(recalled.ranked) == {message.text_id for message in recalled.messages if message.hit}
 
 
 def test_the_current_session_is_never_recalled(life):
     life.live("now", OLD, NOW, archived=False)
     recalled = life.recall("What is the puppy called?", session_id="now", gated=False)
     assert recalled
-    assert {turn.session_id for turn in recalled.turns} <= {"old", "older"}
+    assert {message.session_id for message in recalled.messages} <= {"old", "older"}
     assert {summary.session_id for summary in recalled.summaries} <= {"old", "older"}
 
 
-def test_a_turn_can_be_found_the_moment_it_is_stored(life):
+def test_a_message_can_be_found_the_moment_it_is_stored(life):
     life.recall("What is the puppy called?")
     life.live("late", (("My passport number begins with X77.", "Noted."),), NOW - timedelta(days=1))
     assert life.recall("What does my passport number begin with?").ranked[0] == "late-0u"
@@ -369,8 +369,8 @@ def test_what_a_remark_finds_by_itself_and_with_what_came_before_it_is_likelier_
     before = "The zither and the kettle make such a noise."
     for named, other in (("zither", "kettle"), ("kettle", "zither")):
         found = life.recall(before, f"That {named} of mine.", embed=None, gated=False)
-        scores = {turn.text_id: turn.why.score for turn in found.turns}
-        both = {turn.text_id: sum(score for _, score in turn.why.parts) for turn in found.turns}
+        scores = {message.text_id: message.why.score for message in found.messages}
+        both = {message.text_id: sum(score for _, score in message.why.parts) for message in found.messages}
         gained = {text_id: scores[text_id] - both[text_id] for text_id in scores}
         assert gained[f"{named}-0u"] > gained[f"{other}-0u"] + 0.1
 
@@ -426,8 +426,8 @@ def test_who_is_named_first_is_asked_about_and_who_is_named_after_counts_less(li
     told = [("Petra: The boat is slow.", "Bruno: The boat is slow."), ("Bruno: Oh my.", "Petra: Oh my.")]
     life.live("two", told, NOW - timedelta(days=3))
     meant = {}
-    for turn in life.recall(asked, embed=None, gated=False).turns:
-        meant[turn.text_id] = dict(turn.why.parts).get("meant", 0.0)
+    for message in life.recall(asked, embed=None, gated=False).messages:
+        meant[message.text_id] = dict(message.why.parts).get("meant", 0.0)
     of = {"Petra": meant["two-0u"], "Bruno": meant["two-0a"]}
     other = ({"Petra", "Bruno"} - {first}).pop()
     assert of[first] > of[other] > 0.0
@@ -484,7 +484,7 @@ def test_without_vectors_it_goes_on_by_words_and_says_so(life, change, embed, mi
 
 def test_without_words_it_goes_on_by_vectors_and_says_so(life):
     with life.store.database.write() as tx:
-        tx.do("DROP TABLE turn_postings")
+        tx.do("DROP TABLE message_postings")
     recalled = life.recall("puppy called Biscuit", gated=False)
     assert "old-1u" in recalled.ranked
     assert recalled.degraded == ("words",)
@@ -493,17 +493,19 @@ def test_without_words_it_goes_on_by_vectors_and_says_so(life):
 def test_what_is_handed_over_stays_inside_the_budget_best_first(life):
     recalled = life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY + 20), gated=False)
     assert recalled.ranked == ("old-1u",)
-    assert not life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY)).turns
+    assert not life.recall("What is the puppy called?", limits=_tokens(FRAME + RECORD + ENTRY)).messages
 
 
 def test_what_was_removed_is_not_recalled_though_an_index_still_has_it(life):
     life.recall("What is the puppy called?")
     with life.store.database.write() as tx:
         tx.do("DELETE FROM conversation WHERE text_id = 'old-1u'")
-    assert "old-1u" not in {turn.text_id for turn in life.recall("What is the puppy called?", gated=False).turns}
+    assert "old-1u" not in {
+        message.text_id for message in life.recall("What is the puppy called?", gated=False).messages
+    }
 
 
-def test_a_fact_finds_the_turn_it_was_drawn_from(life):
+def test_a_fact_finds_the_message_it_was_drawn_from(life):
     question = "Which musical instrument?"
     seq = life.store.messages.numbers_of(["old-4u"])["old-4u"]
     life.store.at(NOW.isoformat()).naming("f1").learn_key("old", "plays a musical instrument", [seq])
@@ -532,8 +534,8 @@ def test_both_searches_of_a_question_in_a_large_history_find_what_one_at_a_time_
     alone = large_life.recall(question, gated=False)
     assert alone.ranked[0] == "old-3u"
     assert "old-3u" in both.ranked[:2]
-    assert [turn.why for turn in large_life.recall(said, question, gated=False).turns] == [
-        turn.why for turn in both.turns
+    assert [message.why for message in large_life.recall(said, question, gated=False).messages] == [
+        message.why for message in both.messages
     ]
 
 
@@ -577,14 +579,14 @@ def test_sessions_that_go_on_side_by_side_are_recalled_like_those_one_after_the_
         lived = _stored(empty(tmp_path / str(number)), order(OLD[1:4], OLDER))
         recalled.append(lived.recall(asked, embed=None, gated=False))
         lived.store.close()
-    assert recalled[0].turns
+    assert recalled[0].messages
     assert recalled[0] == recalled[1]
 
 
 def test_a_session_that_was_stored_later_but_told_earlier_stands_first(life):
     life.live("longago", (("We adopted a kitten called Pearl.", "How sweet!"),), NOW - timedelta(days=900))
     recalled = life.recall("Which puppy and which kitten did we adopt?", gated=False)
-    sessions = list(dict.fromkeys(turn.session_id for turn in recalled.turns))
+    sessions = list(dict.fromkeys(message.session_id for message in recalled.messages))
     assert sessions.index("longago") == 0
     assert "old" in sessions
 
@@ -592,14 +594,16 @@ def test_a_session_that_was_stored_later_but_told_earlier_stands_first(life):
 def test_a_clock_that_was_set_back_does_not_turn_a_session_round(life):
     with life.store.database.write() as tx:
         tx.do("UPDATE conversation SET timestamp = '2020-01-01T09:00:00+00:00' WHERE text_id = 'old-2u'")
-    told = [turn.text_id for turn in life.recall("What is the puppy called? It chews a shoe.", gated=False).turns]
+    told = [
+        message.text_id for message in life.recall("What is the puppy called? It chews a shoe.", gated=False).messages
+    ]
     assert told.index("old-1u") < told.index("old-2u")
 
 
 @pytest.mark.parametrize("asked", ["你还记得我的小狗吗？", "我家的狗叫什么？"])
 def test_who_asks_in_another_language_is_given_what_is_near(life, asked):
     """The embedder stands for one that knows both languages: a question about the dog lies where the puppy lies."""
-    (puppy,) = HashedEmbedder().embed([turn_key(_told("We adopted a puppy called Biscuit last weekend."), [])])
+    (puppy,) = HashedEmbedder().embed([message_key(_told("We adopted a puppy called Biscuit last weekend."), [])])
 
     def embed(texts):
         known = HashedEmbedder().embed(texts)
@@ -615,7 +619,7 @@ def _told(words):
     return Message(1, "t", "s", (NOW - timedelta(days=9)).isoformat(), "user", f"User: {words}", 1)
 
 
-def test_words_that_tell_how_long_ago_find_a_turn_that_says_just_that(life):
+def test_words_that_tell_how_long_ago_find_a_message_that_says_just_that(life):
     life.live("race", (("I won my first race one year ago.", "Well done!"),), NOW - timedelta(days=30))
     assert "race-0u" in life.recall("What happened one year ago?", embed=None, gated=False).ranked[:2]
 
@@ -643,9 +647,9 @@ def test_what_returns_after_a_start_is_found_at_once(life, go_away):
     return_it = go_away(life.store)
     life.finder = Retriever(life.store.of, life.vectors, LOG, lambda: life.embedder.model)
     asked = "What is the hamster called?"
-    assert "now-0u" not in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
+    assert "now-0u" not in [message.text_id for message in life.recall(asked, session_id="other").messages]
     return_it()
-    assert "now-0u" in [turn.text_id for turn in life.recall(asked, session_id="other").turns]
+    assert "now-0u" in [message.text_id for message in life.recall(asked, session_id="other").messages]
 
 
 def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
@@ -659,8 +663,8 @@ def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
         summary="<blockquote>opera</blockquote> Kiwi the parrot sings opera [2026-11-03 · 602851fc].\n/reset",
     )  # fmt: skip
     for found in (life.recall("What does my parrot Kiwi sing, opera?"), life.finder.search("Kiwi opera", LIMITS)):
-        texts = {one.text_id: one.text for one in (*found.turns, *found.summaries)}
-        whole = [one.whole for one in (*found.turns, *found.summaries)]
+        texts = {one.text_id: one.text for one in (*found.messages, *found.summaries)}
+        whole = [one.whole for one in (*found.messages, *found.summaries)]
         assert (
             texts.items()
             >= {
@@ -677,6 +681,6 @@ def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
 def test_a_path_and_a_day_in_brackets_are_words_like_any_other(life):
     told = [("/home/kiwi is full of opera.\n[2026-11-03] Kiwi said a/b.", "See /var/log, or type /save.")]
     life.live("paths", told, NOW - timedelta(days=3))
-    texts = {one.text_id: one.text for one in life.recall("What of Kiwi and opera in the log?", gated=False).turns}
+    texts = {one.text_id: one.text for one in life.recall("What of Kiwi and opera in the log?", gated=False).messages}
     assert texts["paths-0u"] == f"User: {told[0][0]}"
     assert texts.get("paths-0a", f"Assistant: {told[0][1]}") == f"Assistant: {told[0][1]}"

@@ -46,13 +46,13 @@ def recalled(home: Life, question: str, limits: RecallLimits = LIMITS) -> Recoll
 
 
 def told_days(found: Recollection) -> set[str]:
-    return {turn.timestamp[:7] for turn in found.turns}
+    return {message.timestamp[:7] for message in found.messages}
 
 
-def test_the_chapter_that_covers_it_comes_first_and_turns_of_its_days_alone(year: Life) -> None:
+def test_the_chapter_that_covers_it_comes_first_and_messages_of_its_days_alone(year: Life) -> None:
     found = recalled(year, "What have we talked about from April to June?")
     assert [(one.start[:7], one.end[:7], one.sessions) for one in found.chapters] == [("2026-04", "2026-06", 3)]
-    assert found.turns
+    assert found.messages
     assert told_days(found) <= {"2026-04", "2026-05", "2026-06"}
     assert {one.session_id for one in found.summaries} <= set(year.memory.chapters.all()[1].children) | {
         child for one in year.memory.chapters.all() for child in one.children
@@ -69,7 +69,7 @@ def test_a_stretch_of_several_chapters_is_told_by_several_the_best_first(year: L
 def test_a_question_about_one_matter_is_searched_for_as_ever(year: Life) -> None:
     found = recalled(year, "What did I say of the dishwasher this spring?")
     assert found.chapters == ()
-    assert found.turns
+    assert found.messages
 
 
 def test_all_of_it_stays_inside_the_budget_and_says_what_it_is(year: Life) -> None:
@@ -96,7 +96,7 @@ def test_what_was_handed_over_is_visited_up_to_its_life(year: Life) -> None:
     year.memory.rounds.store(session.session_id, "Hm?", "So.", year.now.isoformat(), "stop", served=ids_shown(found))
     visited = {node.text_id for node in year.memory.chapters.nodes() if node.visit_count}
     assert found.chapters[0].text_id in visited
-    assert {turn.text_id for turn in found.turns} <= visited
+    assert {message.text_id for message in found.messages} <= visited
 
 
 def test_since_something_happened_is_since_the_day_that_tells_of_it(year: Life) -> None:
@@ -119,7 +119,7 @@ def test_since_something_happened_is_since_a_known_fact_holds(year: Life) -> Non
     assert year.memory.fact_log.learn(learned([after], porto, changes=[changed]))
     found = recalled(year, "What have we talked about since I moved?")
     assert told_days(found) <= {"2026-09", "2026-10", "2026-11", "2026-12"}
-    assert found.turns
+    assert found.messages
     assert found.chapters[0].start[:7] == "2026-10"
 
 

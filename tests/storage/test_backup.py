@@ -40,7 +40,7 @@ def test_a_backup_made_while_chatting_brings_everything_back(tmp_path, server, c
         assert second.memory.personas.read("user") == "user: “My violin is by Amati.”"
         assert {row["text_id"] for row in second.rows("conversation")} <= set(second.indexed())
         second.say("Whose violin is it?")
-        assert any("Amati" in turn.text for turn in second.talk.last.recollection.turns)
+        assert any("Amati" in message.text for message in second.talk.last.recollection.messages)
     assert len(server.chats) == asked + 1
     assert former == data / "memory.before-restore-1.db"
     assert b"Said after the backup." in former.read_bytes()

@@ -12,7 +12,7 @@ BEFORE = "Likes long walks."
 
 
 @pytest.mark.parametrize(("origin", "left"), [("model", BEFORE), ("hand", f"{BEFORE}\nKeeps a parrot in the cellar.")])
-def test_a_line_without_evidence_goes_with_the_turn_that_it_was_drawn_from_unless_a_person_wrote_it(
+def test_a_line_without_evidence_goes_with_the_message_that_it_was_drawn_from_unless_a_person_wrote_it(
     origin: Origin, left: str
 ) -> None:
     first = PersonaVersion(1, "user", "2026-02-01T09:00:00+00:00", BEFORE, "model", "earlier")

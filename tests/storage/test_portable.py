@@ -65,9 +65,9 @@ def test_everything_is_found_again_in_what_was_read_back(tmp_path, written, serv
         assert "peanuts" in second.memory.personas.read("user")
         assert second.memory.facts_with("都柏林")
         second.say("Whose violin is it?")
-        assert any("Amati" in turn.text for turn in second.talk.last.recollection.turns)
+        assert any("Amati" in message.text for message in second.talk.last.recollection.messages)
         second.say("我住在哪里？")
-        assert any("都柏林" in turn.text for turn in second.talk.last.recollection.turns)
+        assert any("都柏林" in message.text for message in second.talk.last.recollection.messages)
 
 
 def test_it_takes_the_place_of_a_memory_that_stays_beside_it(tmp_path, written, server, clock, new_id, log):

@@ -51,10 +51,10 @@ def test_a_turn_and_a_save_send_a_bounded_number_of_statements(
         server.script(say("The blue vase."))
         sent.clear()
         list(home.talk.turn("What did my cat break last week in Paris, does she still hide?", CancelToken()))
-        turn = sent.copy()
+        message = sent.copy()
         home.say("I moved to Oslo.")
         sent.clear()
         home.save()
         save = sent.copy()
-    assert 20 < len(turn) <= MOST_OF_A_TURN, turn
+    assert 20 < len(message) <= MOST_OF_A_TURN, message
     assert 50 < len(save) <= MOST_OF_A_SAVE, save

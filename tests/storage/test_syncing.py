@@ -44,7 +44,7 @@ def after_name(made: list[str]) -> str:
     return made[made.index("rename") + 1]
 
 
-def turns(number: int) -> tuple[NewMessage, NewMessage]:
+def messages(number: int) -> tuple[NewMessage, NewMessage]:
     return (
         NewMessage(f"u{number}", STAMP, "user", f"said {number}"),
         NewMessage(f"a{number}", STAMP, "assistant", f"answered {number}"),
@@ -116,7 +116,7 @@ def base(tmp_path: Path) -> Path:
     folder.mkdir()
     with closing(sqlite(folder)) as opened:
         opened.start("s1", STAMP)
-        opened.rounds.add("s1", turns(1), "stop")
+        opened.rounds.add("s1", messages(1), "stop")
         opened.rounds.keep_step("s1", "summary", "{}")
         opened.sessions.note_in_flight("s1", "said 2")
     return folder
@@ -130,7 +130,7 @@ def test_p2_a_round_is_stored_or_in_flight_and_never_both_wherever_a_kill_falls(
         assert (opened.rounds.steps("s1") == {}) == stored
 
     def play(opened: Store) -> object:
-        return opened.rounds.add("s1", turns(2), "stop")
+        return opened.rounds.add("s1", messages(2), "stop")
 
     assert killed_everywhere(base, play, judge, step) > 5
 
@@ -141,7 +141,7 @@ def test_p4_a_round_that_is_asked_again_is_the_old_one_or_the_new_one_wherever_a
 ) -> None:
     def again(opened: Store) -> Round:
         last = opened.messages.rounds("s1")[-1]
-        return opened.rounds.add("s1", turns(2), "stop", instead_of=last)
+        return opened.rounds.add("s1", messages(2), "stop", instead_of=last)
 
     def judge(opened: Store) -> None:
         assert [spoken.user.words for spoken in opened.messages.rounds("s1")] in (["said 1"], ["said 2"])

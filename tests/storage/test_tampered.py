@@ -31,7 +31,7 @@ TAMPERED = {
         "session",
     ),
     "a table that is gone": ("DROP TABLE pin", "pin"),
-    "a table of words that is gone": ("DROP TABLE turn_postings", "turn_postings"),
+    "a table of words that is gone": ("DROP TABLE message_postings", "message_postings"),
     "a view for a table": ("DROP TABLE meta; CREATE VIEW meta AS SELECT 1 AS key, 2 AS value", "meta"),
     "a table for a view": ("DROP VIEW node; CREATE TABLE node (text_id TEXT)", "node"),
     "a table copied without its rules": (
@@ -77,7 +77,7 @@ REFUSED = {
     "a text for a vector": "UPDATE embedding SET vector = 'none'",
     "a vector that was cut": "UPDATE embedding SET vector = x'0011'",
     "a blob for a digest": "UPDATE embedding SET digest = x'00'",
-    "a text for a length": "UPDATE turn_length SET length = 'many'",
+    "a text for a length": "UPDATE message_length SET length = 'many'",
     "no such role": "UPDATE conversation SET role = 'god'",
     "no such status": "UPDATE session SET status = 'asleep'",
     "no flag": "UPDATE conversation SET hidden = 2",

@@ -14,25 +14,25 @@ SAID = "2026-05-01T13:05:00+00:00"
 SPOKEN = (SAID, "2026-05-02T01:00:00+00:00")
 
 
-def note(text: str, *turns: str) -> Note:
+def note(text: str, *messages: str) -> Note:
     """A stored note."""
-    return Note("note-1", "session-1", SAID, text, "life", 5, "active", True, turns or ("turn-1",))
+    return Note("note-1", "session-1", SAID, text, "life", 5, "active", True, messages or ("turn-1",))
 
 
-def fact(restatement: str, *turns: str, **changed: Any) -> Fact:
+def fact(restatement: str, *messages: str, **changed: Any) -> Fact:
     """A stored fact that was stated of the person."""
     made = Fact(
         1, "fact-1", "note-1", "session-1", restatement, "Ann", "home", "Lyon", Slot("person", "home"), True,
-        "person", "stated", SAID, SAID, turns or ("turn-1",),
+        "person", "stated", SAID, SAID, messages or ("turn-1",),
     )  # fmt: skip
     return dataclasses.replace(made, **changed)
 
 
-def new_fact(restatement: str, *turns: str, **changed: Any) -> NewFact:
+def new_fact(restatement: str, *messages: str, **changed: Any) -> NewFact:
     """A fact that is to be stored."""
     made = NewFact(
         "new-1", "note-1", restatement, "Ann", "home", "Lyon", Slot("person", "home"), True, "person", "stated",
-        SAID, turns or ("turn-1",),
+        SAID, messages or ("turn-1",),
     )  # fmt: skip
     return dataclasses.replace(made, **changed)
 

@@ -76,10 +76,10 @@ def told(memory: Memory) -> list[list[str]]:
     """What was said in each session, in their order in life."""
     found = []
     for session in reversed(memory.sessions.recent(None)):
-        if turns := memory.messages.of_session(session.session_id):
-            found.append([_line(turn) for turn in turns])
+        if messages := memory.messages.of_session(session.session_id):
+            found.append([_line(message) for message in messages])
     return found
 
 
-def _line(turn: Message) -> str:
-    return f"{turn.speaker or turn.role[0]}: {turn.words}"
+def _line(message: Message) -> str:
+    return f"{message.speaker or message.role[0]}: {message.words}"

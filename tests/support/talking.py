@@ -86,7 +86,7 @@ def played(events: Iterable[ReplyEvent], each: Callable[[ReplyEvent, Played], No
     return found
 
 
-def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Message:
+def new_message(role: Any, words: str, number: int = 1, **changed: Any) -> Message:
     """A stored turn."""
     made = Message(
         number * 2 + (role == "assistant"),
@@ -102,7 +102,7 @@ def turn(role: Any, words: str, number: int = 1, **changed: Any) -> Message:
 
 def spoken(user: str, assistant: str, number: int = 1) -> Round:
     """A stored round."""
-    return Round(turn("user", user, number), turn("assistant", assistant, number))
+    return Round(new_message("user", user, number), new_message("assistant", assistant, number))
 
 
 class Answering:

@@ -269,11 +269,7 @@ def _tested(arguments: str) -> Tried:
     with tempfile.TemporaryDirectory(prefix="report-") as scratch:
         report = Path(scratch, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-m", "", f"--junitxml={report}", *shlex.split(arguments)]
-        environment = os.environ | {
-            "ANY_ORDER_EXAMPLES": _ORDERS,
-            "KILLS": _KILLS,
-            "FADING_KILLS": _FADING_KILLS,
-        }
+        environment = os.environ | {"ANY_ORDER_EXAMPLES": _ORDERS, "KILLS": _KILLS, "FADING_KILLS": _FADING_KILLS}
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         if not report.exists():
             return Tried(arguments, 0, [f"pytest {arguments} did not run"])

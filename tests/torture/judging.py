@@ -41,7 +41,7 @@ def remembered(stage: Stage) -> Contents:
         "hidden": "SELECT text FROM conversation WHERE hidden ORDER BY text",
         "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
         " FROM chapter c ORDER BY c.height, c.text",
-        "words": "SELECT tokens FROM turn_words ORDER BY tokens",
+        "words": "SELECT tokens FROM message_words ORDER BY tokens",
         "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
     }
     found = dict(zip(queries, stage.read_all(queries.values()), strict=True))
@@ -83,8 +83,8 @@ def unsound(stage: Stage) -> Iterator[str]:
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
         " WHERE c.session_id = s.session_id AND role = 'user' AND compacted = 0)",
         "a turn that words cannot find": "SELECT 1 FROM conversation"
-        " WHERE seq NOT IN (SELECT rowid FROM turn_words) AND NOT hidden",
-        "words of no turn": "SELECT 1 FROM turn_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
+        " WHERE seq NOT IN (SELECT rowid FROM message_words) AND NOT hidden",
+        "words of no turn": "SELECT 1 FROM message_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
         "a turn without vector and not waiting for one": "SELECT 1 FROM conversation"
         " WHERE text_id NOT IN (SELECT text_id FROM pending)"
         " AND text_id NOT IN (SELECT text_id FROM embedding) AND NOT hidden",

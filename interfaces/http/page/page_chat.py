@@ -155,7 +155,7 @@ def _event_line(words: Words, event: TurnEvent, count: Callable[[Reply], None]) 
             yield {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
             count(event.reply)
-            user, assistant = map(message_view, spoken.turns)
+            user, assistant = map(message_view, spoken.messages)
             yield {"is": "replied", "user": user, "assistant": assistant}
 
 

@@ -144,11 +144,11 @@ def _add_chat(api: APIRouter, people: People) -> None:
 
 def _messages_view(companion: Companion, session_id: str) -> View:
     """The last messages of a session, how many are ``left`` out, and one that was not answered."""
-    turns = companion.memory.messages.of_session(session_id)
+    messages = companion.memory.messages.of_session(session_id)
     waiting = companion.memory.sessions.in_flight(session_id)
     return {
-        "turns": [views.message_view(turn) for turn in turns[-_MESSAGES:]],
-        "left": max(0, len(turns) - _MESSAGES),
+        "turns": [views.message_view(message) for message in messages[-_MESSAGES:]],
+        "left": max(0, len(messages) - _MESSAGES),
         "unanswered": waiting.text if waiting else "",
     }
 
@@ -156,12 +156,12 @@ def _messages_view(companion: Companion, session_id: str) -> View:
 def _without_erased(companion: Companion, found: Recollection) -> Recollection:
     """What was recalled, without what was erased since."""
     memory = companion.memory
-    turns = {turn.text_id for turn in memory.messages.with_ids([one.text_id for one in found.turns])}
+    messages = {message.text_id for message in memory.messages.with_ids([one.text_id for one in found.messages])}
     facts = {fact.text_id for fact in memory.facts.with_ids([one.text_id for one in found.facts])}
     summaries = {one.text_id for one in memory.summaries.all()}
     left = replace(
         found,
-        turns=tuple(one for one in found.turns if one.text_id in turns),
+        messages=tuple(one for one in found.messages if one.text_id in messages),
         facts=tuple(one for one in found.facts if one.text_id in facts),
         summaries=tuple(one for one in found.summaries if one.text_id in summaries),
     )
@@ -218,16 +218,16 @@ def _add_sessions(api: APIRouter, people: People) -> None:
 
 def _session_view(companion: Companion, session: Session, found: str = "") -> View:
     memory = companion.memory
-    summary, turns = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
-    return views.session_view(session, turns, summary.summary if summary else "", found)
+    summary, messages = memory.summaries.of(session.session_id), memory.messages.of_session(session.session_id)
+    return views.session_view(session, messages, summary.summary if summary else "", found)
 
 
 def _sessions_with(companion: Companion, words: str) -> list[View]:
     """The sessions in which words were said, or are in the summary, newest first."""
-    limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, turns=_MESSAGES)
+    limits = replace(companion.settings.recall_limits, sessions=_SESSIONS, messages=_MESSAGES)
     hits = companion.memory.search(words, limits)
     found: dict[str, str] = {}
-    remembered: list[RecalledMessage | RecalledSummary] = [*hits.turns, *hits.summaries]
+    remembered: list[RecalledMessage | RecalledSummary] = [*hits.messages, *hits.summaries]
     for one in remembered:
         text = one.text.removeprefix(PREFIX[one.role]) if isinstance(one, RecalledMessage) else one.text
         found.setdefault(one.session_id, views.excerpt_around(text, one.why.words or words.split()))
@@ -335,7 +335,7 @@ def _evidence_view(companion: Companion, words: Words, fact: Fact) -> View:
         history.append({"when": event.when, "text": words.say(f"facts.event.{event.kind}") + causes})
     return {
         "fact": views.fact_view(words, fact, _replacement_numbers(companion, [fact])),
-        "turns": [views.message_view(turn) for turn in memory.messages.with_ids(fact.turns)],
+        "turns": [views.message_view(message) for message in memory.messages.with_ids(fact.messages)],
         "history": history,
     }
 

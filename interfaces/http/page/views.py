@@ -32,7 +32,7 @@ _MARKUP = "#*->_ \t"
 _MOST_SHOWN = 20
 #: What an erasure removes, and the name of one.
 _ERASED_THINGS = {
-    "turns": "turn",
+    "messages": "turn",
     "summaries": "summary",
     "chapters": "chapter",
     "notes": "note",
@@ -41,38 +41,38 @@ _ERASED_THINGS = {
 }
 
 
-def message_view(turn: Message) -> View:
+def message_view(message: Message) -> View:
     """One message; ``speaker`` is who said it where that was neither the person nor the companion.
 
     ``quoted`` has the day of the memory that each outermost quotation repeats, "" for one that is in no memory.
     """
-    days = {one.number: one.timestamp[:10] for one in turn.quoted}
+    days = {one.number: one.timestamp[:10] for one in message.quoted}
     return {
-        "id": turn.text_id,
-        "session": turn.session_id,
-        "when": turn.timestamp,
-        "role": turn.role,
-        "text": turn.words,
-        "finish": turn.finish,
-        "hidden": turn.hidden,
-        "demo": turn.demo,
-        "speaker": turn.speaker,
-        "quoted": [days.get(at, "") for at in range(len(quotation_spans(turn.words)))],
+        "id": message.text_id,
+        "session": message.session_id,
+        "when": message.timestamp,
+        "role": message.role,
+        "text": message.words,
+        "finish": message.finish,
+        "hidden": message.hidden,
+        "demo": message.demo,
+        "speaker": message.speaker,
+        "quoted": [days.get(at, "") for at in range(len(quotation_spans(message.words)))],
     }
 
 
-def session_view(session: Session, turns: Sequence[Message], summary: str, found: str = "") -> View:
+def session_view(session: Session, messages: Sequence[Message], summary: str, found: str = "") -> View:
     """A session in a list. ``title``: how it begins, hidden messages aside, or how its summary does.
 
     ``found`` is the text around the words that were searched for.
     """
-    said = next((turn.words for turn in turns if turn.role == "user" and not turn.hidden), "")
+    said = next((message.words for message in messages if message.role == "user" and not message.hidden), "")
     lines = (line.strip(_MARKUP) for line in (summary or without_tags(said)).splitlines())
     return {
         "id": session.session_id,
         "began": session.start_timestamp,
         "active": session.status == "active",
-        "messages": len(turns),
+        "messages": len(messages),
         "client": session.client,
         "title": one_line(next((line for line in lines if line), ""), _TITLE),
         "found": found,
@@ -169,9 +169,9 @@ def scope_view(words: Words, scope: ErasureScope) -> View:
     return {
         "mark": digest_of(scope),
         "nothing": not scope,
-        "turns": [message_view(turn) for turn in scope.turns[:_MOST_SHOWN]],
+        "turns": [message_view(message) for message in scope.messages[:_MOST_SHOWN]],
         "known": [one_line(text, _SNIPPET) for text in known[:_MOST_SHOWN]],
-        "more": max(0, len(scope.turns) - _MOST_SHOWN) + max(0, len(known) - _MOST_SHOWN),
+        "more": max(0, len(scope.messages) - _MOST_SHOWN) + max(0, len(known) - _MOST_SHOWN),
         "counts": words.say("forget.counts", **_count_things(words, scope)),
     }
 
@@ -202,7 +202,7 @@ def excerpt_around(text: str, words: Sequence[str]) -> str:
 
 def digest_of(scope: ErasureScope) -> str:
     """Equal for two scopes only where they remove the same."""
-    texts: list[Any] = [*scope.turns, *scope.summaries, *scope.notes, *scope.facts, *scope.chapters]
+    texts: list[Any] = [*scope.messages, *scope.summaries, *scope.notes, *scope.facts, *scope.chapters]
     ids = [one.text_id for one in texts] + [one.session_id for one in scope.sessions]
     ids += [f"{one.persona} {one.version}" for one in scope.versions]
     ids += [*scope.in_flight, *scope.lines, *scope.pins, *scope.file_names]

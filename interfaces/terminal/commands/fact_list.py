@@ -279,7 +279,7 @@ def _show_details(context: CommandContext, fact: Fact) -> None:
             key = "facts.note" if note.topic else "facts.note_bare"
             context.tell(key, text=note.text, topic=note.topic, importance=note.importance)
     context.tell("facts.evidence", "title")
-    for message in context.memory.messages.with_ids(fact.turns):
+    for message in context.memory.messages.with_ids(fact.messages):
         who = message.speaker or speaker_name(context, message.role)
         context.aside.line(f"  {format_local(message.timestamp)} · {who}", "quiet")
         marked = [fact.value, *fact.entities, *fact.persons]
@@ -383,7 +383,9 @@ def _tell_past(context: CommandContext, fact: Fact) -> None:
 def _tell_personas(context: CommandContext, fact: Fact) -> None:
     """Lines of a persona that may still say what a fact said: personas are the person's own to change."""
     for persona in PERSONAS:
-        rests = {one.line for one in context.memory.personas.line_evidence(persona) if {*one.turns} & {*fact.turns}}
+        rests = {
+            one.line for one in context.memory.personas.line_evidence(persona) if {*one.messages} & {*fact.messages}
+        }
         lines = context.memory.personas.read(persona).splitlines()
         for line in (one for one in lines if fact.value and fact.value in one and one in rests):
             context.tell("facts.in_persona", "quiet", persona=persona, line=line)

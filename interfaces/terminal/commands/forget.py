@@ -19,7 +19,7 @@ _SHOWN = 12
 _SNIPPET = 120
 #: The parts of an erasure, and what one of each is called.
 _PARTS = {
-    "turns": "turn", "summaries": "summary", "chapters": "chapter", "notes": "note", "facts": "fact",
+    "messages": "turn", "summaries": "summary", "chapters": "chapter", "notes": "note", "facts": "fact",
     "versions": "version",
 }  # fmt: skip
 
@@ -39,8 +39,8 @@ def run_forget(context: CommandContext, argument: str) -> None:
         return
     _show_scope(context, chosen)
     context.aside.empty_line()
-    turns = context.words.count("turn", len(chosen.turns))
-    if context.confirm("forget.ask" if chosen.turns else "forget.ask_derived", turns=turns):
+    messages = context.words.count("turn", len(chosen.messages))
+    if context.confirm("forget.ask" if chosen.messages else "forget.ask_derived", messages=messages):
         _run_erasure(context, chosen)
     else:
         context.tell("unchanged")
@@ -52,11 +52,11 @@ def unhide_messages(context: CommandContext, argument: str) -> None:
     if not hidden:
         context.tell("remember.nothing")
         return
-    context.memory.rounds.unhide([turn.text_id for turn in hidden])
+    context.memory.rounds.unhide([message.text_id for message in hidden])
     context.conversation.start_maintenance()
-    for turn in hidden[:_SHOWN]:
-        context.aside.line(_turn_line(context, turn))
-    context.tell("remember.done", turns=context.words.count("turn", len(hidden)))
+    for message in hidden[:_SHOWN]:
+        context.aside.line(_message_line(context, message))
+    context.tell("remember.done", messages=context.words.count("turn", len(hidden)))
 
 
 def forget_choices(context: CommandContext, words: tuple[str, ...]) -> Sequence[str | Choice]:
@@ -78,28 +78,28 @@ def _choose_scope(context: CommandContext, argument: str) -> ErasureScope:
         case "session", wanted if wanted:
             return memory.erasure.scope_of_session(found_session(context, wanted).session_id)
         case "turn", wanted if wanted:
-            return memory.erasure.scope_of_message(_turn_named(context, wanted))
+            return memory.erasure.scope_of_message(_message_named(context, wanted))
     return memory.erasure.scope_of_words(argument)
 
 
-def _turn_named(context: CommandContext, wanted: str) -> str:
+def _message_named(context: CommandContext, wanted: str) -> str:
     """The id of the one turn whose id begins so. Raises UsageError where several do, each shown with its whole id."""
     named = context.memory.messages.with_prefix(wanted)
     if len(named) == 1:
         return named[0].text_id
-    if not named or wanted in (turn.text_id for turn in named):
+    if not named or wanted in (message.text_id for message in named):
         return wanted
-    for turn in named[:_SHOWN]:
-        context.aside.line(f"{turn.text_id} · {_turn_line(context, turn)}")
-    raise errors.UsageError("forget.which", id=wanted, turns=context.words.count("turn", len(named)))
+    for message in named[:_SHOWN]:
+        context.aside.line(f"{message.text_id} · {_message_line(context, message)}")
+    raise errors.UsageError("forget.which", id=wanted, messages=context.words.count("turn", len(named)))
 
 
 def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
     context.tell("forget.would", "title")
-    for turn in chosen.turns[:_SHOWN]:
-        context.aside.line(_turn_line(context, turn))
-    if len(chosen.turns) > _SHOWN:
-        context.tell("forget.more", "quiet", count=len(chosen.turns) - _SHOWN)
+    for message in chosen.messages[:_SHOWN]:
+        context.aside.line(_message_line(context, message))
+    if len(chosen.messages) > _SHOWN:
+        context.tell("forget.more", "quiet", count=len(chosen.messages) - _SHOWN)
     derived = [*(fact.believed or fact.restatement for fact in chosen.facts), *(note.text for note in chosen.notes)]
     derived += [*(line.strip() for line in chosen.lines), *chosen.pins, *chosen.file_names]
     for text in list(dict.fromkeys(derived))[:_SHOWN]:
@@ -107,9 +107,9 @@ def _show_scope(context: CommandContext, chosen: ErasureScope) -> None:
     context.tell("forget.counts", "quiet", **_count_parts(context, chosen))
 
 
-def _turn_line(context: CommandContext, turn: Message) -> str:
-    who = turn.speaker or speaker_name(context, turn.role)
-    return f"{format_local(turn.timestamp)} · {who} · {one_line(turn.words, _SNIPPET)}"
+def _message_line(context: CommandContext, message: Message) -> str:
+    who = message.speaker or speaker_name(context, message.role)
+    return f"{format_local(message.timestamp)} · {who} · {one_line(message.words, _SNIPPET)}"
 
 
 def _count_parts(context: CommandContext, chosen: ErasureScope) -> dict[str, object]:

@@ -108,7 +108,7 @@ def _show_overview(context: CommandContext) -> None:
             current=count("fact", known.current),
             past=known.past,
             notes=count("note", known.notes),
-            turns=count("turn", known.unread),
+            messages=count("turn", known.unread),
         )
     versions = [each for persona in PERSONAS for each in numbered_versions(context, persona)]
     if versions:
@@ -137,7 +137,7 @@ def _show_search(context: CommandContext, query: str) -> None:
         _show_facts_with(context, parts, " ".join(_PART.sub(" ", query).split()))
         return
     found = context.memory.search(query, context.settings.recall_limits)
-    hits: list[RecalledMessage | RecalledSummary] = [*found.summaries, *(one for one in found.turns if one.hit)]
+    hits: list[RecalledMessage | RecalledSummary] = [*found.summaries, *(one for one in found.messages if one.hit)]
     if not hits and not found.external:
         context.tell("memory.found_nothing", query=query)
     for memory in sorted(hits, key=lambda memory: local_time(memory.timestamp), reverse=True):
@@ -192,7 +192,7 @@ def said_here(context: CommandContext) -> list[str]:
     rounds = context.conversation.rounds_in_context()
     if not context.conversation.incognito:
         rounds = context.memory.messages.rounds(context.session_id)
-    return [own_words(turn) for spoken in rounds for turn in spoken.turns]
+    return [own_words(message) for spoken in rounds for message in spoken.messages]
 
 
 def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) -> bool:
@@ -203,13 +203,13 @@ def said_anywhere(context: CommandContext, quotation: str, here: Sequence[str]) 
     if any(contains_quotation(words, quotation) for words in here):
         return True
     # Of many memories that hold the same words one holds them in this order.
-    limits = replace(context.settings.recall_limits, turns=_LOOKED_THROUGH, sessions=_LOOKED_THROUGH)
+    limits = replace(context.settings.recall_limits, messages=_LOOKED_THROUGH, sessions=_LOOKED_THROUGH)
     try:
         found = context.memory.search(quotation, limits)
     except errors.StorageError:
         return True
-    older = tuple(one for one in found.turns if one.session_id != context.session_id)
-    return source_of(quotation, Recollection(turns=older, external=found.external)) is not None
+    older = tuple(one for one in found.messages if one.session_id != context.session_id)
+    return source_of(quotation, Recollection(messages=older, external=found.external)) is not None
 
 
 def _speaker_of(context: CommandContext, memory: RecalledMessage | RecalledSummary) -> str:
@@ -442,7 +442,7 @@ def _explain_reply(context: CommandContext, reply: str, recollection: Recollecti
         context.tell("why.nothing")
     sources = [source_of(quotation, recollection) for quotation in find_quotations(reply)]
     quoted = {source.text_id for source in sources if source}
-    recalled: list[RecalledMessage | RecalledSummary] = [*recollection.summaries, *recollection.turns]
+    recalled: list[RecalledMessage | RecalledSummary] = [*recollection.summaries, *recollection.messages]
     for chapter in recollection.chapters:
         _show_chapter(context, chapter, full=full)
     for memory in recalled:

@@ -82,7 +82,7 @@ def _show_prompt(context: CommandContext, answered: ModelAnswer) -> None:
 
 def _layer_texts(layers: Layers) -> dict[str, str]:
     recalled = [one.text for one in layers.recalled.summaries]
-    recalled += [one.text for one in layers.recalled.turns]
+    recalled += [one.text for one in layers.recalled.messages]
     recalled += [one.text for one in layers.recalled.facts]
     rounds = [message.words for spoken in layers.rounds for message in (spoken.user, spoken.assistant)]
     return {

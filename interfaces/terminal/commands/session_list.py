@@ -8,7 +8,7 @@ from domain.records import SERVICE_CLIENT, Session
 from interfaces.terminal.command_context import Choice, CommandContext, read_count
 from interfaces.terminal.commands.conversation_commands import save_session
 from interfaces.terminal.file_export import FORMATS, format_sessions, write_new
-from interfaces.terminal.session_view import session_row, show_opening, show_rounds, show_turns, title_of
+from interfaces.terminal.session_view import session_row, show_messages, show_opening, show_rounds, title_of
 
 _LISTED = 20
 #: Clients whose sessions may hold messages without replies.
@@ -87,10 +87,10 @@ def _show_session(context: CommandContext, session: Session) -> None:
     if summary := memory.summaries.of(session.session_id):
         context.aside.line(summary.summary, "quiet")
     context.aside.line()
-    turns, rounds = memory.messages.of_session(session.session_id), memory.messages.rounds(session.session_id)
-    of_one_alone = session.client in _CLIENTS_WITHOUT_REPLIES and len(turns) > 2 * len(rounds)
-    if of_one_alone or any(turn.speaker for turn in turns):
-        show_turns(context.aside, context.words, turns)
+    messages, rounds = memory.messages.of_session(session.session_id), memory.messages.rounds(session.session_id)
+    of_one_alone = session.client in _CLIENTS_WITHOUT_REPLIES and len(messages) > 2 * len(rounds)
+    if of_one_alone or any(message.speaker for message in messages):
+        show_messages(context.aside, context.words, messages)
     else:
         show_rounds(context.aside, context.words, rounds, quiet=False)
 
@@ -117,7 +117,7 @@ def export_sessions(context: CommandContext, argument: str) -> None:
     if wanted == "all":
         chosen = list(reversed(memory.sessions.recent(None)))
     elif wanted == "hidden":
-        with_hidden = {turn.session_id for turn in memory.messages.hidden()}
+        with_hidden = {message.session_id for message in memory.messages.hidden()}
         chosen = [one for one in reversed(memory.sessions.recent(None)) if one.session_id in with_hidden]
     else:
         chosen = [found_session(context, wanted) if wanted else context.conversation.session]

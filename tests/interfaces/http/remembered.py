@@ -24,8 +24,10 @@ def remember(people: People, *, hostile: bool = False, person: str = ME) -> Roun
         relations = [NewRelation("Ann", "lives in", "Metz", "metz"), NewRelation("Momo", "cat of", "Ann", "metz")]
         if hostile:
             relations.append(NewRelation(HOSTILE, HOSTILE, "Ann", "metz"))
-        window = Window(spoken.assistant.text_id, session.session_id, tuple(turn.text_id for turn in spoken.turns))
-        notes = tuple(NewNote(one.note, f"Of {one.value}.", "home", 7, "active", one.turns) for one in facts)
+        window = Window(
+            spoken.assistant.text_id, session.session_id, tuple(message.text_id for message in spoken.messages)
+        )
+        notes = tuple(NewNote(one.note, f"Of {one.value}.", "home", 7, "active", one.messages) for one in facts)
         changes = (Change("lyon", "changes", "2026-05-01", "metz"),)
         assert memory.fact_log.learn(Learned(window, notes, tuple(facts), tuple(relations), changes))
         return spoken

@@ -171,11 +171,11 @@ def test_the_persons_own_companion_is_told_what_became_of_what_the_personas_say(
         session_id = memory.sessions.resume_or_start()[0].session_id
         spoken = memory.rounds.store(session_id, "I live in Lyon.", "Mm.", SAID, "stop", ended=SAID)
         fact = new_fact("I live in Lyon.", spoken.user.text_id)
-        note = NewNote(fact.note, "Lyon.", "", 5, "active", fact.turns)
+        note = NewNote(fact.note, "Lyon.", "", 5, "active", fact.messages)
         both = (spoken.user.text_id, spoken.assistant.text_id)
         window = Window(both[-1], session_id, both)
         assert memory.fact_log.learn(Learned(window, (note,), (fact,)))
-        line = LineEvidence("Home: Lyon.", fact.turns)
+        line = LineEvidence("Home: Lyon.", fact.messages)
         memory.rounds.save(window.session_id, "Ann.", {"user": PersonaDraft(line.line, (line,))})
         assert memory.fact_log.correct_by_hand(fact.text_id, None)
     assert api.chat([{"role": "user", "content": "Hello"}]).status_code == 200

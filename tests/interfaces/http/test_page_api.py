@@ -146,7 +146,7 @@ def test_a_reply_comes_in_pieces_and_its_end_is_told_when_the_round_is_stored(
     assert "".join(line["text"] for line in told if line["is"] == "text") == "Nice little cat."
     assert came[-1]["is"] == "replied"
     now = served.ask("GET", "/page/now").json
-    assert [turn["text"] for turn in now["turns"]] == ["My cat is called Momo.", "Nice little cat."]
+    assert [message["text"] for message in now["turns"]] == ["My cat is called Momo.", "Nice little cat."]
     assert now["turns"][1]["id"] == came[-1]["assistant"]["id"]
     assert now["person"] == "me"
 
@@ -170,8 +170,8 @@ def test_whoever_hangs_up_stops_the_reply_and_keeps_what_was_shown(served: Serve
     came.close()
     line.close()
     until(lambda: served.ask("GET", "/page/now").json["turns"])
-    turns = served.ask("GET", "/page/now").json["turns"]
-    assert [(turn["text"], turn["finish"]) for turn in turns][1] == ("Once upon a time", "interrupted")
+    messages = served.ask("GET", "/page/now").json["turns"]
+    assert [(message["text"], message["finish"]) for message in messages][1] == ("Once upon a time", "interrupted")
 
 
 def test_whoever_hangs_up_before_anything_came_stops_it_as_well(served: Server, model: ScriptedServer) -> None:
@@ -235,7 +235,7 @@ def test_facts_stand_with_what_took_their_place_and_the_words_they_rest_on(serve
     assert [(one["text"], one["until"][:10]) for one in found] == [("Ann lives in Lyon.", "2026-05-01")]
     metz = served.ask("GET", f"/page/facts/{found[0]['replaced_by']}").json
     assert metz["fact"]["text"] == "Ann lives in Metz."
-    assert [turn["id"] for turn in metz["turns"]] == [spoken.user.text_id]
+    assert [message["id"] for message in metz["turns"]] == [spoken.user.text_id]
     assert metz["history"]
     assert served.ask("GET", "/page/facts/999").status == 404
     assert served.ask("GET", f"/page/facts/{10**30}").status == 422
@@ -271,7 +271,7 @@ def test_sessions_are_listed_and_read(served: Server) -> None:
     (listed,) = served.ask("GET", "/page/sessions").json
     assert (listed["id"], listed["messages"], listed["active"]) == (spoken.user.session_id, 2, True)
     read = served.ask("GET", f"/page/sessions/{listed['id']}").json
-    assert [turn["text"] for turn in read["turns"]] == [spoken.user.words, spoken.assistant.words]
+    assert [message["text"] for message in read["turns"]] == [spoken.user.words, spoken.assistant.words]
     assert served.ask("GET", "/page/sessions/unheard-of").status == 404
 
 
@@ -287,7 +287,7 @@ def test_a_corrected_fact_takes_the_place_of_the_old_one_and_rests_on_the_same_w
     wish = {"decision": "correct", "text": "Ann lives in Nancy."}
     made = served.ask("POST", f"/page/facts/{number}", wish).json
     assert (made["fact"]["text"], made["fact"]["by_hand"]) == ("Ann lives in Nancy.", True)
-    assert [turn["id"] for turn in made["turns"]] == [spoken.user.text_id]
+    assert [message["id"] for message in made["turns"]] == [spoken.user.text_id]
     assert [one["text"] for one in served.ask("GET", "/page/facts").json["facts"]] == ["Ann lives in Nancy."]
     assert served.ask("POST", f"/page/facts/{made['fact']['number']}", wish).status == 409
     assert served.ask("POST", f"/page/facts/{number}", {"decision": "correct", "text": " "}).status == 422
@@ -304,7 +304,7 @@ def test_sessions_are_found_by_what_was_said_in_them(served: Server) -> None:
 def test_what_is_hidden_is_no_title(served: Server) -> None:
     spoken = remember(served.people)
     with served.people.companion("me") as companion:
-        companion.memory.rounds.hide([turn.text_id for turn in spoken.turns])
+        companion.memory.rounds.hide([message.text_id for message in spoken.messages])
     assert "Momo" not in json.dumps(served.ask("GET", "/page/sessions").json)
 
 
@@ -316,7 +316,7 @@ def test_something_is_said_in_the_session_that_is_named_or_in_a_new_one(served: 
     first = begun_in(served, text="A", session=None)
     second = begun_in(served, text="B", session="")
     assert begun_in(served, text="C", session=first) == first != second
-    texts = [turn["text"] for turn in served.ask("GET", f"/page/sessions/{first}").json["turns"]]
+    texts = [message["text"] for message in served.ask("GET", f"/page/sessions/{first}").json["turns"]]
     assert texts == ["A", "One.", "C", "Three."]
     assert served.ask("POST", "/page/chat", {"text": "D", "session": "unheard-of"}).status == 404
 
@@ -422,7 +422,7 @@ def test_in_a_chat_between_people_the_person_is_asked_for(served: Server) -> Non
     assert imported(served, me="Ann")[-1]["messages"] == 2
     (listed,) = served.ask("GET", "/page/sessions").json
     read = served.ask("GET", f"/page/sessions/{listed['id']}").json
-    assert [(turn["role"], turn["speaker"]) for turn in read["turns"]] == [("user", ""), ("assistant", "Tom")]
+    assert [(message["role"], message["speaker"]) for message in read["turns"]] == [("user", ""), ("assistant", "Tom")]
 
 
 # -- forgetting
@@ -434,7 +434,7 @@ def test_what_would_go_is_shown_first_and_then_it_is_gone_and_proven(served: Ser
     named = {"turn": spoken.user.text_id, "fact": "metz", "session": spoken.user.session_id, "words": "Momo"}[what]
     wish = {"what": what, "named": named}
     shown = served.ask("POST", "/page/forget/scope", wish).json
-    assert spoken.user.text_id in [turn["id"] for turn in shown["turns"]]
+    assert spoken.user.text_id in [message["id"] for message in shown["turns"]]
     assert served.ask("GET", "/page/facts").json["facts"]
     proof = served.ask("POST", "/page/forget", {**wish, "mark": shown["mark"]}).json
     assert proof["traces"] == 0

@@ -23,7 +23,7 @@ from tests.support.served import Server, ended, here, program, started, trying, 
 from tests.support.server import Exchange, Play, ScriptedServer, say
 
 #: The program with a route that has a turn.
-TURNS = ROOT / "tests" / "interfaces" / "http" / "turn_program.py"
+TURN_PROGRAM = ROOT / "tests" / "interfaces" / "http" / "turn_program.py"
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_a_second_server_of_the_same_people_is_refused_in_one_line_and_the_first
 
 
 def test_what_goes_wrong_is_in_the_log_of_the_program_and_not_on_its_screen(tmp_path: Path) -> None:
-    with program(tmp_path, script=TURNS) as server:
+    with program(tmp_path, script=TURN_PROGRAM) as server:
         assert server.ask("GET", "/breaks?kind=").status == 500
         with socket.create_connection(("127.0.0.1", server.port)) as line:
             line.sendall(b"nonsense\r\n\r\n")

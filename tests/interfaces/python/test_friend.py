@@ -75,7 +75,7 @@ def test_every_tool_of_a_memory_is_a_method(tmp_path: Path, settings: dict[str, 
         tools = [one.tool.name for one in OPERATIONS.values() if one.tool]
         assert all(callable(getattr(friend, name)) for name in tools)
         stored = friend.remember("The spare key lies under the flower pot.")
-        assert friend.forget(stored.id).turns == 1
+        assert friend.forget(stored.id).messages == 1
         with pytest.raises(AttributeError):
             friend.forget_everything()
 
@@ -104,8 +104,8 @@ def test_a_time_without_a_zone_is_one_of_this_place(tmp_path: Path, settings: di
             friend.add_dialogue("Bob", "Or at eight.", "yesterday")
         memory = friend._companion.memory
         assert memory.problems() == []
-        turns = memory.messages.of_session(memory.sessions.recent(1)[0].session_id)
-        assert [turn.timestamp[:19] for turn in turns] == ["2025-11-12T10:00:00", "2025-11-12T10:01:00"]
+        messages = memory.messages.of_session(memory.sessions.recent(1)[0].session_id)
+        assert [message.timestamp[:19] for message in messages] == ["2025-11-12T10:00:00", "2025-11-12T10:01:00"]
 
 
 def test_two_people_share_nothing(tmp_path: Path, settings: dict[str, str], model: ScriptedServer) -> None:

@@ -15,10 +15,10 @@ def notes(*facts: dict[str, Any]) -> str:
     return json.dumps({"notes": told})
 
 
-def lives_in(who: str, place: str, turn: int = 1) -> dict[str, Any]:
+def lives_in(who: str, place: str, message: int = 1) -> dict[str, Any]:
     """A fact about where somebody lives, with its relation."""
     return {
-        "turns": [turn],
+        "turns": [message],
         "restatement": f"{who} lives in {place}.",
         "about": "other",
         "subject": who,

@@ -427,7 +427,7 @@ def test_what_is_forgotten_is_erased_with_what_was_drawn_from_it_and_that_is_pro
     opened.consolidate()
     found = opened.service.recall("Where does Ann live?", "me").memories
     body = opened.service.forget(found[0].id, "me")
-    assert (body.turns, body.notes, body.facts) == (1, 1, 1)
+    assert (body.messages, body.notes, body.facts) == (1, 1, 1)
     assert body.proof.files_searched > 0
     assert body.proof.traces_left == 0
     assert opened.service.recall("Where does Ann live?", "me").memories == ()
@@ -442,7 +442,7 @@ def test_a_fact_is_forgotten_with_the_words_that_it_rests_on(opened: OpenedServi
     opened.consolidate()
     ((fact,),) = opened.read("SELECT text_id FROM fact")
     body = opened.service.forget(fact, "me")
-    assert (body.turns, body.facts) == (1, 1)
+    assert (body.messages, body.facts) == (1, 1)
     assert opened.said() == []
 
 

@@ -170,7 +170,7 @@ def test_an_export_holds_the_session_and_is_for_its_owner(
     terminal.see("Wrote 2 sessions")
     terminal.prompt()
     found = json.loads(target.read_text(encoding="utf-8"))
-    assert [turn["text"] for turn in found["sessions"][0]["turns"]] == [
+    assert [message["text"] for message in found["sessions"][0]["turns"]] == [
         "I am Ann and I live in Oslo",
         "Nice to meet you.",
     ]

@@ -79,7 +79,7 @@ def lived(home: Path, language: Language = "en", *, archived: bool = True) -> No
         gym = new_fact("gym", first, wall, restatement=known[1], slot=GYM, single=False, attribute="gym")
         rain = new_fact(
             "rain", first, "rain", restatement=known[3], about="companion", subject="Old Friend",
-            slot=Slot("companion", "likes"), single=False, attribute="likes", turns=(first.assistant.text_id,),
+            slot=Slot("companion", "likes"), single=False, attribute="likes", messages=(first.assistant.text_id,),
         )  # fmt: skip
         learned(memory, first, home_then, gym, rain)
         now = new_fact("bergen", second, bergen, restatement=known[2], slot=HOME, start="2026-05")
@@ -348,7 +348,7 @@ def test_a_persona_is_shown_with_what_became_of_its_lines_and_stays_as_it_is(
     line = mark.split("。", maxsplit=1)[0] + "。" if language == "zh" else mark.split(" [", maxsplit=1)[0]
     with opened(tmp_path) as memory:
         (fact,) = memory.facts.with_ids(["bergen"])
-        draft = PersonaDraft(line, (LineEvidence(line, fact.turns),))
+        draft = PersonaDraft(line, (LineEvidence(line, fact.messages),))
         memory.rounds.save(fact.session_id, "Ann moved.", {"user": draft})
         memory.fact_log.correct_by_hand("bergen", None)
     for command in ("/persona user", "/memory"):
@@ -372,7 +372,7 @@ def test_what_a_person_puts_right_wins_for_good_over_what_a_model_says_later(
         (right,) = [fact for fact in memory.facts.all(current=True) if fact.slot == HOME]
         (before,) = memory.facts.with_ids(["bergen"])
         assert (right.restatement, right.value, right.decided) == ("Ann lives in Voss.", "Voss", "hand")
-        assert (right.turns, right.start, right.single) == (before.turns, "2026-05", True)
+        assert (right.messages, right.start, right.single) == (before.messages, "2026-05", True)
         assert (before.corrected, before.replaced_by) == (True, right.text_id)
         later = told(memory, "I live in Rome.", "Oh!", "2026-09-01T19:00:00+00:00")
         rome = new_fact("rome", later, "Rome", slot=HOME)
@@ -558,8 +558,8 @@ def test_an_export_holds_notes_and_facts_with_what_they_rest_on(asked: Callable[
     asked(f"/export all json {tmp_path / 'all.json'}", f"/export 1 md {tmp_path / 'one.md'}", TZ="UTC")
     (session, *_) = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["sessions"]
     facts = {fact["text_id"]: fact for fact in session["facts"]}
-    turns = {turn["text_id"]: turn["text"] for turn in session["turns"]}
-    assert [turns[turn] for turn in facts["bergen"]["turns"]] == ["I have moved to Bergen."]
+    messages = {message["text_id"]: message["text"] for message in session["turns"]}
+    assert [messages[message] for message in facts["bergen"]["messages"]] == ["I have moved to Bergen."]
     assert (facts["oslo"]["current"], facts["oslo"]["replaced_by"]) == (False, "bergen")
     assert [note["text"] for note in session["notes"]][:1] == ["Of Oslo."]
     told_of = (tmp_path / "one.md").read_text(encoding="utf-8").split("## What is known from this session")[1]

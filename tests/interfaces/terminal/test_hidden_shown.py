@@ -64,7 +64,7 @@ def test_an_export_marks_what_is_hidden_and_has_its_words_only_where_they_are_na
         assert "It rains." in path.read_text(encoding="utf-8")
     assert plain[1].read_text(encoding="utf-8").count(mark) == 4
     (session,) = json.loads(paths[0].read_text(encoding="utf-8"))["sessions"]
-    marks = [(turn["text"], turn["hidden"]) for turn in session["turns"] if turn["role"] == "user"]
+    marks = [(message["text"], message["hidden"]) for message in session["turns"] if message["role"] == "user"]
     assert marks == [("It rains.", False), (secret, True), (forget_request, True)]
     text = paths[1].read_text(encoding="utf-8")
     assert text.count(mark) == 4, "each message and each reply of the two rounds"
@@ -76,7 +76,7 @@ def test_an_export_marks_what_is_hidden_and_has_its_words_only_where_they_are_na
 
 
 @pytest.mark.parametrize(("language", "which"), [("en", "Type more of the id."), ("zh", "请把编号输得更长一些")])
-def test_a_turn_is_forgotten_by_the_short_id_that_is_shown_of_it(
+def test_a_message_is_forgotten_by_the_short_id_that_is_shown_of_it(
     tmp_path: Path, server: ScriptedServer, language: str, which: str
 ) -> None:
     typed(tmp_path, server, language, SECRET, "It rains.")

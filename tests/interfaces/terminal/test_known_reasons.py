@@ -21,7 +21,7 @@ from tests.support.server import ScriptedServer
 
 WHY = Why("where", 1.0)
 FACT = RecalledFact(4, "bergen", "Ann lives in Bergen.", "2026-05-02T19:00:00+00:00", ("t1",), WHY)
-TURN = RecalledMessage(
+MESSAGE = RecalledMessage(
     "t1", "s1", "2026-03-01T19:00:00+00:00", "user", "User: I live in Oslo.", hit=True, why=WHY,
     annotations=(Annotation("changed", "2026-05-01", "Ann lives in Bergen."),),
 )  # fmt: skip
@@ -35,12 +35,16 @@ TURN = RecalledMessage(
     ],
 )
 def test_facts_are_counted_among_what_was_remembered(language: Language, shown: list[str]) -> None:
-    all_of = (Recollection(turns=(TURN,)), Recollection(facts=(FACT,)), Recollection(turns=(TURN,), facts=(FACT,)))
+    all_of = (
+        Recollection(messages=(MESSAGE,)),
+        Recollection(facts=(FACT,)),
+        Recollection(messages=(MESSAGE,), facts=(FACT,)),
+    )
     assert [counted_line(Words(language), count_recalled(each)) for each in all_of] == shown
 
 
 def test_a_program_that_asks_is_told_of_facts_too() -> None:
-    told = recalled_values(Recollection(turns=(TURN,), facts=(FACT,)))
+    told = recalled_values(Recollection(messages=(MESSAGE,), facts=(FACT,)))
     assert [(each["type"], each["text"]) for each in told] == [
         ("conversation", "User: I live in Oslo."),
         ("fact", "Ann lives in Bergen."),
@@ -54,7 +58,7 @@ def test_a_program_that_asks_is_told_of_facts_too() -> None:
         ("zh", "我住在奥斯陆吗？", "2026-05-01 变了", "事实"),
     ],
 )
-def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
+def test_why_tells_what_became_of_a_message_and_which_facts_were_handed_over(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language,
     question: str, changed: str, fact: str,
 ) -> None:  # fmt: skip
@@ -89,7 +93,7 @@ def test_why_tells_what_became_of_a_turn_and_which_facts_were_handed_over(
         ("zh", "我六月三号去鱼鹰能源面试。", "我什么时候去鱼鹰能源面试？", "原定 2025-06-03，日子已过"),
     ],
 )
-def test_why_tells_of_a_turn_and_of_a_summary_that_the_day_of_a_plan_is_past(
+def test_why_tells_of_a_message_and_of_a_summary_that_the_day_of_a_plan_is_past(
     chat: Chat, server: ScriptedServer, connected: dict[str, str], tmp_path: Path, language: Language, said: str,
     question: str, shown: str,
 ) -> None:  # fmt: skip

@@ -60,7 +60,7 @@ def test_a_quotation_that_was_made_up_is_marked_in_every_reply_also_after_it_was
     with closing(sqlite3.connect(tmp_path / "data" / "memory.db")) as database:
         assert not [row for row in database.execute("SELECT quoted FROM conversation") if row[0]]
         found = database.execute(
-            "SELECT count(*) FROM turn_length JOIN conversation USING (seq) WHERE role = 'assistant' AND length > 0"
+            "SELECT count(*) FROM message_length JOIN conversation USING (seq) WHERE role = 'assistant' AND length > 0"
         )
         assert found.fetchone() == (0,), "its words are not indexed"
     recalled = [line for chat in server.chats if marked(chat, "talk") for line in _recalled(chat)]

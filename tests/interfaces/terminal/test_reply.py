@@ -27,7 +27,7 @@ MEMORY = RecalledMessage(
     "t1", "s1", "2026-01-02T10:00:00+00:00", "user", "My parrot is called Kiwi.", True, Why("q", 1.0)
 )
 NOTHING = Recollection()
-KNOWN = Recollection(turns=(MEMORY,), ranked=("t1",))
+KNOWN = Recollection(messages=(MEMORY,), ranked=("t1",))
 
 
 class Counting(io.StringIO):
@@ -52,8 +52,8 @@ class Moments:
 
 
 def replied(text: str, recollection: Recollection = NOTHING) -> Replied:
-    turn = Message(1, "x", "s", "2026-01-03T10:00:00+00:00", "user", "User: hi", 1)
-    return Replied(Round(turn, turn), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
+    message = Message(1, "x", "s", "2026-01-03T10:00:00+00:00", "user", "User: hi", 1)
+    return Replied(Round(message, message), Reply(text, "stop", "m", 1, 1, 0.1, False), recollection)
 
 
 def shown(events: Iterator[TurnEvent | Tick], moments: Moments) -> tuple[str, int]:
@@ -248,7 +248,7 @@ def test_a_day_that_the_words_around_a_quotation_do_not_name_is_shown() -> None:
     other = RecalledMessage(
         "t2", "s1", "2026-03-04T10:00:00+00:00", "user", "The cage stands in the kitchen.", True, Why("q", 1.0)
     )
-    both = Recollection(turns=(MEMORY, other), ranked=("t1", "t2"))
+    both = Recollection(messages=(MEMORY, other), ranked=("t1", "t2"))
     cage = "<blockquote>The cage stands in the kitchen.</blockquote>"
     text = drawn(f"On 2026-03-04 you said:\n{cage}\nBefore that, in 2026:\n{SAID}\n{cage}\n", both)
     assert [text.count("2026-03-04"), text.count("2026-01-02")] == [2, 1]

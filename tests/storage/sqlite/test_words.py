@@ -27,14 +27,14 @@ def index(database):
 
 
 def _seqs(index, term, cap=100):
-    postings = index.postings("turn", (term,), cap)
+    postings = index.postings("message", (term,), cap)
     return postings[term].seqs.tolist() if term in postings else None
 
 
 def test_a_row_is_found_as_soon_as_its_transaction_ends_with_how_often_each_word_stands_in_it(database, index):
     with database.write() as tx:
-        index.add(tx, "turn", [(7, words.tokens("a cat and a cat and a dog"))])
-    found = index.postings("turn", ("cat", "dog"), 100)
+        index.add(tx, "message", [(7, words.tokens("a cat and a cat and a dog"))])
+    found = index.postings("message", ("cat", "dog"), 100)
     assert found["cat"].seqs.tolist() == [7]
     assert found["cat"].counts.tolist() == [2]
     assert found["dog"].counts.tolist() == [1]
@@ -42,19 +42,19 @@ def test_a_row_is_found_as_soon_as_its_transaction_ends_with_how_often_each_word
 
 def test_a_row_of_a_transaction_that_was_taken_back_is_not_found(database, index):
     with pytest.raises(ZeroDivisionError), database.write() as tx:
-        index.add(tx, "turn", [(7, ["cat"])])
+        index.add(tx, "message", [(7, ["cat"])])
         raise ZeroDivisionError
     assert _seqs(index, "cat") == []
 
 
 def test_a_row_that_was_removed_and_added_again_is_found_by_its_new_words(database, index):
     with database.write() as tx:
-        index.add(tx, "turn", [(7, ["cat"])])
-        index.remove(tx, "turn", [7])
-        index.add(tx, "turn", [(7, ["dog"])])
+        index.add(tx, "message", [(7, ["cat"])])
+        index.remove(tx, "message", [7])
+        index.add(tx, "message", [(7, ["dog"])])
     assert _seqs(index, "cat") == []
     assert _seqs(index, "dog") == [7]
-    assert index.rows("turn") == 7
+    assert index.rows("message") == 7
 
 
 def _pieces(database, table):
@@ -65,7 +65,7 @@ def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their
     embeddings = Embeddings(database, index.join_pieces)
     for seq in range(1, 61):
         with database.write() as tx:
-            index.add(tx, "turn", [(seq, ["cat", f"word{seq}"])])
+            index.add(tx, "message", [(seq, ["cat", f"word{seq}"])])
             index.add(tx, "summary", [(seq, ["dog"])])
         embeddings.mark_done({}, "a-model")
     assert max(_pieces(database, table) for table in ("turn", "summary")) <= 9
@@ -75,10 +75,10 @@ def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their
 
 def test_what_was_removed_is_not_found_and_its_bytes_go(database, index, tmp_path):
     with database.write() as tx:
-        index.add(tx, "turn", [(7, ["zanzibarmarker"])])
-        index.add(tx, "turn", [(8, ["cat"])])
+        index.add(tx, "message", [(7, ["zanzibarmarker"])])
+        index.add(tx, "message", [(8, ["cat"])])
     with database.write() as tx:
-        index.remove(tx, "turn", [7])
+        index.remove(tx, "message", [7])
         index.optimize(tx)
     database.vacuum()
     assert _seqs(index, "zanzibarmarker") == []
@@ -89,7 +89,7 @@ def test_what_was_removed_is_not_found_and_its_bytes_go(database, index, tmp_pat
 def test_a_term_in_too_many_rows_is_left_out_and_one_in_none_is_empty(database, index):
     with database.write() as tx:
         for seq in range(1, 12):
-            index.add(tx, "turn", [(seq, ["common", f"own{seq}"])])
+            index.add(tx, "message", [(seq, ["common", f"own{seq}"])])
     assert _seqs(index, "common", cap=10) is None
     assert _seqs(index, "common", cap=11) == list(range(1, 12))
     assert _seqs(index, "own3", cap=10) == [3]
@@ -98,10 +98,10 @@ def test_a_term_in_too_many_rows_is_left_out_and_one_in_none_is_empty(database, 
 
 def test_marks_are_kept_beside_the_length_and_are_no_words(database, index):
     with database.write() as tx:
-        index.add(tx, "turn", [(7, words.tokens("Ann: where were you yesterday?"))])
+        index.add(tx, "message", [(7, words.tokens("Ann: where were you yesterday?"))])
     assert _seqs(index, words.ASKS) == []
     assert _seqs(index, words.speaker_term("ann")) == [7]
-    row = database.run("SELECT length, marks FROM turn_length")[0]
+    row = database.run("SELECT length, marks FROM message_length")[0]
     assert tuple(row) == (2, 0b1011)
 
 
@@ -109,9 +109,9 @@ def test_marks_are_kept_beside_the_length_and_are_no_words(database, index):
 def test_nothing_in_a_term_is_read_as_a_command(database, index, term):
     with database.write() as tx:
         for seq in (1, 2, 3):
-            index.add(tx, "turn", [(seq, ["cat"])])
+            index.add(tx, "message", [(seq, ["cat"])])
     for cap in (2, 100):
-        assert index.postings("turn", (term,), cap)[term].seqs.tolist() == []
+        assert index.postings("message", (term,), cap)[term].seqs.tolist() == []
 
 
 def test_many_terms_at_once_give_what_plain_counting_gives(database, index):
@@ -121,11 +121,11 @@ def test_many_terms_at_once_give_what_plain_counting_gives(database, index):
     texts[7].append("rare")
     with database.write() as tx:
         for seq, tokens in texts.items():
-            index.add(tx, "turn", [(seq, tokens)])
+            index.add(tx, "message", [(seq, tokens)])
     terms = ["nobody", *vocabulary, "no one"]
     for cap in (0, 1, 12, 100):
         holding = {term: {seq: held.count(term) for seq, held in texts.items() if term in held} for term in terms}
-        found = index.postings("turn", terms, cap)
+        found = index.postings("message", terms, cap)
         assert list(found) == [term for term in terms if len(holding[term]) <= cap]
         for term, posting in found.items():
             pairs = zip(posting.seqs.tolist(), posting.counts.tolist(), strict=True)
@@ -144,10 +144,10 @@ def test_a_search_costs_no_more_than_the_cap_however_large_the_table(database, i
         """The instructions of SQLite's machine for a search, once there are so many rows."""
         with database.write() as tx:
             for seq in range(first, last):
-                index.add(tx, "turn", [(seq, ["common", f"own{seq}"])])
+                index.add(tx, "message", [(seq, ["common", f"own{seq}"])])
         done = itertools.count()
         database._connection.set_progress_handler(lambda: next(done) < 0, 1)
-        index.postings("turn", ("common", "own77"), 50)
+        index.postings("message", ("common", "own77"), 50)
         database._connection.set_progress_handler(None, 1)
         return next(done)
 

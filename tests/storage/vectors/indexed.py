@@ -85,7 +85,7 @@ class IndexedStore:
                 number, session_id, _WHEN, _WHEN, number, instant(_WHEN),
             )  # fmt: skip
 
-    def add_turns(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
+    def add_messages(self, session_id: str, texts: Sequence[str], first: int = 0) -> list[str]:
         """Rounds of a session, each of two turns, their texts as given."""
         ids = []
         with self.database.write() as tx:
@@ -115,7 +115,7 @@ class IndexedStore:
         self.indexing.wake()
         return text_id
 
-    def remove_turns(self, text_ids: Sequence[str]) -> None:
+    def remove_messages(self, text_ids: Sequence[str]) -> None:
         with self.database.write() as tx:
             tx.many("DELETE FROM conversation WHERE text_id = ?", [(text_id,) for text_id in text_ids])
             self.embeddings.remove(text_ids)

@@ -27,7 +27,7 @@ def hopeless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Indexed
     folder.mkdir()
     opened = IndexedStore(folder)
     opened.add_session("s1")
-    opened.add_turns("s1", TEXTS)
+    opened.add_messages("s1", TEXTS)
     yield opened.started()
     opened.close()
 
@@ -70,7 +70,7 @@ def test_work_that_comes_no_further_is_told_after_the_limit_and_ends_the_waiting
     held = threading.Event()
     store.oracle.before_answer = lambda: held.wait(PATIENCE) and None
     store.add_session("s1")
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     store.started()
     until(lambda: store.indexing.status().trouble is not None)
     trouble = store.indexing.status().trouble

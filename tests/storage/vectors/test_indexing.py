@@ -51,14 +51,14 @@ def contents(store: IndexedStore) -> list[bytes]:
 def test_settling_waits_also_for_a_text_that_was_stored_and_not_yet_told(store: IndexedStore) -> None:
     assert store.settle()
     wake, store.indexing.wake = store.indexing.wake, lambda: None
-    (text_id,) = store.add_turns("s1", TEXTS[:1])
+    (text_id,) = store.add_messages("s1", TEXTS[:1])
     store.indexing.wake = wake
     assert store.settle()
     assert ids(store) == {text_id}
 
 
 def test_a_new_text_is_found_by_meaning_soon_after(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     assert store.search("a ship to Corfu")[0].text_id in {"s1-2", "s1-3"}
     assert store.indexing.status().waiting == 0
@@ -84,7 +84,7 @@ def test_it_can_be_waited_for_until_it_is_ready(folder: Path) -> None:
 @pytest.fixture
 def reopened(store: IndexedStore, folder: Path) -> Iterator[IndexedStore]:
     """A store with an index that is opened, and not started yet."""
-    store.add_turns("s1", [f"{text} {number}" for number in range(40) for text in TEXTS])
+    store.add_messages("s1", [f"{text} {number}" for number in range(40) for text in TEXTS])
     assert store.settle()
     store.close()
     opened = IndexedStore(folder)
@@ -124,7 +124,7 @@ def test_an_index_is_opened_without_reading_a_row_for_each_text(
     assert len(read) <= 2 * files + 20 < len(reopened.vectors.ids())
 
 
-def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -> None:
+def test_a_message_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -> None:
     with pytest.raises(RuntimeError):
         with store.database.write() as tx:
             store.embeddings.enqueue(tx, [("t1", "conversation")])
@@ -133,16 +133,16 @@ def test_a_turn_and_its_place_in_the_queue_are_one_commit(store: IndexedStore) -
 
 
 def test_both_rows_of_a_round_enter_the_index_in_one_commit(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS[:2])
+    store.add_messages("s1", TEXTS[:2])
     assert store.settle()
     before = store.vectors.versions()
-    store.add_turns("s1", TEXTS[2:4], first=2)
+    store.add_messages("s1", TEXTS[2:4], first=2)
     assert store.settle()
     assert store.vectors.versions() == before + 1
 
 
-def test_summaries_and_turns_are_both_indexed(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+def test_summaries_and_messages_are_both_indexed(store: IndexedStore) -> None:
+    store.add_messages("s1", TEXTS)
     store.add_summary("s1", "cats and ships")
     assert store.settle()
     hits = store.vectors.search(store.oracle.vector("cats"), kind="summary", exclude_session=None, limit=3)
@@ -150,7 +150,7 @@ def test_summaries_and_turns_are_both_indexed(store: IndexedStore) -> None:
 
 
 def test_a_second_start_asks_the_model_for_nothing(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     before = store.search("a ship")
     store.close()
@@ -164,7 +164,7 @@ def test_a_second_start_asks_the_model_for_nothing(store: IndexedStore, folder: 
 def test_what_was_not_embedded_before_the_end_is_embedded_after_the_next_start(folder: Path) -> None:
     first = IndexedStore(folder)
     first.add_session("s1")
-    first.add_turns("s1", TEXTS)
+    first.add_messages("s1", TEXTS)
     first.database.close()
     again = IndexedStore(folder).started()
     assert again.settle()
@@ -173,7 +173,7 @@ def test_what_was_not_embedded_before_the_end_is_embedded_after_the_next_start(f
 
 
 def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     with store.database.write() as tx:
         tx.do("DELETE FROM embedding WHERE text_id = 's1-3'")
@@ -185,7 +185,7 @@ def test_a_text_that_never_reached_the_queue_is_found_at_the_start(store: Indexe
 
 
 def test_a_changed_text_gets_a_new_vector_in_place_of_the_old(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     with store.database.write() as tx:
         tx.do("UPDATE conversation SET text = 'a white horse' WHERE text_id = 's1-0'")
@@ -207,30 +207,30 @@ def test_an_answer_for_a_text_that_changed_meanwhile_is_thrown_away(store: Index
                 store.embeddings.enqueue(tx, [("s1-0", "conversation")])
 
     store.oracle.before_answer = change
-    store.add_turns("s1", TEXTS[:2])
+    store.add_messages("s1", TEXTS[:2])
     assert store.settle()
     assert "a white horse" in store.oracle.asked
     assert store.search("a white horse", 1)[0].similarity > 0.99
 
 
 def test_a_text_erased_while_the_model_works_never_comes_back(store: IndexedStore) -> None:
-    store.oracle.before_answer = lambda: store.remove_turns(["s1-0"])
-    store.add_turns("s1", TEXTS)
+    store.oracle.before_answer = lambda: store.remove_messages(["s1-0"])
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     assert "s1-0" not in ids(store)
     assert store.embeddings.bytes_of(["s1-0"]) == []
 
 
 def test_an_erased_text_leaves_the_index(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
-    store.remove_turns(["s1-2", "s1-3"])
+    store.remove_messages(["s1-2", "s1-3"])
     assert store.settle()
     assert ids(store) == {"s1-0", "s1-1", "s1-4", "s1-5"}
 
 
 def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
     with store.database.write() as tx:
@@ -244,32 +244,32 @@ def test_a_text_erased_just_before_a_crash_leaves_the_index_later(store: Indexed
 
 
 def test_scrubbing_leaves_no_byte_of_an_erased_vector(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     needles = store.embeddings.bytes_of(["s1-2"])
     assert any(needles[0] in content for content in contents(store))
-    store.remove_turns(["s1-2"])
+    store.remove_messages(["s1-2"])
     assert store.indexing.scrub(PATIENCE)
     assert not any(needle in content for needle in [*needles, b"s1-2"] for content in contents(store))
     assert len(ids(store)) == len(TEXTS) - 1
 
 
 def test_scrubbing_works_on_an_index_that_cannot_be_written(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     for path in (store.folder / "vectors").rglob("*.manifest"):
         path.write_bytes(b"")
-    store.remove_turns(["s1-2"])
+    store.remove_messages(["s1-2"])
     store.indexing.scrub(PATIENCE)
     until(lambda: not any(b"s1-2" in content for content in contents(store)))
     until(store.settle)
     assert len(ids(store)) == len(TEXTS) - 1
 
 
-def test_the_next_two_turns_depend_on_an_erased_one(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+def test_the_next_two_messages_depend_on_an_erased_one(store: IndexedStore) -> None:
+    store.add_messages("s1", TEXTS)
     store.add_session("s2")
-    store.add_turns("s2", TEXTS)
+    store.add_messages("s2", TEXTS)
     assert store.messages.dependents(["s1-1"]) == ["s1-2", "s1-3"]
     assert store.messages.dependents(["s1-1", "s1-2"]) == ["s1-3", "s1-4"]
     assert store.messages.dependents(["s1-5"]) == []
@@ -277,7 +277,7 @@ def test_the_next_two_turns_depend_on_an_erased_one(store: IndexedStore) -> None
 
 def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: IndexedStore) -> None:
     store.oracle.refuses = lambda text: "Corfu" in text
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     status = store.indexing.status()
     assert [aside.text_id for aside in status.set_aside] == ["s1-2"]
@@ -289,7 +289,7 @@ def test_one_text_that_is_refused_is_set_aside_and_the_others_go_on(store: Index
 
 def test_what_was_set_aside_is_tried_again_by_reindexing(store: IndexedStore) -> None:
     store.oracle.refuses = lambda text: "Corfu" in text
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     store.oracle.refuses = lambda text: False
     store.indexing.reindex()
@@ -300,7 +300,7 @@ def test_what_was_set_aside_is_tried_again_by_reindexing(store: IndexedStore) ->
 
 def test_a_server_that_is_down_is_tried_again_quietly(store: IndexedStore) -> None:
     store.oracle.down = True
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     until(lambda: len(store.oracle.asked) > len(TEXTS))
     assert not store.indexing.settle(0.1)
     assert store.indexing.degraded == ("embeddings",)
@@ -319,7 +319,7 @@ def test_an_embedder_that_breaks_does_not_end_the_worker(store: IndexedStore) ->
             raise ZeroDivisionError
 
     store.oracle.before_answer = breaks
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     until(lambda: not store.embeddings.waiting())
     assert store.settle()
 
@@ -331,7 +331,7 @@ def test_a_server_that_gives_too_few_vectors_is_not_believed(folder: Path) -> No
 
     store = IndexedStore(folder, Short()).started()
     store.add_session("s1")
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     until(lambda: "embeddings" in store.indexing.degraded)
     assert store.embeddings.counts(store.oracle.model).vectors == 0
     store.close()
@@ -340,10 +340,10 @@ def test_a_server_that_gives_too_few_vectors_is_not_believed(folder: Path) -> No
 def test_no_lock_of_sqlite_is_held_while_the_model_works(store: IndexedStore) -> None:
     inside, go_on = threading.Event(), threading.Event()
     store.oracle.before_answer = lambda: (inside.set(), go_on.wait(PATIENCE))[0]
-    store.add_turns("s1", TEXTS[:2])
+    store.add_messages("s1", TEXTS[:2])
     assert inside.wait(PATIENCE)
     written: list[str] = []
-    writer = threading.Thread(target=lambda: written.extend(store.add_turns("s1", TEXTS[2:4], first=2)))
+    writer = threading.Thread(target=lambda: written.extend(store.add_messages("s1", TEXTS[2:4], first=2)))
     writer.start()
     writer.join(PATIENCE)
     assert written == ["s1-2", "s1-3"]
@@ -356,7 +356,7 @@ def test_closing_does_not_wait_for_a_model_that_hangs(folder: Path) -> None:
     store.add_session("s1")
     inside, go_on = threading.Event(), threading.Event()
     store.oracle.before_answer = lambda: (inside.set(), go_on.wait(PATIENCE))[0]
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert inside.wait(PATIENCE)
     assert not store.indexing.close(0.1)
     go_on.set()
@@ -372,7 +372,7 @@ def test_a_memory_that_is_closed_while_its_model_works_says_nothing_of_its_close
     store.oracle.before_answer = lambda: (asked.set(), release.wait(PATIENCE))[0]
     store.indexing.start()
     store.add_session("s1")
-    store.add_turns("s1", ["Hello there"])
+    store.add_messages("s1", ["Hello there"])
     assert asked.wait(PATIENCE)
     assert not store.indexing.close(0.0)
     store.vectors.close()
@@ -384,7 +384,7 @@ def test_a_memory_that_is_closed_while_its_model_works_says_nothing_of_its_close
 
 def test_another_model_re_embeds_everything_and_mixes_nothing(store: IndexedStore, folder: Path) -> None:
     texts = [f"{text} number {number}" for number, text in enumerate(TEXTS * 20)]
-    store.add_turns("s1", texts)
+    store.add_messages("s1", texts)
     assert store.settle()
     store.close()
     other = IndexedStore(folder, Oracle("oracle-2", dimension=48))
@@ -407,7 +407,7 @@ def test_another_model_re_embeds_everything_and_mixes_nothing(store: IndexedStor
 
 def test_re_embedding_goes_on_where_it_stopped(store: IndexedStore, folder: Path) -> None:
     texts = [f"{text} number {number}" for number, text in enumerate(TEXTS * 40)]
-    store.add_turns("s1", texts)
+    store.add_messages("s1", texts)
     assert store.settle()
     store.close()
     calls = 0
@@ -432,7 +432,7 @@ def test_re_embedding_goes_on_where_it_stopped(store: IndexedStore, folder: Path
 
 
 def test_going_back_to_a_known_model_asks_for_nothing(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     before = store.search("a ship")
     store.close()
@@ -447,11 +447,11 @@ def test_going_back_to_a_known_model_asks_for_nothing(store: IndexedStore, folde
 
 
 def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     store.close()
     other = IndexedStore(folder, Oracle("oracle-1", dimension=48)).started()
-    other.add_turns("s1", ["one more"], first=len(TEXTS))
+    other.add_messages("s1", ["one more"], first=len(TEXTS))
     until(lambda: other.embeddings.dimension("oracle-1") == 48)
     assert other.settle()
     assert other.vectors.count() == len(TEXTS) + 1
@@ -460,7 +460,7 @@ def test_a_model_that_keeps_its_name_and_changes_its_dimension_is_noticed(store:
 
 
 def test_a_single_vector_of_another_dimension_changes_nothing(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     calls = 0
 
@@ -470,7 +470,7 @@ def test_a_single_vector_of_another_dimension_changes_nothing(store: IndexedStor
         store.oracle.dimension = 48 if calls == 1 else 64
 
     store.oracle.before_answer = stumble
-    store.add_turns("s1", ["one more"], first=len(TEXTS))
+    store.add_messages("s1", ["one more"], first=len(TEXTS))
     until(lambda: not store.embeddings.waiting())
     assert store.settle()
     assert store.vectors.count() == len(TEXTS) + 1
@@ -479,7 +479,7 @@ def test_a_single_vector_of_another_dimension_changes_nothing(store: IndexedStor
 
 def test_rounds_one_by_one_end_with_few_files(store: IndexedStore) -> None:
     for number in range(0, 140, 2):
-        store.add_turns("s1", [f"said {number}", f"answered {number}"], first=number)
+        store.add_messages("s1", [f"said {number}", f"answered {number}"], first=number)
         assert store.settle()
     assert store.vectors.count() == 140
     assert sum(path.is_file() for path in (store.folder / "vectors").rglob("*")) < 120
@@ -487,19 +487,19 @@ def test_rounds_one_by_one_end_with_few_files(store: IndexedStore) -> None:
 
 def test_a_store_that_was_left_untidy_is_tidied_at_the_next_start(store: IndexedStore, folder: Path) -> None:
     for number in range(0, 62, 2):
-        store.add_turns("s1", [f"said {number}", f"answered {number}"], first=number)
+        store.add_messages("s1", [f"said {number}", f"answered {number}"], first=number)
         assert store.settle()
     store.close()
     again = IndexedStore(folder).started()
     assert again.settle()
-    again.add_turns("s1", ["one", "two"], first=100)
+    again.add_messages("s1", ["one", "two"], first=100)
     assert again.settle()
     until(lambda: again.vectors.versions() < 5)
     again.close()
 
 
 def test_rows_of_nobody_leave_the_index_at_the_start(store: IndexedStore, folder: Path) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
     assert store.indexing.close(PATIENCE)
     store.vectors.upsert([VectorRow("stranger", "conversation", "s9", store.oracle.vector("ship"))])
@@ -511,9 +511,9 @@ def test_rows_of_nobody_leave_the_index_at_the_start(store: IndexedStore, folder
 
 
 def test_after_many_new_texts_the_index_is_put_in_order_once_none_is_waiting(store: IndexedStore) -> None:
-    store.add_turns("s1", TEXTS)
+    store.add_messages("s1", TEXTS)
     assert store.settle()
-    store.add_turns("s1", [f"word{at} of a long letter" for at in range(1_100)], first=len(TEXTS))
+    store.add_messages("s1", [f"word{at} of a long letter" for at in range(1_100)], first=len(TEXTS))
     assert store.settle()
     assert store.vectors.versions() <= 2
     assert store.vectors.count() == 1_106

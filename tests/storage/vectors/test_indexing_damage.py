@@ -48,14 +48,14 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = IndexedStore(folder).started()
     for number in range(10):
         store.add_session(f"s{number}")
-        store.add_turns(f"s{number}", [f"{said} in session {number}" for said in SAID])
+        store.add_messages(f"s{number}", [f"{said} in session {number}" for said in SAID])
         store.add_summary(f"s{number}", f"spoke of cats, session {number}")
     assert store.settle()
     store.indexing.reindex()
     assert store.settle()
-    store.add_turns("s0", ["a late remark", "a late answer"], first=len(SAID))
+    store.add_messages("s0", ["a late remark", "a late answer"], first=len(SAID))
     assert store.settle()
-    store.remove_turns(["s0-3"])
+    store.remove_messages(["s0-3"])
     assert store.settle()
     store.close()
     return folder
@@ -147,7 +147,7 @@ def test_the_index_of_another_store_is_not_believed(copy: Path, tmp_path: Path, 
     (tmp_path / "other").mkdir()
     other = IndexedStore(tmp_path / "other", Oracle(dimension=48)).started()
     other.add_session("s1")
-    other.add_turns("s1", ["nothing of ours"])
+    other.add_messages("s1", ["nothing of ours"])
     assert other.settle()
     other.close()
     shutil.rmtree(copy / "vectors")
@@ -203,7 +203,7 @@ def test_damage_while_it_runs_is_mended_at_the_next_write(copy: Path, before: An
     store = reopened(copy)
     shutil.rmtree(copy / "vectors")
     store.add_session("late")
-    store.add_turns("late", ["zebra crossing"])
+    store.add_messages("late", ["zebra crossing"])
     until(store.settle)
     assert store.search("zebra crossing", 1)[0].text_id == "late-0"
     assert answers(store) == before

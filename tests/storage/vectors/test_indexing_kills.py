@@ -42,9 +42,9 @@ def live_and_die(folder: Path, seconds: float) -> None:
 
 def violations(store: IndexedStore) -> list[str]:
     """What is not as it should be after everything has settled."""
-    turns = {row[0] for row in store.database.run("SELECT text_id FROM conversation")}
+    messages = {row[0] for row in store.database.run("SELECT text_id FROM conversation")}
     indexed = [text_id.decode() for text_id in store.vectors.ids().tolist()]
-    found = [] if sorted(turns) == sorted(indexed) else [f"ids differ: {len(turns)} {len(indexed)}"]
+    found = [] if sorted(messages) == sorted(indexed) else [f"ids differ: {len(messages)} {len(indexed)}"]
     table = store.vectors._table.search().select(["text_id", "vector"]).limit(None).to_arrow()
     for text_id, vector in zip(table["text_id"].to_pylist(), table["vector"].to_pylist(), strict=True):
         expected = normalise(store.oracle.vector(store.key_of(text_id) or ""), store.oracle.dimension)
