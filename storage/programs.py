@@ -5,10 +5,10 @@ frees its own.
     Programs     which programs live: a file below ``.programs`` for each, locked as long as it runs
     Gate         whose turn it is to write to one file, one program after another
 
-Promises: there is no clock and no heartbeat, so one that was stopped for days still lives, and one that was killed does
-not; no file is a lock: one that a crash left behind, or that was copied with the folder, hinders nothing; a folder whose
-locks do not exclude (some network folders) is refused before anything is written. Whoever waits at the gate gets in
-before a program that has just written, however much that one writes.
+Promises: there is no clock and no heartbeat, so a program that was stopped for days still lives, and one that was
+killed does not; no file is a lock: one that a crash left behind, or that was copied with the folder, hinders nothing; a
+folder whose locks do not exclude (some network folders) is refused before anything is written. Whoever waits at the
+gate gets in before a program that has just written, however much that one writes.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Programs:
 
 
 def living_programs(folder: Path) -> list[dict[str, object]]:
-    """The programs that use a folder: ``name``, ``pid``, ``kind``, ``host`` and ``since`` of each; those unknown None."""
+    """The programs that use a folder: ``name``, ``pid``, ``kind``, ``host`` and ``since`` of each, None if unknown."""
     found = []
     for path in sorted((folder / _PROGRAMS).glob("*")):
         try:
@@ -173,7 +173,7 @@ class Gate:
     """
 
     def __init__(self, path: Path, report: Callable[[dict[str, object]], None]) -> None:
-        """For the file ``path``; ``report`` is called once with who is inside when that takes long. Raises StorageError."""
+        """For the file ``path``; ``report`` gets who is inside once when that takes long. Raises StorageError."""
         self._path = path
         self._report = report
         self._descriptors: list[int] = []
@@ -224,7 +224,9 @@ class Gate:
             with suppress(OSError):
                 fcntl.flock(gate, fcntl.LOCK_UN)
                 fcntl.flock(queue, fcntl.LOCK_UN)
-            raise _as_ours(fault, self._path) if isinstance(fault, OSError) else fault
+            if isinstance(fault, OSError):
+                raise _as_ours(fault, self._path) from fault
+            raise
         try:
             yield before, after
         finally:

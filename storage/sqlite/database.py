@@ -202,7 +202,7 @@ class Database:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other program, and no other thread, writes meanwhile. Raises DataInUse where one does not come to an end."""
+        """No other program, and no other thread, writes meanwhile. Raises DataInUse where one does not end."""
         with self._writing, self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
             self.awaited = None
             with self._lock, as_ours(self.path):

@@ -132,7 +132,9 @@ def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(tmp_
     assert sorted(between)[len(between) // 2] <= 2, between
 
 
-def test_what_another_program_wrote_is_found_however_often_it_was_read_before(tmp_path: Path, database: Database) -> None:
+def test_what_another_program_wrote_is_found_however_often_it_was_read_before(
+    tmp_path: Path, database: Database
+) -> None:
     for number in range(3):
         assert [database.meta("said") for _ in range(3)] == [str(number - 1) if number else None] * 3
         with closing(Database(tmp_path / "memory.db", logging.Logger("quiet"))) as other:
