@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
+from domain.file_reader import open_bytes
 from domain.imports import (
     ASSISTANTS,
     HistoryFile,
@@ -379,7 +380,7 @@ def digest_of(path: Path, cancel: CancelToken) -> str:
     for one in files:
         if path.is_dir():
             whole.update(f"\n{one.relative_to(path).as_posix()}\n".encode("utf-8", "surrogatepass"))
-        with open(one, "rb") as file:
+        with open_bytes(one) as file:
             while part := file.read(_BYTES):
                 cancel.check()
                 whole.update(part)

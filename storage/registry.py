@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 
 from domain.errors import UsageError
+from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
-from storage.backup import DATABASE
 from storage.programs import FolderLock
 from storage.sqlite.database import TwoConnections
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.backup import DATABASE
+from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp

@@ -211,9 +211,9 @@ class Rounds:
         Its windows are unlearned, its personas are again what they were unless one was edited since, and its context
         and summary are as before. None, and nothing, when anything was said, or is gone, since.
         """
-        self._of.personas.settle_all()
         now = self._stamp.now()
         with self._database.write() as tx:
+            self._of.personas.settle_all()
             session, was = self._of.sessions.find(session_id), self._of.saves.find(session_id)
             said = self._of.messages.of_session(present) or self._of.sessions.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:

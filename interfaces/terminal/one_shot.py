@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from config import ENV_LINE
 from domain import errors
 from domain.errors import Exit
+from domain.file_reader import open_bytes
 from domain.records import PERSONAS
 from interfaces.messages import Words
 from interfaces.socket.protocol import request_release
@@ -285,7 +286,7 @@ def _leaving_out_erased(program: Program, path: Path) -> Prepare:
 def _is_database(path: Path) -> bool:
     """Whether a file begins as SQLite's files do."""
     try:
-        with open(path, "rb") as file:
+        with open_bytes(path, 16) as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False

@@ -23,14 +23,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from domain import errors
-from domain.files import make_private, make_private_folder, put_in_place, read_start, write_file
+from domain.files import make_private, make_private_folder, put_in_place, write_file
 from domain.patterns import pattern_of
 from storage.engine import Commit, Follows
 from storage.programs import Gate
 from storage.sqlite import digests, schema
 
-#: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
-_HEADER = 100
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
@@ -323,7 +321,6 @@ class Database:
         born = not path.exists()
         if born:
             self._create_file()
-        self._refuse_cut()
         make_private(path)
         connection = self._open_connection(path)
         try:
@@ -333,7 +330,6 @@ class Database:
                 _prepare_connection(connection)
                 if not born:
                     schema.repair_schema(connection)
-            self._refuse_cut()
         except BaseException:
             connection.close()
             raise
@@ -357,18 +353,6 @@ class Database:
             written = schema.empty_database()
         write_file(born, written)
         put_in_place(born, self.path)
-
-    def _refuse_cut(self) -> None:
-        """A file that is shorter than its own header says was cut; SQLite would notice only page by page."""
-        header = read_start(self.path, _HEADER)
-        pages, page = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
-        whole = header.startswith(b"SQLite format 3\0") and len(header) == _HEADER
-        # From a journal of an interrupted write SQLite repairs the file at the first read.
-        beside = (self.path.with_name(self.path.name + end) for end in ("-journal", "-wal"))
-        if any(path.exists() and path.stat().st_size for path in beside):
-            return
-        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):
-            raise errors.Damaged(path=str(self.path), reason="cut" if whole else "no database")
 
 
 def _as_passed(values: Sequence[object]) -> tuple[object, ...]:
@@ -448,8 +432,7 @@ def _prepare_connection(connection: sqlite3.Connection) -> None:
 
 
 def _make_durable(connection: sqlite3.Connection) -> None:
-    # No WAL: a process that closes any file of the database loses SQLite's locks on it, and ours does where it
-    # searches files after an erasure. Another program that looks into it then takes the log away under us.
+    # No WAL: erased text would stay in its log. Another program that looks into it takes the log away under us.
     run = connection.execute
     run("PRAGMA journal_mode=TRUNCATE")
     run("PRAGMA synchronous=FULL")

@@ -115,7 +115,12 @@ PROMISES = (
         "P11",
         "erase means bytes",
         killed("erase"),
-        ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py", "tests/contract/test_erased.py"),
+        (
+            "tests/jobs/test_erasing.py",
+            "tests/storage/test_proof.py",
+            "tests/storage/test_locks.py",
+            "tests/contract/test_erased.py",
+        ),
     ),
     Promise(
         "P12",

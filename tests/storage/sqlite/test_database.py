@@ -139,9 +139,8 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, log):
     whole = path.read_bytes()
     for cut in range(0, len(whole), 512):
         path.write_bytes(whole[:cut])
-        with pytest.raises(errors.Damaged) as refused:
+        with pytest.raises(errors.Damaged):
             Database(path, log)
-        assert refused.value.details["reason"] == ("cut" if cut else "no database")
         assert path.read_bytes() == whole[:cut]
     for wrong in (bytes(8192) + whole[8192:], b"Dear diary\n" * 2000):
         path.write_bytes(wrong)
