@@ -135,12 +135,13 @@ class Memory:
         self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
             opened.callback(self._programs.leave)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
+            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
+            self.claims = of.claims
             self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
@@ -272,11 +273,12 @@ class Memory:
     ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that were idle for ``after``, which is asked of each; oldest first.
 
+            Never one that another program talks in.
         Those in which only the person speaks are among them, once nothing was said in them for so long.
         """
         return tuple(
             one
-            for one in self.sessions.active(besides=besides)
+            for one in self.sessions.active(besides={*besides, *self.claims.taken_elsewhere("session")})
             if self.is_idle(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
         )
 

@@ -203,7 +203,7 @@ PROMISES = (
             "tests/interfaces/http/test_serving.py -k 'kill or second or under_way'",
             "tests/interfaces/http/test_chat_api.py -k kill",
             "tests/interfaces/http/test_kills.py -k middle",
-            "tests/interfaces/socket/test_sharing.py",
+            "tests/test_together.py",
             "tests/clients",
         ),
     ),
