@@ -318,8 +318,11 @@ class TurnSteps:
                 )  # fmt: skip
                 spoken = place.round
             else:
+                session_id, replaced = request.session_id, request.replaced
+                if not self.memory.sessions.is_open(session_id):  # another program has archived or erased it
+                    session_id, replaced = self.memory.sessions.start().session_id, None
                 spoken = self.memory.rounds.store(
-                    request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
+                    session_id, request.text, text, request.started, finish, instead_of=replaced,
                     quoted=quoted, demo=demo, served=served,
                 )  # fmt: skip
             forget = self.hide_forgotten(spoken)
@@ -357,10 +360,9 @@ class Conversation:
         self._shortened = False
         self._owns_maintenance = maintenance is None
         self.maintenance = maintenance or Maintenance(settings, memory, llm)
-        if self._owns_maintenance:
-            self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
+        memory.claims.take("session", session.session_id)
 
     # -- opening -----------------------------------------------------------------------------------------------
 
@@ -378,8 +380,12 @@ class Conversation:
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
-        """Go on in another session."""
+        """Go on in another session; other programs may have the one before. Raises UsageError where one has this."""
+        if not self.memory.claims.take("session", session.session_id):
+            raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
+            if session.session_id != self.session.session_id and self.memory.sessions.is_open(self.session.session_id):
+                self.memory.claims.release("session", self.session.session_id)
             self.session, self._resumed, self.last = session, resumed, None
             self.steps.asking.last = None
         self.undoing.clear()
@@ -408,6 +414,9 @@ class Conversation:
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
+        if (where := stored.round.user.session_id) != self.session.session_id:
+            self.session = self.memory.sessions.require(where)
+            yield Notice("session.moved", {"id": where})
         if stored.forget.reading:
             self.maintenance.queue.compaction.wake()
         if stored.forget.notice:
@@ -592,6 +601,7 @@ class Conversation:
         """Wait for a fold that is under way; everything else is stored already."""
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
+            self.memory.rounds.leave(self.session.session_id)
 
 
 # -- undoing

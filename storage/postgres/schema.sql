@@ -160,6 +160,17 @@ CREATE TABLE job (
     not_before double precision NOT NULL DEFAULT 0,
     reason text NOT NULL DEFAULT '',
     priority bigint NOT NULL DEFAULT 0,
+    program text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, kind, key)
+);
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    person bigint NOT NULL DEFAULT own_person(),
+    kind text NOT NULL,
+    key text NOT NULL,
+    program text NOT NULL,
     PRIMARY KEY (person, kind, key)
 );
 

@@ -121,6 +121,16 @@ CREATE TABLE job (
     not_before REAL NOT NULL DEFAULT 0,
     reason TEXT NOT NULL DEFAULT '',
     priority INTEGER NOT NULL DEFAULT 0,
+    program TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    program TEXT NOT NULL,
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 

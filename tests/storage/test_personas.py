@@ -321,3 +321,22 @@ def test_missing_pins_are_added_once_and_in_order() -> None:
     assert text == "Likes tea.\nCall her Annie.\nNever mention Bob."
     assert with_pins(text, ["Call her Annie."]) == text
     assert with_pins("", ["Call her Annie."]) == "Call her Annie."
+
+
+def test_a_version_that_reached_its_file_and_whose_note_was_lost_is_no_hand_edit(store: Store) -> None:
+    store.personas.write("user", "one", "model")
+    commit(store, "two")
+    store.personas.path("user").write_text("two\n")  # killed before it was noted that the file says so
+    commit(store, "three")
+    assert store.personas.read("user") == "three"
+    assert [version.origin for version in store.personas.history("user")] == ["model"] * 3
+
+
+def test_a_write_that_is_taken_back_leaves_the_file_as_it_was(store: Store) -> None:
+    store.personas.write("user", "one", "model")
+    with pytest.raises(errors.Interrupted), store.database.write():
+        store.personas.write("user", "two", "model")
+        store.personas.write("user", "three", "model")
+        raise errors.Interrupted
+    assert store.personas.path("user").read_text() == "one\n"
+    assert store.personas.read("user") == "one"
