@@ -19,7 +19,7 @@ What is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ from storage.engine import Commit, Stamp
 from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
-from storage.owner import Owner
+from storage.programs import Programs
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.restoring import LeaveOut, settle_copy
@@ -131,10 +131,10 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._owner = Owner(folder, clock)
-        self._owner.acquire()
+        self._programs = Programs(folder, clock)
+        self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
-            opened.callback(self._owner.release)
+            opened.callback(self._programs.leave)
             self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
@@ -207,7 +207,12 @@ class Memory:
                 self._search.index.close(patience)
                 self._search.vectors.close()
         self._of.database.close()
-        self._owner.release()
+        self._programs.leave()
+
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Which program has been writing for seconds while this one waits: its ``pid``, ``kind`` and ``seconds``."""
+        return self._of.database.awaited
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:

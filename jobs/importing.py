@@ -37,8 +37,8 @@ from memory import Memory
 
 #: A conversation that rested for so long went on as another one.
 PAUSE = timedelta(hours=6)
-#: So many turns are stored in one commit.
-_AT_ONCE = 500
+#: So many messages are stored in one commit, so that no other program waits long.
+_AT_ONCE = 100
 #: Goes up when what is read of the same file may be more than before.
 READER = 1
 #: Of what cannot be read so much is named.

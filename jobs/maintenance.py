@@ -35,7 +35,7 @@ from storage.jobs import Job, JobKind
 #: Threads for one memory alone: one for compaction, one for everything else.
 _OWN_THREADS = 2
 #: So many memories are archived in one commit, so that no one waits long for it.
-_ARCHIVED_AT_ONCE = 500
+_ARCHIVED_AT_ONCE = 100
 
 #: The events of a job, which ends with what became of it.
 Steps = Generator[object, None, Outcome]

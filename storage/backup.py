@@ -23,7 +23,7 @@ from typing import TextIO
 from domain import errors
 from domain.file_reader import DATABASE
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
-from storage.owner import Owner
+from storage.programs import FolderLock
 from storage.sqlite import schema
 from storage.sqlite.copies import PlainRow, check_copy, copy_database, exported_tables, plain_rows, write_rows
 from storage.sqlite.database import as_ours
@@ -75,7 +75,7 @@ def restore(
         raise errors.StorageError("backup.missing", path=str(backup))
     with as_ours(backup):
         check_copy(backup)
-    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
+    with FolderLock(folder, clock), _place_for_copy(folder) as unfinished:
         make_private(unfinished)
         with as_ours(backup):
             copy_database(backup, unfinished)
@@ -181,7 +181,7 @@ def restore_portable(
     """
     if version != schema.VERSION:
         raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
-    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
+    with FolderLock(folder, clock), _place_for_copy(folder) as unfinished:
         make_private(unfinished)
         write_file(unfinished, schema.empty_database())
         with as_ours(unfinished):

@@ -41,7 +41,7 @@ _DIGEST = 16
 #: So far apart are sessions that are put between two others one after another.
 _CLOSE = 1 << 8
 #: So many messages are taken back in one commit.
-_AT_ONCE = 200
+_AT_ONCE = 50
 #: In ``meta``: a day, and how many calls were made on it to read the backlog.
 _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.
@@ -173,7 +173,7 @@ class Imports:
         """
         with self._database.write() as tx:
             added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
-        return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
+        return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
         """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.

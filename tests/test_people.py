@@ -57,9 +57,9 @@ class Town:
         """Whether somebody holds this person's folder: nobody else may open it then."""
         from datetime import UTC, datetime
 
-        from storage.owner import Owner
+        from storage.programs import FolderLock
 
-        owner = Owner(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
+        owner = FolderLock(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
         try:
             owner.acquire()
         except DataInUse:

@@ -859,6 +859,9 @@ MESSAGES = {
     # -- storage
     "storage.failed": "The data folder cannot be used ({reason}). Look at its disk and permissions.",
     "storage.waiting": "Waiting for another Old Friend (process {pid}) that uses the memory …",
+    "storage.awaited": "Waiting for {kind} (process {pid}), which has been writing to this memory for {seconds} s …",
+    "storage.writing": "{kind} (process {pid}) has been writing to this memory for {seconds} s and does not come to an end; perhaps it was stopped. Let it go on, or end it, then try again.",
+    "storage.no_locks": "The file system of {path} has no working locks, so two programs could damage the memory there. Choose a folder on a local disk with --data-dir.",
     "storage.in_use": "Another Old Friend (process {pid} on {host}, since {since}) uses {path}. Close it, or choose another --data-dir.",
     "storage.damaged": "The database {path} is damaged ({reason}). It was left as it is. Copy it aside, then put a backup in its place.",
     "storage.differs": "The database {path} holds texts that are not what was stored ({count}: {what}). It was left as it is. Compare these rows with a backup, or put a backup in its place (--restore).",

@@ -859,6 +859,9 @@ MESSAGES = {
     # -- storage
     "storage.failed": "数据文件夹不能用（{reason}）。请看看磁盘和权限。",
     "storage.waiting": "另一个老友（进程 {pid}）正在用这份记忆，稍等……",
+    "storage.awaited": "正在等 {kind}（进程 {pid}）写完这份记忆，已经 {seconds} 秒……",
+    "storage.writing": "{kind}（进程 {pid}）一直在写这份记忆，{seconds} 秒了还没写完，可能被暂停了。请让它继续或把它结束，再试一次。",
+    "storage.no_locks": "{path} 所在的文件系统没有可靠的文件锁，两个程序会弄坏记忆。请用 --data-dir 另选一个本地磁盘上的文件夹。",
     "storage.in_use": "另一个老友（{host} 上的进程 {pid}，自 {since} 起）正在用 {path}。请关掉它，或另选 --data-dir。",
     "storage.damaged": "数据库 {path} 损坏了（{reason}），没有动它。请把它复制到别处，再放回一份备份。",
     "storage.differs": "数据库 {path} 里有内容与存入时不一致（{count} 处：{what}），没有动它。请与备份核对，或用 --restore 换回备份。",

@@ -175,7 +175,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a lock on an unlinked file is accepted",
         "P12",
-        "storage/owner.py",
+        "storage/programs.py",
         "                still_there = self._still_there(descriptor)\n",
         "                still_there = True\n",
         (SURVIVORS + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",),
@@ -183,10 +183,10 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "several may hold the lock",
         "P12",
-        "storage/owner.py",
+        "storage/programs.py",
         "fcntl.LOCK_EX | fcntl.LOCK_NB",
         "fcntl.LOCK_SH | fcntl.LOCK_NB",
-        ("tests/storage/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
+        ("tests/storage/test_programs.py::test_a_second_program_is_told_who_holds_the_data",),
     ),
     Break(
         "rounds in the context follow the clock",

@@ -20,7 +20,7 @@ import pytest
 from domain.errors import DataInUse
 from interfaces.http.openai_api import _add_keepalives
 from people import folder_of
-from storage.owner import Owner
+from storage.programs import FolderLock
 from tests.interfaces.http.running import Running, now, running
 from tests.support.served import PATIENCE, until
 from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
@@ -150,7 +150,7 @@ def test_an_error_of_the_server_keeps_its_status_and_shape(client: openai.OpenAI
 @contextmanager
 def in_use(folder: Path, served: Running, person: str = "me") -> Iterator[Callable[[], None]]:
     """Another program uses a memory until this ends, or until what it gives is called."""
-    owner = Owner(folder_of(folder / "data", person), served.people.clock)
+    owner = FolderLock(folder_of(folder / "data", person), served.people.clock)
     owner.acquire()
     try:
         yield owner.release
@@ -217,7 +217,7 @@ def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_n
     served: Running, model: ScriptedServer, tmp_path: Path, *, streams: bool
 ) -> None:
     served.people.in_use_patience = 0.0
-    owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
+    owner = FolderLock(folder_of(tmp_path / "data", "me"), served.people.clock)
 
     def reply_when_taken(exchange: Exchange) -> None:
         served.people.release("me")
