@@ -242,7 +242,7 @@ def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_n
         (status(402), 502, "credit"),
         (status(400, "API key not valid"), 502, "OPENAI_API_KEY"),
         (answer("<html><title>Bad gateway</title></html>", 502, "text/html"), 503, "fault"),
-        (answer("<html>Not here</html>", 404, "text/html"), 502, "did not take"),
+        (answer("<html>Not here</html>", 404, "text/html"), 502, "rejected"),
         (answer({"error": {"message": "no such model", "code": "model_not_found"}}, 404), 404, "no such model"),
         (answer({"error": {"message": "temperature: too hot"}}, 400), 400, "too hot"),
         (answer({"error": {"message": "slow down"}}, 429), 429, "slow down"),

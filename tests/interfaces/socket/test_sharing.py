@@ -215,7 +215,7 @@ def test_a_chat_three_hosts_a_server_and_p_on_one_memory_lose_nothing_double_not
         busy = serving.ask("POST", "/process", {"input": "Too early.", "user_id": "me"})
         assert (busy.status, busy.json["message"]) == (
             503,
-            "Another program is using this memory now. Nothing of this request is stored; please try again.",
+            "Another program is using this memory now. Nothing of this request is stored; try again.",
         )
         assert int(busy.headers["retry-after"]) > 0
         assert serving.ask("GET", "/health").json["status"] == "ok"
