@@ -457,7 +457,7 @@ def test_names_that_are_not_set_read_plainly(language):
 def test_the_companion_is_told_that_it_cannot_erase_and_the_tasks_leave_out_what_was_to_be_forgotten(language):
     system = assemble_prompt(Layers(text="x", now=NOW, language=language), MARK)[0].content
     assert "/forget" in system
-    assert {"en": "Never claim to have erased", "zh": "绝不声称自己已经删除"}[language] in system
+    assert {"en": "Never claim to have erased", "zh": "绝不说自己已经删掉"}[language] in system
     task = Task(language, names_in(language, "", ""), MARK, NOW)
     for messages in all_tasks(task):
         told = messages[0].content
@@ -623,8 +623,8 @@ def test_an_inference_is_never_shown_as_known(language):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_system_prompt_tells_what_is_known_from_what_was_only_said(language):
     told = {
-        "en": 'of what only stands under "said", claim no more than the words themselves say',
-        "zh": '只有 "said" 的，原话说到哪里，你就说到哪里，不要多说',
+        "en": 'what is only "said" claims no more than its words',
+        "zh": '只有 "said" 的，原话说到哪儿，你就说到哪儿',
     }
     assert told[language] in assemble_prompt(Layers(text="x", now=NOW, language=language), MARK)[0].content
 
@@ -663,8 +663,8 @@ def test_what_is_left_out_between_the_messages_of_a_record_is_seen():
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_prompt_says_that_the_newer_counts_and_what_marks_mean_where_there_are_any(language):
     templates = TEMPLATES[language]
-    counts = {"en": "the newer counts, and what is said now counts most", "zh": "以较新的为准，现在说的最为准"}
-    disagree = {"en": "Where two disagree, say so", "zh": "两处说法不一时，要说明"}
+    counts = {"en": "The newer counts, what is said now most", "zh": "新的算数，现在说的最算数"}
+    disagree = {"en": "Where two disagree, say so", "zh": "前后对不上，就说出来"}
     layers = dataclasses.replace(ENGLISH, language=language)
     system, plain = (message.content for message in assemble_prompt(layers, MARK)[:2])
     assert counts[language] in system
