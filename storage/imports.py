@@ -235,7 +235,7 @@ class Imports:
         """The keys of messages that are still in the memory, by where they are stored or by their digests."""
         ((salt,),) = self._database.run(digests.SALT)
         names = {message.key: _message_digests(str(salt), message) for message in messages}
-        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.seq WHERE m.digest IN {EACH}"
+        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.message WHERE m.digest IN {EACH}"
         wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
         found = {str(row[0]) for row in self._database.run(query, wanted)}
         numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"
