@@ -517,7 +517,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self.maintenance.after_save()
+                    self.maintenance.after_save(event.archived.session_id)
                 yield event
 
     def start_maintenance(self) -> None:

@@ -435,6 +435,16 @@ class Llm:
         task = self._task(language or language_of(*(one.text for one in members)), names)
         return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material, vital), stop))
 
+    def write_page(self, messages: Sequence[Message], language: Language, stop: CancelToken, names: Names) -> str:
+        """A page of the diary on these messages: sentences, each with the numbers of those it rests on."""
+        task = self._task(language, names)
+        for longest in _LENGTHS_EXTRACTED:
+            try:
+                return summary_of(self._ask(task, "diary", task.diary_prompt(messages, longest), stop))
+            except errors.ContextTooLong as fault:
+                refused = fault
+        raise refused
+
     def read_forget_request(
         self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
