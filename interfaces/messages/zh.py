@@ -613,6 +613,7 @@ MESSAGES = {
     "setting.extract_after": "你的会话安静多少小时后，在后台从中提取事实；会话并不归档。0 表示只在 /save 时提取。",
     "setting.autosave_after": "你的会话安静多少小时后，像 /save 那样自动保存。0 表示从不，下次启动接着聊。",
     "setting.archive_after": "其他程序的会话安静多少小时后自动保存。0 表示从不。",
+    "setting.greeting": "打开聊天时，是否让老友先开口说说到了日子的事；一天最多一次。",
     "setting.language": "程序自身消息的语言：auto、en 或 zh。",
     "setting.companion_name": "你的伙伴叫什么。",
     "setting.user_name": "你的伙伴怎么称呼你。",
