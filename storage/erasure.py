@@ -176,7 +176,7 @@ class Eraser:
             other
             for message in self.of.messages.with_ids([text_id])
             for other in self.of.messages.of_session(message.session_id)
-            if other.round == message.round
+            if abs(other.round) == abs(message.round)
         ]
         return self._with_derived(messages)
 

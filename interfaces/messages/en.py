@@ -628,6 +628,7 @@ MESSAGES = {
     "setting.autosave_after": "Hours of silence after which your session is saved as with /save. 0: never; the next start goes on with it.",
     "setting.diary": "Whether the companion writes a diary page after each saved session: on, off, or auto (on at the terminal, off for people served over HTTP).",
     "setting.archive_after": "Hours of silence after which a session of another program is saved. 0: never.",
+    "setting.greeting": "Whether the companion may speak first when a chat is opened, about what is due; at most once a day.",
     "setting.language": "Language of the program's own messages: auto, en or zh.",
     "setting.companion_name": "What your companion is called.",
     "setting.user_name": "What your companion calls you.",

@@ -628,6 +628,7 @@ MESSAGES = {
     "setting.autosave_after": "你的会话安静多少小时后，像 /save 那样自动保存。0：从不，下次启动接着聊。",
     "setting.diary": "每存一次会话，老友写不写一页日记：on、off 或 auto（终端里写，通过 HTTP 服务的人不写）。",
     "setting.archive_after": "其他程序的会话安静多少小时后自动保存。0：从不。",
+    "setting.greeting": "打开聊天时，是否让老友先开口说说到了日子的事；一天最多一次。",
     "setting.language": "程序自己说话用什么语言：auto、en 或 zh。",
     "setting.companion_name": "老友叫什么。",
     "setting.user_name": "老友怎么称呼你。",
