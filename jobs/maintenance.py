@@ -127,6 +127,9 @@ class Maintenance:
         #: Why each job failed last; a failure is reported once.
         self._failures: dict[tuple[str, str], str] = {}
         self._opened = False
+        #: Whether the companion keeps a diary; for served people it does so only where that is set.
+        own = settings.diary == "on" or (settings.diary == "auto" and scheduler is None)
+        self._writes_diary = own and not llm.describe().demo
         self.queue = JobQueue(
             memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), llm.clock, llm.log
         )
@@ -151,8 +154,10 @@ class Maintenance:
         if window := next_window(self.memory, session_id, self.settings.window_size):
             do("extract", session_id, window[-1].text_id)
 
-    def after_save(self) -> None:
-        """Write the chapter that a save has filled, and archive what has become too much."""
+    def after_save(self, session_id: str) -> None:
+        """Write the chapter that a save has filled and the page of the diary, and archive what has become too much."""
+        if self._writes_diary:
+            self.queue.request("diary", session_id)
         if self._chapters_due():
             self.queue.request("chapters")
         if self.settings.forget_limit.most:
@@ -213,6 +218,8 @@ class Maintenance:
         if self._chapters_due():
             yield "imported_chapters", "", ""
             yield "chapters", "", ""
+        if self._writes_diary:
+            yield from (("diary", page.session_id, "") for page in self.memory.chapters.pages(due=True))
         if imported := self.memory.imports.due_sessions():
             yield "import_backlog", "", f"{imported[0].session_id} {imported[0].asked}"
         if self.settings.forget_limit.most:
@@ -312,6 +319,8 @@ class Maintenance:
                 if isinstance(event, Saved):
                     self._count_saved()
                     self.memory.jobs.request("chapters")
+                    if self._writes_diary:
+                        self.memory.jobs.request("diary", session.session_id)
                 yield event
         finally:
             self.memory.claims.release("session", session.session_id)
@@ -377,6 +386,18 @@ class Maintenance:
         yield from events
         return "left" if any(isinstance(one, Notice) and "error" in one.details for one in events) else "done"
 
+    def _write_page(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.chapters import write_page
+
+        try:
+            write_page(self.memory, self.llm, job.key, cancel)
+        except errors.ContentFiltered:
+            return "done"
+        except errors.ModelError as fault:
+            yield Notice("diary.failed", {"error": fault})
+            return "left"
+        return "done"
+
     def _run_archiving(self, job: Job, cancel: CancelToken) -> Steps:
         yield from archive_surplus(self.memory, self.settings.forget_limit, cancel)
         return "done"
@@ -400,5 +421,6 @@ _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = 
     "imported_chapters": Maintenance._write_chapters,
     "import_backlog": Maintenance._run_import_backlog,
     "chapters": Maintenance._write_chapters,
+    "diary": Maintenance._write_page,
     "archive": Maintenance._run_archiving,
 })  # fmt: skip

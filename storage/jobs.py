@@ -23,7 +23,7 @@ from storage.sqlite.database import Database, Transaction
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
     "forget_request", "compact", "rebuild", "autosave", "extract", "verify", "consolidate", "client_history",
-    "imported_chapters", "import_backlog", "chapters", "archive",
+    "imported_chapters", "import_backlog", "chapters", "diary", "archive",
 ]  # fmt: skip
 
 

@@ -85,6 +85,8 @@ class NewMessage:
     demo: bool = False
     #: Who said it, if neither of the two did; the role is "assistant" then.
     speaker: str = ""
+    #: Whether the companion said it first, before the round.
+    greeting: bool = False
 
 
 class MessageColumns(NamedTuple):
@@ -241,11 +243,11 @@ class Messages:
             at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
             self.move(tx, session_id, at, 2 * MESSAGE_SPACE)
             position = at - MESSAGE_SPACE
-        seq = tx.next("conversation", len(messages))
+        seq, this = tx.next("conversation", len(messages)), last_round + 1
         added = [
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
-                last_round + 1, finish, stored_at=now, position=position + (at + 1) * MESSAGE_SPACE,
+                -this if one.greeting else this, finish, stored_at=now, position=position + (at + 1) * MESSAGE_SPACE,
                 quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
             for at, one in enumerate(messages)
@@ -307,8 +309,10 @@ class Messages:
         rounds = max(message.round for message in [*first, *present])
         places = max(message.position for message in [*first, *present])
         # Downwards, so that no two rounds have one number for a moment.
-        moved = [(message.round + rounds, message.position + places, message.seq) for message in present]
-        tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", sorted(moved, reverse=True))
+        shifts = ((message, rounds if message.round > 0 else -rounds) for message in present)
+        moved = [(message.round + shift, message.position + places, message.seq) for message, shift in shifts]
+        ordered = sorted(moved, key=lambda row: -abs(row[0]))
+        tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", ordered)
 
     def move(self, tx: Transaction, session_id: str, position: int, by: int) -> None:
         """Move what is in a session from a position on."""

@@ -15,6 +15,7 @@ from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
 from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
 from storage.programs import Programs
@@ -40,6 +41,7 @@ class Repositories:
     facts: Facts
     notes: Notes
     relations: Relations
+    matters: Matters
     windows: Windows
     fact_log: FactLog
     chapters: Chapters
@@ -76,6 +78,7 @@ def open_repositories(
     erased = ErasedTexts(database, stamp)
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
     claims = Claims(database, programs.name, programs.lives) if programs else Claims(database)
+    matters = Matters(database, messages)
     opened = Repositories(
         database=database,
         stamp=stamp,
@@ -86,8 +89,9 @@ def open_repositories(
         facts=facts,
         notes=Notes(database),
         relations=Relations(facts),
+        matters=matters,
         windows=windows,
-        fact_log=FactLog(facts, windows, index, saves, erased, stamp),
+        fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
         personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),

@@ -66,14 +66,22 @@ class Rounds:
         quoted: Sequence[Quoted] = (),
         demo: bool = False,
         served: Sequence[str] = (),
+        greeting: tuple[str, str] | None = None,
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
-        ``demo``: the demo model answered, and no model is ever given that as the companion's words.
+        ``demo``: the demo model answered, and no model is ever given that as the companion's words. ``greeting``: when
+        the companion spoke first, and its words, which the person answers.
         """
+        first = (
+            [NewMessage(self._stamp.new_id(), *greeting[:1], "assistant", greeting[1], greeting=True)]
+            if greeting
+            else []
+        )
         messages = (
+            *first,
             NewMessage(self._stamp.new_id(), started, "user", user),
             NewMessage(self._stamp.new_id(), ended or self._stamp.now(), "assistant", assistant, tuple(quoted), demo),
         )

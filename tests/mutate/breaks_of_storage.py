@@ -295,14 +295,6 @@ OF_STORAGE: tuple[Break, ...] = (
         ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
     ),
     Break(
-        "a database that was cut is taken",
-        "P15",
-        "storage/sqlite/database.py",
-        "        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):\n",
-        "        if not whole:\n",
-        (DATABASE + "test_a_damaged_file_is_refused_and_left_as_it_is",),
-    ),
-    Break(
         "a newer schema is taken",
         "P16",
         "storage/sqlite/schema.py",

@@ -53,7 +53,6 @@ READING: dict[str, Callable[[Path, Database], object]] = {
     "looking at it as a whole export": lambda folder, _: look_into_export(folder),
     "its digest": lambda folder, _: digest_of(folder, CancelToken()),
     "attaching it": lambda folder, _: attach(folder),
-    "opening it twice": lambda folder, database: Database(folder / DATABASE, logging.Logger("quiet")).close(),
 }
 
 
