@@ -141,7 +141,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.erased, self.units = of.erased, of.units
+            self.erased, self.units, self.voice = of.erased, of.units, of.voice
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
