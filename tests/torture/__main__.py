@@ -91,7 +91,8 @@ PROMISES = (
         "a hand edit of a persona file wins",
         (),
         (
-            "tests/storage/test_personas.py -k 'hand or edit or form or emptied or deleted or place or link or huge or other_programs'",
+            "tests/storage/test_personas.py"
+            " -k 'hand or edit or form or emptied or deleted or place or link or huge or programs'",
         ),
     ),
     Promise("P8", "the index can be lost or damaged at any time", (), ("tests -k 'indexing or damage'",)),
