@@ -176,7 +176,7 @@ class Eraser:
             other
             for message in self.of.messages.with_ids([text_id])
             for other in self.of.messages.of_session(message.session_id)
-            if other.round == message.round
+            if abs(other.round) == abs(message.round)
         ]
         return self._with_derived(messages)
 
@@ -205,7 +205,7 @@ class Eraser:
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
         pins = [pin for persona in PERSONAS for pin in self.of.personas.pins(persona) if wanted in normalise(pin)]
         notes, facts = self._known_with(wanted)
-        chapters = [one for one in self.of.chapters.all() if wanted in normalise(one.text)]
+        chapters = [one for one in self.of.chapters.all(pages=True) if wanted in normalise(one.text)]
         flying = (one for one in self.of.sessions.every_in_flight() if wanted in normalise(one.text + one.partial))
         return replace(
             chosen,
@@ -227,7 +227,7 @@ class Eraser:
             chosen,
             in_flight=tuple(flying),
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
-            chapters=_distinct_chapters(self.of.chapters.all()),
+            chapters=_distinct_chapters(self.of.chapters.all(pages=True)),
             file_names=tuple(one.name for one in self.imports.all()),
             **self._derived_from(
                 messages, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]

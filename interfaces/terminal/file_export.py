@@ -103,7 +103,7 @@ def _one_sided(session: Session, messages: Sequence[Message]) -> set[str]:
     if session.client == IMPORT_CLIENT:
         return set()
     counts = Counter(message.round for message in messages)
-    return {message.text_id for message in messages if counts[message.round] == 1}
+    return {message.text_id for message in messages if message.round > 0 and counts[message.round] == 1}
 
 
 def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words, hidden: bool) -> str:

@@ -92,7 +92,7 @@ PROMISES = (
         (),
         (
             "tests/storage/test_personas.py"
-            " -k 'hand or edit or form or emptied or deleted or place or link or huge or programs'",
+            " -k 'hand or edit or form or emptied or deleted or place or link or huge or other_programs'",
         ),
     ),
     Promise("P8", "the index can be lost or damaged at any time", (), ("tests -k 'indexing or damage'",)),
@@ -206,7 +206,7 @@ PROMISES = (
             "tests/interfaces/http/test_serving.py -k 'kill or second or under_way'",
             "tests/interfaces/http/test_chat_api.py -k kill",
             "tests/interfaces/http/test_kills.py -k middle",
-            "tests/interfaces/socket/test_sharing.py",
+            "tests/test_together.py",
             "tests/clients",
         ),
     ),
