@@ -407,12 +407,10 @@ class Conversation:
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
-        """Go on in another session; other programs may have the one before. Raises UsageError where one has this."""
+        """Go on in another session. Raises UsageError where another program has it."""
         if not self.memory.claims.take("session", session.session_id):
             raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
-            if session.session_id != self.session.session_id and self.memory.sessions.is_open(self.session.session_id):
-                self.memory.claims.release("session", self.session.session_id)
             self.session, self._resumed, self.last = session, resumed, None
             self.greeting = self._coming = None
             self.steps.asking.last = None

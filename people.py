@@ -42,6 +42,7 @@ from llm import Llm
 from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
+from storage.programs import FolderLock
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
 #: What else is known of people, for whoever serves them.
@@ -198,6 +199,9 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
+            for _, folder in self.memory_folders(person):
+                with FolderLock(folder, self.clock):  # where another program uses it, nothing is begun
+                    pass
             receipts = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
