@@ -217,8 +217,8 @@ class Database:
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
         #: same again.
         self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
-        #: How often the gate had been passed then.
-        self._read_at = b""
+        #: How often the gate had been passed then; and how often that was another program, as far as it was noticed.
+        self._read_at, self.outdated = b"", 0
         self._gate: Gate | None = None
         if path is None:
             self._connection = self._open_connection(self.path)
@@ -258,6 +258,7 @@ class Database:
         passed = self._gate.passed() if self._gate else b"never"
         if passed and passed != self._read_at:
             self._read, self._read_at = {}, passed
+            self.outdated += 1
         return bool(passed)
 
     def _drop_cached(self, sql: str) -> None:
@@ -302,6 +303,7 @@ class Database:
             with self._lock, as_ours(self.path):
                 if before != self._read_at:
                     self._read.clear()
+                    self.outdated += 1
                 try:
                     yield
                 finally:
