@@ -383,7 +383,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("EXTRACT_AFTER", _read_hours, "1"),
     Setting("AUTOSAVE_AFTER", _read_hours, "0"),
     Setting("ARCHIVE_AFTER", _read_hours, "8"),
-    Setting("GREETING", _read_switch, "1"),
+    Setting("GREETING", _read_switch, "on"),
     Setting("LANGUAGE", _read_language, "auto"),
     Setting("COMPANION_NAME", _read_text),
     Setting("USER_NAME", _read_text),

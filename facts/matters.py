@@ -45,8 +45,8 @@ _WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": 
 #: Days after its day during which something may be asked about, and before it during which a deadline may.
 _AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
 _BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
-#: Nothing is open for longer than this.
-_LONGEST = timedelta(365)
+#: Nothing is open for more days than this.
+_LONGEST = 365
 #: What is said within this time after a worry, a promise or a question is still the same talk.
 _SAME_TALK = timedelta(hours=3)
 #: So long after its day "it went well" is about it; so many messages a short "don't ask" reaches back.
@@ -226,6 +226,16 @@ def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision]
     return None
 
 
+def day_ahead(text: str, now: datetime) -> str:
+    """The day from today on that a text names, as 2026-12-01; "" for none.
+
+    >>> day_ahead("next Friday", datetime(2026, 11, 25)), day_ahead("soon", datetime(2026, 11, 25))
+    ('2026-11-27', '')
+    """
+    due = _due(text, now, past=False)
+    return due[0][:10] if due and due[0][:10] >= now.date().isoformat() else ""
+
+
 def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
     """The first range that an expression may mean and that is not over."""
     if one.kind in ("vague", "recurrence", "clock", "ago") or (one.meant is None and one.kind != "weekday"):
@@ -262,20 +272,20 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     day = said.date()
     if yearly := YearlyDay.parse(matter.yearly):
         due = yearly.next_on(day)
-        first = day + timedelta(1) if yearly.calendar == "unclear" else due and due - timedelta(1)
+        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, -1)
         due_on = due.isoformat() if due else ""
         return replace(matter, due_from=due_on, due_to=due_on, precision="day",
                        next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
     if not matter.due_from:
         waits, lasts = _WAITS.get(matter.kind, (2, 21))
         waits = waits if own else 1
-        first, last = day + timedelta(waits), day + timedelta(lasts)
+        first, last = _later(day, waits), _later(day, lasts)
     else:
         begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
         exact = matter.precision in ("time", "day")
-        first = begins - timedelta(_BEFORE.get(matter.kind, 0)) if exact else ends + timedelta(1)
-        last = ends + timedelta(_AFTER.get(matter.kind, 14) if exact else 21)
-    return replace(matter, next_review=first.isoformat(), expires=min(last, day + _LONGEST).isoformat())
+        first = _later(begins, -_BEFORE.get(matter.kind, 0)) if exact else _later(ends, 1)
+        last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
+    return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
 
 # -- what later talk does to them
@@ -344,10 +354,10 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
         when = datetime.fromisoformat(message.timestamp)
         if bool(key & terms) and _DONE.search(plain) and not is_question(words):
             return told
-        due = _moment(matter.due_from, when) if matter.due_from else said + _SAME_TALK
-        if mentioned and when >= due:
+        begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
+        if mentioned and begun:
             return told
-        over = matter.kind in _DATED and due <= when <= _moment(matter.due_to, when, end=True) + _OUTCOME_WITHIN
+        over = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
         if over and _OUTCOME.search(plain) and not is_question(words):
             return told
     if matter.expires < now.date().isoformat():
@@ -379,6 +389,11 @@ def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
     return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+
+
+def _later(day: date, days: int) -> date:
+    """A day so many days away, within the years that there are."""
+    return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
 def _moment(due: str, like: datetime, *, end: bool = False) -> datetime:
@@ -447,10 +462,10 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     """The first day on which a matter that was just brought up may be brought up again."""
     today = now.date()
     if yearly := YearlyDay.parse(one.yearly):
-        due = yearly.next_on(today + timedelta(2))
-        return (due - timedelta(1)).isoformat() if due else "9999-12-31"
+        due = yearly.next_on(_later(today, 2))
+        return _later(due, -1).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    day = date.fromisoformat(one.due_to[:10]) + timedelta(1) if ahead else today + timedelta(3)
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
     return day.isoformat()
 
 

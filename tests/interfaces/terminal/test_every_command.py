@@ -18,7 +18,7 @@ from tests.support.server import ScriptedServer
 SHOWN = {
     "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 round)?", "清空本次会话（1 轮）吗？"),
-    "exit": ("", ""),
+    "exit": ("Take care. See you.", "回头见，保重。"),
     "help": ("this session", "本次会话"),
     "retry": ("You said:", "You said:"),
     "edit": ("Your last message is at the prompt", "上一句已放到输入处"),
@@ -30,6 +30,7 @@ SHOWN = {
     "memory": ("Kept: 1 session archived", "归档 1 次会话"),
     "life": ("There is no chapter yet: 8 saved sessions", "每 8 次已保存的会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
+    "open": ("Nothing is open.", "没有未了的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with numbers", "/why full：附数值"),
     "forget": ("What should be forgotten?", "要忘掉什么？"),
