@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
@@ -47,6 +47,7 @@ from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
+from storage.voice import VoiceState
 
 if TYPE_CHECKING:
     from jobs.greeting import Greeting
@@ -122,6 +123,7 @@ class PreparedTurn:
 
     request: TurnRequest
     layers: Layers
+    voice: VoiceState | None = None
 
     @property
     def recalled(self) -> Recollection:
@@ -204,7 +206,8 @@ class TurnSteps:
         recollection = yield from self._recall(request, stop)
         stop.check()
         yield Recalled(recollection)
-        return PreparedTurn(request, self.lay_out(request, recollection))
+        voice = self.memory.voice.state()
+        return PreparedTurn(request, self.lay_out(request, recollection, voice), voice)
 
     def _recall(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, Recollection]:
         if request.ranking == "none":
@@ -237,7 +240,7 @@ class TurnSteps:
         yield from self.llm.take_notices()
         return found
 
-    def lay_out(self, request: TurnRequest, recollection: Recollection) -> Layers:
+    def lay_out(self, request: TurnRequest, recollection: Recollection, voice: VoiceState) -> Layers:
         """What a model is shown for a turn."""
         memory, now = self.memory, self.clock()
         user_image, names = memory.personas.read("user"), memory.names()
@@ -250,6 +253,8 @@ class TurnSteps:
             self_image=self.annotated_persona("self", memory.personas.read("self")),
             user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
+            examples=tuple(self.memory.voice.examples(voice, self.llm.describe().model, request.text)),
+            said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
             companion=self.settings.companion_name or names.companion_called,
             person=self.settings.user_name or names.person_called,
             greeting=request.greeting.text if request.greeting else "", coming=request.coming,
@@ -257,7 +262,8 @@ class TurnSteps:
         if request.chat:
             messages = self._client_messages(request, request.chat, language)
             if request.chat.instruction is not None:
-                layers = replace(layers, self_image="", user_image="", instruction=request.chat.instruction)
+                layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
+                layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
         summary = memory.summaries.of(request.session_id)
         templates = TEMPLATES[language]
@@ -309,6 +315,10 @@ class TurnSteps:
         if answered.reply.truncated and not self._truncated_reported:
             self._truncated_reported = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
+        model = self.llm.describe().model
+        if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
+            said, reply = prepared.layers.examples[0]
+            yield Notice("models.before", {"model": model, "said": said, "reply": reply})
         return answered
 
     # -- store ---------------------------------------------------------------------------------------------------
@@ -322,6 +332,8 @@ class TurnSteps:
         quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
             place = None
+            if prepared.voice and not demo:
+                self.memory.voice.store_turn(prepared.voice, self.llm.describe().model)
             if chat:
                 place = self.history(chat.client).store_request(
                     chat.name, chat.messages, text, finish, request.started,
@@ -329,8 +341,11 @@ class TurnSteps:
                 )  # fmt: skip
                 spoken = place.round
             else:
+                session_id, replaced = request.session_id, request.replaced
+                if not self.memory.sessions.is_open(session_id):  # another program has archived or erased it
+                    session_id, replaced = self.memory.sessions.start().session_id, None
                 spoken = self.memory.rounds.store(
-                    request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
+                    session_id, request.text, text, request.started, finish, instead_of=replaced,
                     quoted=quoted, demo=demo, served=served,
                     greeting=(request.greeting.at, request.greeting.text) if request.greeting else None,
                 )  # fmt: skip
@@ -384,10 +399,9 @@ class Conversation:
         self._shortened = False
         self._owns_maintenance = maintenance is None
         self.maintenance = maintenance or Maintenance(settings, memory, llm)
-        if self._owns_maintenance:
-            self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
+        memory.claims.take("session", session.session_id)
 
     # -- opening -----------------------------------------------------------------------------------------------
 
@@ -405,7 +419,9 @@ class Conversation:
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
-        """Go on in another session."""
+        """Go on in another session. Raises UsageError where another program has it."""
+        if not self.memory.claims.take("session", session.session_id):
+            raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
             self.session, self._resumed, self.last = session, resumed, None
             self.greeting = self._coming = None
@@ -427,7 +443,9 @@ class Conversation:
         due = greeting.find_due(self.memory, self._clock()) if wanted else ()
         if not due:
             return
-        layers = self.steps.lay_out(self._request("", self.steps.now(), again=False), Recollection())
+        layers = self.steps.lay_out(
+            self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
+        )
         for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
             self.greeting = said
             yield said
@@ -467,6 +485,9 @@ class Conversation:
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
+        if (where := stored.round.user.session_id) != self.session.session_id:
+            self.session = self.memory.sessions.require(where)
+            yield Notice("session.moved", {"id": where})
         if stored.forget.reading:
             self.maintenance.queue.compaction.wake()
         if stored.forget.notice:
@@ -547,8 +568,8 @@ class Conversation:
         return [self._note_question(notices.pop(0)) for notices in sources for _ in range(len(notices))]
 
     def _note_question(self, notice: Notice) -> Notice:
-        if notice.key in ("forget_request.asked", "forget_request.unsure"):
-            self.in_doubt = cast("tuple[str, ...]", notice.details["turns"])
+        if notice.doubted:
+            self.in_doubt = tuple(notice.doubted)
         return notice
 
     def answer_doubt(self, *, keep: bool) -> int:
@@ -577,7 +598,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self.maintenance.after_save()
+                    self.maintenance.after_save(event.archived.session_id)
                 yield event
 
     def start_maintenance(self) -> None:
@@ -661,6 +682,7 @@ class Conversation:
         """Wait for a fold that is under way; everything else is stored already."""
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
+            self.memory.rounds.leave(self.session.session_id)
 
 
 # -- undoing

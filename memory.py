@@ -19,7 +19,7 @@ What is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -50,7 +50,7 @@ from storage.engine import Commit, Stamp
 from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
-from storage.owner import Owner
+from storage.programs import Programs
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.restoring import LeaveOut, settle_copy
@@ -134,17 +134,18 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._owner = Owner(folder, clock)
-        self._owner.acquire()
+        self._programs = Programs(folder, clock)
+        self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
-            opened.callback(self._owner.release)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
+            opened.callback(self._programs.leave)
+            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
+            self.claims, self.voice = of.claims, of.voice
             self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
@@ -211,7 +212,12 @@ class Memory:
                 self._search.index.close(patience)
                 self._search.vectors.close()
         self._of.database.close()
-        self._owner.release()
+        self._programs.leave()
+
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Which program has been writing for seconds while this one waits: its ``pid``, ``kind`` and ``seconds``."""
+        return self._of.database.awaited
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:
@@ -271,11 +277,12 @@ class Memory:
     ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that were idle for ``after``, which is asked of each; oldest first.
 
+            Never one that another program talks in.
         Those in which only the person speaks are among them, once nothing was said in them for so long.
         """
         return tuple(
             one
-            for one in self.sessions.active(besides=besides)
+            for one in self.sessions.active(besides={*besides, *self.claims.taken_elsewhere("session")})
             if self.is_idle(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
         )
 

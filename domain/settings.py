@@ -92,6 +92,7 @@ class Settings:
     request_timeout: float
     extract_after: timedelta
     autosave_after: timedelta
+    diary: Literal["auto", "on", "off"]
     archive_after: timedelta
     greeting: bool
     language: Literal["auto", "en", "zh"]
@@ -382,6 +383,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("REQUEST_TIMEOUT", _read_seconds, "120"),
     Setting("EXTRACT_AFTER", _read_hours, "1"),
     Setting("AUTOSAVE_AFTER", _read_hours, "0"),
+    Setting("DIARY", _read_word("diary", "auto", "on", "off"), "auto"),
     Setting("ARCHIVE_AFTER", _read_hours, "8"),
     Setting("GREETING", _read_switch, "on"),
     Setting("LANGUAGE", _read_language, "auto"),

@@ -16,6 +16,7 @@ from conversation import Conversation
 from domain import errors
 from domain.errors import Exit
 from domain.facts import Fact
+from domain.file_reader import open_bytes
 from domain.imports import IMPORT_CLIENT
 from domain.records import PERSONAS, Message, Session
 from domain.text import clean_text, one_line
@@ -288,7 +289,7 @@ def restore_whole(
     from importers.own_export import open_whole_export
 
     begun = b""
-    with suppress(OSError), path.open("rb") as file:  # whoever reads it as talk says so
+    with suppress(OSError), open_bytes(path, 1) as file:  # whoever reads it as talk says so
         begun = file.read(1)
     if not begun:
         return False

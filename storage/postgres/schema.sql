@@ -29,9 +29,10 @@ CREATE TABLE chapter (
     seq bigint NOT NULL,
     text_id text NOT NULL,
     session_id text,
-    height bigint NOT NULL CHECK (height > 0),
+    height bigint NOT NULL CHECK (height >= 0),
     parent bigint,
     text text NOT NULL,
+    evidence text NOT NULL DEFAULT '',
     stored_at text NOT NULL,
     PRIMARY KEY (person, seq),
     UNIQUE (person, text_id),
@@ -160,6 +161,17 @@ CREATE TABLE job (
     not_before double precision NOT NULL DEFAULT 0,
     reason text NOT NULL DEFAULT '',
     priority bigint NOT NULL DEFAULT 0,
+    program text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, kind, key)
+);
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    person bigint NOT NULL DEFAULT own_person(),
+    kind text NOT NULL,
+    key text NOT NULL,
+    program text NOT NULL,
     PRIMARY KEY (person, kind, key)
 );
 
@@ -675,7 +687,7 @@ shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) 
         json_build_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)::text
         FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
         LEFT JOIN session s ON s.session_id = c.session_id
-        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq
+        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq WHERE c.height > 0
     UNION ALL
     SELECT 'life', 'life', 2, NULL, 0, '', (SELECT timestamp FROM began ORDER BY moment LIMIT 1),
         (SELECT timestamp FROM ended ORDER BY moment DESC LIMIT 1), '{}'

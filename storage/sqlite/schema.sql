@@ -18,9 +18,10 @@ CREATE TABLE chapter (
     seq INTEGER PRIMARY KEY,
     text_id TEXT NOT NULL UNIQUE,
     session_id TEXT REFERENCES session (session_id) ON DELETE CASCADE,
-    height INTEGER NOT NULL CHECK (height > 0),
+    height INTEGER NOT NULL CHECK (height >= 0),
     parent INTEGER REFERENCES chapter (seq) ON DELETE SET NULL,
     text TEXT NOT NULL,
+    evidence TEXT NOT NULL DEFAULT '',
     stored_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chapter_of_parent ON chapter (parent) WHERE parent IS NOT NULL;
@@ -121,6 +122,16 @@ CREATE TABLE job (
     not_before REAL NOT NULL DEFAULT 0,
     reason TEXT NOT NULL DEFAULT '',
     priority INTEGER NOT NULL DEFAULT 0,
+    program TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    program TEXT NOT NULL,
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -559,7 +570,7 @@ shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) 
         json_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)
         FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
         LEFT JOIN session s ON s.session_id = c.session_id
-        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq
+        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq WHERE c.height > 0
     UNION ALL
     SELECT 'life', 'life', 2, NULL, 0, '', (SELECT timestamp FROM began ORDER BY moment LIMIT 1),
         (SELECT timestamp FROM ended ORDER BY moment DESC LIMIT 1), '{}'
