@@ -53,7 +53,7 @@ from storage.owner import Owner
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.restoring import LeaveOut, settle_copy
-from storage.rounds import Rounds
+from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
@@ -141,7 +141,7 @@ class Memory:
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.erased, self.units, self.voice = of.erased, of.units, of.voice
+            self.erased, self.units, self.voice = of.erased, of.units, Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)

@@ -21,7 +21,6 @@ from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
 from storage.units import Units
-from storage.voice import Voice
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
@@ -51,7 +50,6 @@ class Repositories:
     saves: UndoableSaves
     erased: ErasedTexts
     units: Units
-    voice: Voice
 
 
 def open_repositories(
@@ -90,7 +88,6 @@ def open_repositories(
         saves=saves,
         erased=erased,
         units=Units(database),
-        voice=Voice(database),
     )
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)
