@@ -41,7 +41,7 @@ _DIGEST = 16
 #: So far apart are sessions that are put between two others one after another.
 _CLOSE = 1 << 8
 #: So many messages are taken back in one commit.
-_AT_ONCE = 200
+_AT_ONCE = 50
 #: In ``meta``: a day, and how many calls were made on it to read the backlog.
 _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.

@@ -48,6 +48,8 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
     others = context.memory.external
     for notice in (*context.settings.notices, *(others.take_notices() if others else ())):
         context.aside.line(context.words.describe_notice(notice), "warning")
+    if not opening.resumed and context.memory.claims.taken_elsewhere("session"):
+        context.tell("opening.beside", "quiet")
     if opening.keeping:
         context.aside.line(context.words.plural("opening.autosaving", opening.keeping), "quiet")
     if opening.news:
