@@ -19,7 +19,7 @@ SHOWN = {
     "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 exchange)?", "清空这次会话（1 轮）吗？"),
     "exit": ("", ""),
-    "help": ("this session", "本次会话"),
+    "help": ("this session", "这次会话"),
     "retry": ("You said:", "You said:"),
     "edit": ("Your last message is at the prompt", "上一句已放回输入框"),
     "redo": ("There is nothing to bring back.", "没有可恢复的。"),
@@ -155,7 +155,7 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     assert rows[rows.index("│ my yacht is red") + 1] == "│ (not in memory)"
     assert rows[rows.index("│ I live in Oslo") + 1] != "│ (not in memory)"
     terminal.say("/why")
-    terminal.see("The reply quotes words that are in no memory: my yacht is red")
+    terminal.see("The reply quotes words that are not in any memory: my yacht is red")
     terminal.prompt()
     assert "quoted in the reply" in terminal.text()
     assert "no memory: I live" not in terminal.text()
