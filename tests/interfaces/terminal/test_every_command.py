@@ -28,6 +28,7 @@ SHOWN = {
     "undo": ("Took back 1 exchange.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
     "memory": ("1 past talk, 1 exchange;", "以前 1 次谈话，共 1 轮；"),
+    "diary": ("The diary is off", "现在不写日记"),
     "life": ("There is no chapter yet: 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
     "ask": ("What do you want to know?", "想知道什么？"),
