@@ -54,7 +54,7 @@ from storage.programs import Programs
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.restoring import LeaveOut, settle_copy
-from storage.rounds import Rounds
+from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
@@ -145,8 +145,8 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.voice = of.claims, of.voice
-            self.erased, self.units = of.erased, of.units
+            self.claims, self.erased, self.units = of.claims, of.erased, of.units
+            self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)

@@ -23,7 +23,6 @@ from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
 from storage.units import Units
-from storage.voice import Voice
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
@@ -55,7 +54,6 @@ class Repositories:
     saves: UndoableSaves
     erased: ErasedTexts
     units: Units
-    voice: Voice
 
 
 def open_repositories(
@@ -104,7 +102,6 @@ def open_repositories(
         saves=saves,
         erased=erased,
         units=Units(database),
-        voice=Voice(database),
     )
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)
