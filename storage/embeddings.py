@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from domain.indexes import VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
-from storage.engine import EACH
-from storage.sqlite.database import Database, Row, Transaction
-from storage.sqlite.words import WordIndex
+from storage.engine import EACH, Database, Row, Transaction, WordIndex
 
 if TYPE_CHECKING:
     import numpy as np

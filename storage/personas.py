@@ -40,10 +40,9 @@ from domain.patterns import pattern_of
 from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
 from language.scripts import is_unspaced
-from storage.engine import EACH, Commit, Stamp
+from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction
 from storage.jobs import Rebuilds
 from storage.messages import UndoableSaves
-from storage.sqlite.database import Database, Row, Transaction
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000

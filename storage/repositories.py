@@ -10,7 +10,7 @@ from pathlib import Path
 from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
-from storage.engine import Stamp
+from storage.engine import Database, Stamp
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -18,8 +18,8 @@ from storage.jobs import Jobs, Rebuilds, Steps
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
 from storage.sqlite.copies import UNINDEXED
-from storage.sqlite.database import Database
-from storage.sqlite.words import WordIndex
+from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 #: So many messages are read at once to make their words.
@@ -59,8 +59,8 @@ def open_repositories(
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
-    database = Database(folder / DATABASE if folder else None, log)
-    words = WordIndex(database)
+    database = SqliteDatabase(folder / DATABASE if folder else None, log)
+    words = SqliteWords(database)
     index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)

@@ -34,10 +34,10 @@ from domain.records import (
     Session,
     pair_messages,
 )
+from storage.engine import Transaction
 from storage.messages import SAVING_WINDOWS, NewMessage, NewSummary
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sqlite.database import Transaction
 
 
 class Rounds:
