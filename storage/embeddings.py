@@ -172,7 +172,7 @@ class Embeddings:
             tx.do(
                 f"INSERT INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (text_id, model)"
                 f" DO UPDATE SET {replaced}",
-                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").tobytes(),
+                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").data,
             )  # fmt: skip
 
     def remove(self, text_ids: Iterable[str]) -> None:

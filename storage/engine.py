@@ -162,6 +162,9 @@ class WordIndex(Protocol):
     def optimize(self, tx: Transaction) -> None:
         """Leave no removed token, as far as the engine keeps any."""
 
+    def join_pieces(self, tx: Transaction) -> None:
+        """Put together what commits left in pieces, as far as no one waits for it."""
+
     def rows(self, table: WordTable) -> int:
         """About how many rows a table has: the highest number in it, which costs nothing to know."""
 

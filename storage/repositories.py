@@ -6,11 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
-from storage.engine import Database, Stamp
+from storage.engine import Database, Stamp, WordIndex
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -22,8 +23,21 @@ from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
+if TYPE_CHECKING:
+    from storage.postgres.database import Server
+    from storage.vectors.table import Vectors
+
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class OnServer:
+    """A memory in a database of many; ``folder`` is for what no database holds."""
+
+    folder: Path
+    server: Server
+    person: str
 
 
 @dataclass(frozen=True)
@@ -52,15 +66,32 @@ class Repositories:
     units: Units
 
 
-def open_repositories(
-    folder: Path | None, tokens: Callable[[str], Sequence[str]], stamp: Stamp, log: logging.Logger
-) -> Repositories:
-    """Open the memory of a data directory, or one in memory alone. ``tokens`` cuts a text into words.
+def connect(url: str) -> Server:
+    """The connections of this process to a database of many memories; nothing is connected yet."""
+    from storage.postgres.database import Server
 
-    Raises Damaged, NewerSchema, ReadOnly, DiskFull.
+    return Server(url)
+
+
+def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors:
+    """Where the nearest texts are searched: an index in the folder, or the database itself."""
+    from storage.vectors.table import Vectors
+
+    if isinstance(place, OnServer):
+        from storage.postgres.vectors import PostgresVectors
+
+        return PostgresVectors(of.database, place.folder)  # type: ignore[return-value]
+    return Vectors(place / "vectors", log)
+
+
+def open_repositories(
+    place: Path | OnServer | None, tokens: Callable[[str], Sequence[str]], stamp: Stamp, log: logging.Logger
+) -> Repositories:
+    """Open the memory of a data directory, of a database of many, or one in memory alone.
+
+    ``tokens`` cuts a text into words. Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
-    database = SqliteDatabase(folder / DATABASE if folder else None, log)
-    words = SqliteWords(database)
+    database, words, folder = _open_engine(place, log)
     index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
@@ -81,7 +112,7 @@ def open_repositories(
         fact_log=FactLog(facts, windows, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
-        personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),
+        personas=Personas(folder, database, rebuilds, saves, stamp, log),
         steps=steps,
         jobs=Jobs(database),
         rebuilds=rebuilds,
@@ -92,6 +123,18 @@ def open_repositories(
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)
     return opened
+
+
+def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Database, WordIndex, Path | None]:
+    """Database and index of words, and the folder of the personas where they are files."""
+    if isinstance(place, OnServer):
+        from storage.postgres.database import PostgresDatabase
+        from storage.postgres.words import PostgresWords
+
+        served = PostgresDatabase(place.server, place.person, log)
+        return served, PostgresWords(served), None
+    database = SqliteDatabase(place / DATABASE if place else None, log)
+    return database, SqliteWords(database), (place or Path()) / "persona"
 
 
 def _index_all(of: Repositories) -> None:

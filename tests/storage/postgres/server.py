@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from storage.postgres.database import Server
+
+SCHEMA = Path(__file__).resolve().parents[3] / "storage" / "postgres" / "schema.sql"
 #: PostgreSQL refuses to run as root.
 _INSTEAD_OF_ROOT = "nobody"
 
@@ -63,6 +68,20 @@ def _run(program: str, *arguments: str, **user: Any) -> None:
 
 def lay_down(connection: psycopg.Connection[Any], schema: str) -> None:
     """Lay down the schema, and let a role that is no superuser use it."""
+    connection.execute(b"CREATE EXTENSION vector")
     connection.execute(schema.encode())
-    connection.execute(b"CREATE ROLE app NOSUPERUSER NOBYPASSRLS")
+    connection.execute(b"CREATE ROLE app LOGIN NOSUPERUSER NOBYPASSRLS")
     connection.execute(b"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app")
+
+
+@cache
+def shared_server() -> Server:
+    """One server for all tests of this process, with the schema; it is stopped when the process ends."""
+    started = ExitStack()
+    atexit.register(started.close)
+    where = started.enter_context(postgres())
+    with psycopg.connect(where, autocommit=True) as connection:
+        lay_down(connection, SCHEMA.read_text(encoding="utf-8"))
+    server = Server(where.replace("user=postgres", "user=app"))
+    started.callback(server.close)
+    return server
