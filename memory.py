@@ -50,8 +50,8 @@ from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.owner import Owner
-from storage.registry import files_of_others
-from storage.repositories import open_repositories
+from storage.registry import files_of_others, own_place
+from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "own_place", "restore",
     "restore_portable", "write_portable",
 ]  # fmt: skip
 
@@ -111,7 +111,7 @@ class Memory:
 
     def __init__(
         self,
-        folder: Path,
+        place: Path | OnServer,
         embedder: Embedder,
         *,
         clock: Callable[[], datetime],
@@ -122,7 +122,8 @@ class Memory:
         workers: Workers | None = None,
         external: Sequence[ExternalMemory] = (),
     ) -> None:
-        self.folder = folder
+        self.folder = folder = place.folder if isinstance(place, OnServer) else place
+        self._place = place
         self._embedder = embedder
         self._log = log
         self._workers = workers
@@ -132,10 +133,11 @@ class Memory:
         make_private_folder(folder)
         self._clock = clock
         self._owner = Owner(folder, clock)
-        self._owner.acquire()
+        if isinstance(place, Path):  # else several programs use one memory
+            self._owner.acquire()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
             opened.callback(self._owner.release)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
+            self._of = of = open_repositories(place, tokens, Stamp(clock, new_id), log)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
@@ -172,9 +174,8 @@ class Memory:
         from recall.keywords import ArchivedMemories
         from recall.retriever import Retriever
         from storage.vectors.indexing import Indexing
-        from storage.vectors.table import Vectors
 
-        vectors = Vectors(self.folder / "vectors", self._log)
+        vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
         index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
         retriever = Retriever(self._of, vectors, self._log, lambda: self._embedder.model, find_asked_slots)
@@ -208,6 +209,8 @@ class Memory:
                 self._search.vectors.close()
         self._of.database.close()
         self._owner.release()
+        if isinstance(self._place, OnServer) and self._place.alone:
+            self._place.server.close()
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:

@@ -68,7 +68,9 @@ class Row(Protocol):
 class Database(Protocol):
     """One memory on its engine. A transaction belongs to a thread; everything raises StorageError."""
 
-    path: Path
+    @property
+    def path(self) -> Path | str:
+        """The file, or the address without its password."""
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""

@@ -77,8 +77,12 @@ class Personas:
         database.on_commit(self._write_changed)
 
     def path(self, persona: Persona) -> Path:
-        """Where the person finds it: the file, or the database where there are no files."""
-        return self._folder / _FILE[persona] if self._folder else self._database.path
+        """Where the person finds the file, if there is one."""
+        return (self._folder or Path()) / _FILE[persona]
+
+    def place(self, persona: Persona) -> Path | str:
+        """Where the persona is: its file, or the database where there are no files."""
+        return self.path(persona) if self._folder else self._database.path
 
     def read(self, persona: Persona) -> str:
         """The persona as it is now; a hand edit has become a version by then.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from domain import errors
 from storage.backup import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
@@ -24,7 +26,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import Server
+    from storage.postgres.database import ServedRegistry, Server
     from storage.vectors.table import Vectors
 
 #: So many messages are read at once to make their words.
@@ -33,11 +35,15 @@ _INDEXED_AT_ONCE = 2_000
 
 @dataclass(frozen=True)
 class OnServer:
-    """A memory in a database of many; ``folder`` is for what no database holds."""
+    """A memory in a database of many; ``folder`` is for what no database holds.
+
+    ``alone``: no other memory uses these connections, so they are closed with it.
+    """
 
     folder: Path
     server: Server
     person: str
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +73,30 @@ class Repositories:
 
 
 def connect(url: str) -> Server:
-    """The connections of this process to a database of many memories; nothing is connected yet."""
+    """The connections of this process to a database of many memories; nothing is connected yet.
+
+    Raises UsageError where what it takes is not installed.
+    """
+    if find_spec("psycopg") is None:
+        raise errors.UsageError("database.packages_missing")
     from storage.postgres.database import Server
 
     return Server(url)
+
+
+def registry_on(server: Server) -> ServedRegistry:
+    """Who is served, in a database of many memories."""
+    from storage.postgres.database import ServedRegistry
+
+    return ServedRegistry(server)
+
+
+def initialise_database(administrator: str, url: str) -> None:
+    """Prepare a database server for many memories. Raises StorageError, UsageError."""
+    connect(url)
+    from storage.postgres.setup import initialise
+
+    initialise(administrator, url)
 
 
 def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors:

@@ -68,7 +68,7 @@ class ChatMemoryServer:
             if self._closed:
                 raise ServerGone("the chat has ended")
             own = self._companion
-            registry = Registry(registry_in(own.settings.data_dir), own.clock)
+            registry = Registry(registry_in(own.settings.data_dir), own.clock, own.settings.database_url)
             people = People(
                 own.settings, own.llm, registry, own.log,
                 clock=own.clock, new_id=own.new_id, most_open=own.settings.open_memories,

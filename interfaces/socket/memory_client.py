@@ -150,7 +150,7 @@ def open_people(
 ) -> Iterator[People]:
     """Everyone below a data folder, with the models of the settings, until the block ends. Raises StorageError."""
     with (
-        closing(Registry(registry_in(settings.data_dir), clock)) as registry,
+        closing(Registry(registry_in(settings.data_dir), clock, settings.database_url)) as registry,
         closing(Llm(settings, log, clock=clock)) as llm,
     ):
         people = People(

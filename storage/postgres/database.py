@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
@@ -29,6 +28,7 @@ from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
 from domain.records import PREFIX, Role
+from domain.text import mask_url
 from storage.engine import Commit, Row, Transaction
 from storage.postgres import for_postgres
 from storage.sqlite import digests
@@ -56,12 +56,16 @@ _SET = "SELECT set_config('friend.person', $1, true)"
 _LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
     f", set_config('idle_in_transaction_session_timeout', '{_STANDS_STILL}', true)"
 )
+_REGISTRY = "SELECT set_config('search_path', 'registry', true)"
 _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
     " FROM pg_roles r WHERE r.rolname = current_user"
 )
+_TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+#: What rows of other tables refer to, without going with them.
+_LAST = ("persona", "session", "person")
 #: Statements after which messages have no digest yet.
 _SAYS = re.compile(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
 _RETURNS = re.compile(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
@@ -152,18 +156,7 @@ def as_ours(where: str) -> Iterator[None]:
         yield
     except psycopg.Error as fault:
         kind = _KINDS.get(fault.sqlstate or "", errors.StorageError)
-        details = {"pid": None, "host": None, "since": None} if kind is errors.DataInUse else {}
-        raise kind(path=where, reason=" ".join(str(fault).split()), **details) from fault
-
-
-def masked(url: str) -> str:
-    """The address of a database without its password.
-
-    >>> masked("postgresql://app:secret@db/friend")
-    'postgresql://app:***@db/friend'
-    """
-    hidden = re.sub(r"(?<=://)([^:@/]*):[^@/]*@", r"\1:***@", url)
-    return re.sub(r"(password=)('[^']*'|[^\s&]+)", r"\1***", hidden)
+        raise kind("database.failed", path=where, reason=" ".join(str(fault).split())) from fault
 
 
 class Server:
@@ -173,7 +166,7 @@ class Server:
     """
 
     def __init__(self, url: str) -> None:
-        self.address = masked(url)
+        self.address = mask_url(url)
         self._url = url
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[ServedRow]] = []
@@ -240,6 +233,21 @@ class Server:
         found = self.attempt(lambda connection: connection.execute(sql, [person]).fetchall()[0][0])
         return None if found is None else int(found)
 
+    def remove(self, person: str) -> None:
+        """Leave nothing of a person."""
+        number = self.number_of(person, add=False)
+        if number is None:
+            return
+
+        def remove_rows(connection: psycopg.Connection[ServedRow]) -> None:
+            with connection.transaction():
+                connection.execute(_SET, [str(number)])
+                found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
+                for table in sorted(found, key=_place_of):
+                    connection.execute(f"DELETE FROM {table}".encode())
+
+        self.attempt(remove_rows)
+
     def close(self) -> None:
         """Close what is idle; what is in use is closed by whoever gives it back."""
         with self._lock:
@@ -283,7 +291,7 @@ class PostgresDatabase:
     """
 
     def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
-        self.path = Path(server.address)
+        self.path = server.address
         self._server = server
         self._number = str(server.number_of(person))
         self._log = log
@@ -323,15 +331,18 @@ class PostgresDatabase:
             connection, number = self._server.attempt(self._begin)
             opened = Transaction(self)
             self._writing = (threading.get_ident(), connection, opened)
+            committed = False
             try:
                 with as_ours(self._server.address), connection.pipeline() as sent:
                     yield opened
                     self.digest_changes()
                     self._commit(connection, sent, number)
+                    committed = True
             except BaseException:
-                with suppress(psycopg.Error):
-                    connection.execute("ROLLBACK")
-                raise
+                if not committed:  # else only the connection is lost
+                    with suppress(psycopg.Error):
+                        connection.execute("ROLLBACK")
+                    raise
             finally:
                 self._writing, self._undigested = None, False
                 self._server.give_back(connection)
@@ -400,9 +411,8 @@ class PostgresDatabase:
 
     def problems(self) -> list[str]:
         """What the server finds when it reads every row of this person; pages have checksums."""
-        tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
         found = []
-        for (table,) in self.run(f"{tables} ORDER BY relname"):
+        for (table,) in self.run(_TABLES):
             try:
                 self.run(f"SELECT count(*), sum(length(t::text)) FROM {table} t")
             except errors.StorageError as fault:
@@ -425,7 +435,7 @@ class PostgresDatabase:
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise errors.StorageError(path=self._server.address, reason="closed")
+            raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
 
     def _begin(self, connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], str]:
         """Begin a write as the only one of this person; the number by which the server knows it."""
@@ -449,7 +459,7 @@ class PostgresDatabase:
                 raise
         else:
             if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
-                raise errors.StorageError(path=self._server.address, reason="rolled back")
+                raise errors.StorageError("database.failed", path=self._server.address, reason="rolled back")
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
@@ -457,10 +467,67 @@ class PostgresDatabase:
             self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable(values), found)
 
 
+class ServedRegistry:
+    """Who is served, in the schema ``registry`` of the same database: no person's, and so behind no policy."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """All rows of one query, as of the last commit."""
+
+        def read(connection: psycopg.Connection[ServedRow]) -> list[Row]:
+            with connection.pipeline():
+                connection.execute(_REGISTRY)
+                found = connection.execute(translated(sql, with_person=False), values, binary=True)
+            return cast(list[Row], found.fetchall())
+
+        return cast(list[Row], self._server.attempt(read))
+
+    @contextmanager
+    def write(self) -> Iterator[Callable[..., list[Row]]]:
+        """One transaction; any exception takes all of it back."""
+
+        def begin(connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], None]:
+            connection.execute("BEGIN")
+            return connection, None
+
+        connection, _ = self._server.attempt(begin)
+
+        def run(sql: str, *values: object) -> list[Row]:
+            done = connection.execute(translated(sql, with_person=False), values, binary=True)
+            return cast(list[Row], done.fetchall() if done.description else [])
+
+        try:
+            with as_ours(self._server.address):
+                connection.execute(_REGISTRY)
+                yield run
+                connection.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._server.give_back(connection)
+
+    @contextmanager
+    def turn_to_write(self) -> Iterator[None]:
+        """Several may write at once here."""
+        yield
+
+    def close(self) -> None:
+        """Use no connection any more."""
+
+
 @lru_cache(maxsize=2_000)
-def translated(sql: str) -> bytes:
+def translated(sql: str, *, with_person: bool = True) -> bytes:
     """A statement of a repository as the server takes it."""
-    return for_postgres(sql).encode()
+    return for_postgres(sql, with_person=with_person).encode()
+
+
+def _place_of(table: str) -> int:
+    """Where a table comes when all rows of a person are removed."""
+    return _LAST.index(table) if table in _LAST else -1
 
 
 def _status_of(number: str, connection: psycopg.Connection[ServedRow]) -> str:

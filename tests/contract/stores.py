@@ -20,7 +20,7 @@ from storage.imports import Imports
 from storage.messages import NewMessage, NewSummary
 from storage.repositories import OnServer, Repositories, open_repositories
 from storage.rounds import Rounds
-from tests.storage.postgres.server import shared_server
+from tests.storage.postgres.server import shared_connections
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 
@@ -189,7 +189,7 @@ def sqlite(folder: Path) -> Store:
 def postgres(folder: Path) -> Store:
     """A memory among others on the PostgreSQL server of this run; the person is named by the folder."""
     stamp = SetStamp()
-    place = OnServer(folder, shared_server(), str(folder))
+    place = OnServer(folder, shared_connections(), str(folder))
     return Store(open_repositories(place, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 

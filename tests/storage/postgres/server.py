@@ -15,11 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from storage.postgres.database import Server
+from storage.postgres.setup import initialise
 
-SCHEMA = Path(__file__).resolve().parents[3] / "storage" / "postgres" / "schema.sql"
 #: PostgreSQL refuses to run as root.
 _INSTEAD_OF_ROOT = "nobody"
 
@@ -40,7 +38,7 @@ def postgres() -> Iterator[str]:
         options = f"-c listen_addresses='' -k {folder} -c fsync=off -c logging_collector=off"
         _run("pg_ctl", "-D", str(data), "-w", "-t", "120", "-l", str(folder / "log"), "-o", options, "start", **user)
         try:
-            yield f"host={folder} user=postgres dbname=postgres"
+            yield f"postgresql://postgres@/postgres?host={folder}"
         finally:
             _run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop", **user)
     finally:
@@ -66,22 +64,22 @@ def _run(program: str, *arguments: str, **user: Any) -> None:
     assert done.returncode == 0, done.stdout.decode()
 
 
-def lay_down(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Lay down the schema, and let a role that is no superuser use it."""
-    connection.execute(b"CREATE EXTENSION vector")
-    connection.execute(schema.encode())
-    connection.execute(b"CREATE ROLE app LOGIN NOSUPERUSER NOBYPASSRLS")
-    connection.execute(b"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app")
+@cache
+def shared_server() -> str:
+    """One server for all tests of this process, prepared; it is stopped when the process ends. Its address."""
+    started = ExitStack()
+    atexit.register(started.close)
+    return prepared(started.enter_context(postgres()))
+
+
+def prepared(administrator: str) -> str:
+    """The address of a database on a server, prepared as a person would do it."""
+    url = administrator.replace("postgres@/postgres", "app:secret@/friend")
+    initialise(administrator, url)
+    return url
 
 
 @cache
-def shared_server() -> Server:
-    """One server for all tests of this process, with the schema; it is stopped when the process ends."""
-    started = ExitStack()
-    atexit.register(started.close)
-    where = started.enter_context(postgres())
-    with psycopg.connect(where, autocommit=True) as connection:
-        lay_down(connection, SCHEMA.read_text(encoding="utf-8"))
-    server = Server(where.replace("user=postgres", "user=app"))
-    started.callback(server.close)
-    return server
+def shared_connections() -> Server:
+    """The connections of this process to that server."""
+    return Server(shared_server())

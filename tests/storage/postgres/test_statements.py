@@ -19,9 +19,8 @@ from storage.engine import EACH
 from storage.postgres import for_postgres
 from storage.sqlite import schema
 from tests.contract.recorded import ROOT, every_operation
-from tests.storage.postgres.server import lay_down, postgres
+from tests.storage.postgres.server import shared_server
 
-SCHEMA = ROOT / "storage" / "postgres" / "schema.sql"
 #: Tables that each engine has in its own way: the index of words, and digests of rows.
 OWN = re.compile(r"\b(?:\w+_words|\w+_postings|row_digest|changed_row)\b")
 #: What only this engine has: who has a memory, its index of words, and of what a vector is.
@@ -50,9 +49,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[psycopg.Connection[Any]]:
     """A server with the schema, for somebody who sees one person alone."""
-    with postgres() as where, psycopg.connect(where, autocommit=True) as connection:
-        lay_down(connection, SCHEMA.read_text(encoding="utf-8"))
-        connection.execute("SET ROLE app")
+    with psycopg.connect(shared_server(), autocommit=True) as connection:
         connection.execute("SET friend.person = '7'")
         yield connection
 
