@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import pwd
 import shutil
@@ -72,11 +73,17 @@ def shared_server() -> str:
     return prepared(started.enter_context(postgres()))
 
 
-def prepared(administrator: str) -> str:
+def prepared(administrator: str, name: str = "friend") -> str:
     """The address of a database on a server, prepared as a person would do it."""
-    url = administrator.replace("postgres@/postgres", "app:secret@/friend")
+    url = administrator.replace("postgres@/postgres", f"app:secret@/{name}")
     initialise(administrator, url)
     return url
+
+
+def own_database(folder: Path) -> str:
+    """The address of a database that no other test uses, for what the person at the terminal says."""
+    name = "of_" + hashlib.sha256(bytes(folder)).hexdigest()[:16]
+    return prepared(shared_server().replace("app:secret@/friend", "postgres@/postgres"), name)
 
 
 @cache
