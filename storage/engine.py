@@ -72,6 +72,10 @@ class Database(Protocol):
     def path(self) -> Path | str:
         """The file, or the address without its password."""
 
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Who writes, as soon as that takes long, with ``pid``, ``kind`` and ``seconds``; else None."""
+
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain.errors import UsageError
+from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
-from storage.backup import DATABASE
-from storage.owner import Owner
+from storage.programs import FolderLock
 from storage.repositories import OnServer, connect, registry_on
 from storage.sqlite.database import TwoConnections
 
@@ -124,12 +124,12 @@ class Registry:
         if self.server:
             self.server.close()
 
-    def served_alone(self) -> Owner:
+    def served_alone(self) -> FolderLock:
         """The lock of the one server of these people: a second one would find memories in use by the first.
 
         Raises DataInUse where another has it.
         """
-        return Owner(self.path.parent / PEOPLE, self._clock)
+        return FolderLock(self.path.parent / PEOPLE, self._clock)
 
     # -- persons -----------------------------------------------------------------------------------------------
 

@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
-from storage.backup import DATABASE
+from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Database, Stamp, WordIndex
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
-from storage.jobs import Jobs, Rebuilds, Steps
+from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
+from storage.programs import Programs
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedRegistry, Server
+    from storage.postgres.database import ServedPrograms, ServedRegistry, Server
     from storage.vectors.table import Vectors
 
 #: So many messages are read at once to make their words.
@@ -59,12 +61,14 @@ class Repositories:
     facts: Facts
     notes: Notes
     relations: Relations
+    matters: Matters
     windows: Windows
     fact_log: FactLog
     chapters: Chapters
     archive: Archive
     personas: Personas
     steps: Steps
+    claims: Claims
     jobs: Jobs
     rebuilds: Rebuilds
     saves: UndoableSaves
@@ -111,11 +115,17 @@ def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) 
 
 
 def open_repositories(
-    place: Path | OnServer | None, tokens: Callable[[str], Sequence[str]], stamp: Stamp, log: logging.Logger
+    place: Path | OnServer | None,
+    tokens: Callable[[str], Sequence[str]],
+    stamp: Stamp,
+    log: logging.Logger,
+    programs: Programs | ServedPrograms | None = None,
 ) -> Repositories:
     """Open the memory of a data directory, of a database of many, or one in memory alone.
 
-    ``tokens`` cuts a text into words. Raises Damaged, NewerSchema, ReadOnly, DiskFull.
+    ``tokens`` cuts a text into words; ``programs`` are those that use it, for what only one of them may do.
+
+    Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
     database, words, folder = _open_engine(place, log)
     index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
@@ -124,23 +134,27 @@ def open_repositories(
     summaries = Summaries(database, index, chapters)
     erased = ErasedTexts(database, stamp)
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
+    claims = Claims(database, programs.name, programs.lives) if programs else Claims(database)
+    matters = Matters(database, messages)
     opened = Repositories(
         database=database,
         stamp=stamp,
         index=index,
-        sessions=Sessions(database, stamp),
+        sessions=Sessions(database, stamp, claims),
         messages=messages,
         summaries=summaries,
         facts=facts,
         notes=Notes(database),
         relations=Relations(facts),
+        matters=matters,
         windows=windows,
-        fact_log=FactLog(facts, windows, index, saves, erased, stamp),
+        fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
         personas=Personas(folder, database, rebuilds, saves, stamp, log),
         steps=steps,
-        jobs=Jobs(database),
+        claims=claims,
+        jobs=Jobs(database, claims),
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,

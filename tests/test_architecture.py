@@ -173,7 +173,7 @@ def test_a_file_has_a_name_of_its_own() -> None:
     ("statements", "room", "besides"),
     [
         ("SELECT|INSERT|UPDATE|DELETE", "storage/", ["importers/databases.py"]),
-        ("CREATE|PRAGMA|BEGIN|VACUUM", "storage/sqlite/", []),
+        ("CREATE|PRAGMA|BEGIN|VACUUM", "storage/sqlite/", ["storage/postgres/setup.py"]),
     ],
     ids=["any", "of SQLite alone"],
 )

@@ -57,9 +57,9 @@ class Town:
         """Whether somebody holds this person's folder: nobody else may open it then."""
         from datetime import UTC, datetime
 
-        from storage.owner import Owner
+        from storage.programs import FolderLock
 
-        owner = Owner(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
+        owner = FolderLock(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
         try:
             owner.acquire()
         except DataInUse:
@@ -173,17 +173,6 @@ def test_one_in_use_is_never_closed_and_the_end_waits_for_it(town):
             assert not end.done()
         end.result(PATIENCE)
     assert not town.is_open("ann")
-
-
-def test_a_memory_is_let_go_for_another_program_and_left_to_it_for_a_moment(town):
-    with town.people.companion(ME) as companion:
-        tell(companion, "I am Ann.")
-    town.people.release(ME)
-    assert not town.is_open(ME)
-    with pytest.raises(DataInUse), town.people.companion(ME):
-        pass
-    with town.people.companion("ben"):
-        assert not town.is_open(ME)
 
 
 def test_many_people_at_once_cost_a_handful_of_threads(tmp_path, clock, new_id):

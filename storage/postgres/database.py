@@ -16,6 +16,7 @@ import re
 import secrets
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -42,6 +43,8 @@ VERSION = 1
 _MOST_IDLE = 16
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
+#: Seconds after which a process that was not heard of counts as ended.
+_LEASE = 30
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
 
@@ -175,6 +178,7 @@ class Server:
             self._adapters.register_dumper(kind, _Untyped)
         self._adapters.register_loader("numeric", _PlainNumber)
         self._examined = False
+        self.programs = ServedPrograms(self)
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
 
     def take(self) -> psycopg.Connection[ServedRow]:
@@ -220,7 +224,7 @@ class Server:
                     lost = connection is None or connection.closed
                     if not lost or fault.sqlstate in _KINDS or not self._examined or attempt == _ATTEMPTS - 1:
                         raise
-                    self.close()  # the others broke with it
+                    self._close_idle()  # the others broke with it
                     time.sleep(_PAUSE if attempt else 0)
                 finally:
                     if connection is not None:
@@ -249,7 +253,12 @@ class Server:
         self.attempt(remove_rows)
 
     def close(self) -> None:
-        """Close what is idle; what is in use is closed by whoever gives it back."""
+        """End this program's claims, and close what is idle; what is in use is closed by whoever gives it back."""
+        with suppress(errors.StorageError):
+            self.programs.end()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -292,6 +301,7 @@ class PostgresDatabase:
 
     def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
         self.path = server.address
+        self.awaited: Mapping[str, object] | None = None
         self._server = server
         self._number = str(server.number_of(person))
         self._log = log
@@ -465,6 +475,58 @@ class PostgresDatabase:
         if self._log.isEnabledFor(logging.DEBUG):
             found = "" if act == "write" else f"\n  -> {[_printable(row) for row in rows]}"
             self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable(values), found)
+
+
+class ServedPrograms:
+    """This process among those that use the database: it lives as long as it says so again and again.
+
+    One that was stopped or cut off for longer than ``_LEASE`` seconds counts as ended, and what it claimed is free.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.name = uuid.uuid4().hex
+        self._server = server
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    def enter(self) -> None:
+        """Live from now on."""
+        with self._lock:
+            if self._renewing is None and not self._ended.is_set():
+                self._renew()
+                self._renewing = threading.Thread(target=self._renew_often, name="old-friend-lease", daemon=True)
+                self._renewing.start()
+
+    def leave(self) -> None:
+        """Other memories of this process may go on; ``end`` ends it."""
+
+    def lives(self, name: str) -> bool:
+        """Whether the process of this name lives."""
+        return bool(self._run("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
+
+    def end(self) -> None:
+        """Live no more; safe to call twice."""
+        self._ended.set()
+        with self._lock:
+            if self._renewing:
+                self._renewing.join()
+                self._renewing = None
+                self._run("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
+
+    def _renew(self) -> None:
+        until = f"now() + interval '{_LEASE} seconds'"
+        # Rows of processes that were killed go with the next one that renews.
+        self._run("DELETE FROM registry.program WHERE until < now() - interval '1 day' RETURNING name")
+        renewed = f"INSERT INTO registry.program (name, until) VALUES ($1, {until})"
+        self._run(f"{renewed} ON CONFLICT (name) DO UPDATE SET until = excluded.until RETURNING name", self.name)
+
+    def _renew_often(self) -> None:
+        while not self._ended.wait(_LEASE / 3):
+            with suppress(errors.StorageError):  # the next one may get through
+                self._renew()
+
+    def _run(self, sql: str, *values: object) -> list[Any]:
+        return cast(list[Any], self._server.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
 
 
 class ServedRegistry:

@@ -8,6 +8,12 @@ CREATE TABLE registry.person (
     created_at text NOT NULL
 );
 
+-- The processes that use the memories, each until when.
+CREATE TABLE registry.program (
+    name text PRIMARY KEY,
+    until timestamptz NOT NULL
+);
+
 CREATE TABLE registry.token (
     digest text PRIMARY KEY,
     name text NOT NULL UNIQUE,

@@ -152,8 +152,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "the memories of others are searched too",
         "P11",
         "storage/erasure.py",
-        "        found = find_traces(self.folders, needles.forms | vectors, self.besides)\n",
-        "        found = find_traces(self.folders, needles.forms | vectors)\n",
+        "        files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)\n",
+        "        files, found = find_bytes(self.folders, needles.forms | vectors)\n",
         ("tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",),
     ),
     Break(
@@ -175,7 +175,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a lock on an unlinked file is accepted",
         "P12",
-        "storage/owner.py",
+        "storage/programs.py",
         "                still_there = self._still_there(descriptor)\n",
         "                still_there = True\n",
         (SURVIVORS + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",),
@@ -183,10 +183,10 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "several may hold the lock",
         "P12",
-        "storage/owner.py",
+        "storage/programs.py",
         "fcntl.LOCK_EX | fcntl.LOCK_NB",
         "fcntl.LOCK_SH | fcntl.LOCK_NB",
-        ("tests/storage/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
+        ("tests/storage/test_programs.py::test_a_second_program_is_told_who_holds_the_data",),
     ),
     Break(
         "rounds in the context follow the clock",
@@ -243,14 +243,6 @@ OF_STORAGE: tuple[Break, ...] = (
         '    return f"(CASE WHEN {form} THEN {calendar} ELSE 0 END)"\n',
         '    return "1"\n',
         ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
-    ),
-    Break(
-        "a database that was cut is taken",
-        "P15",
-        "storage/sqlite/database.py",
-        "        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):\n",
-        "        if not whole:\n",
-        (DATABASE + "test_a_damaged_file_is_refused_and_left_as_it_is",),
     ),
     Break(
         "a newer schema is taken",
