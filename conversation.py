@@ -47,6 +47,7 @@ from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
+from storage.voice import VoiceState
 
 if TYPE_CHECKING:
     from jobs.greeting import Greeting
@@ -122,6 +123,7 @@ class PreparedTurn:
 
     request: TurnRequest
     layers: Layers
+    voice: VoiceState | None = None
 
     @property
     def recalled(self) -> Recollection:
@@ -204,7 +206,8 @@ class TurnSteps:
         recollection = yield from self._recall(request, stop)
         stop.check()
         yield Recalled(recollection)
-        return PreparedTurn(request, self.lay_out(request, recollection))
+        voice = self.memory.voice.state()
+        return PreparedTurn(request, self.lay_out(request, recollection, voice), voice)
 
     def _recall(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, Recollection]:
         if request.ranking == "none":
@@ -237,7 +240,7 @@ class TurnSteps:
         yield from self.llm.take_notices()
         return found
 
-    def lay_out(self, request: TurnRequest, recollection: Recollection) -> Layers:
+    def lay_out(self, request: TurnRequest, recollection: Recollection, voice: VoiceState) -> Layers:
         """What a model is shown for a turn."""
         memory, now = self.memory, self.clock()
         user_image, names = memory.personas.read("user"), memory.names()
@@ -250,6 +253,8 @@ class TurnSteps:
             self_image=self.annotated_persona("self", memory.personas.read("self")),
             user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
+            examples=tuple(self.memory.voice.examples(voice, self.llm.describe().model, request.text)),
+            said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
             companion=self.settings.companion_name or names.companion_called,
             person=self.settings.user_name or names.person_called,
             greeting=request.greeting.text if request.greeting else "", coming=request.coming,
@@ -257,7 +262,8 @@ class TurnSteps:
         if request.chat:
             messages = self._client_messages(request, request.chat, language)
             if request.chat.instruction is not None:
-                layers = replace(layers, self_image="", user_image="", instruction=request.chat.instruction)
+                layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
+                layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
         summary = memory.summaries.of(request.session_id)
         templates = TEMPLATES[language]
@@ -309,6 +315,10 @@ class TurnSteps:
         if answered.reply.truncated and not self._truncated_reported:
             self._truncated_reported = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
+        model = self.llm.describe().model
+        if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
+            said, reply = prepared.layers.examples[0]
+            yield Notice("models.before", {"model": model, "said": said, "reply": reply})
         return answered
 
     # -- store ---------------------------------------------------------------------------------------------------
@@ -322,6 +332,8 @@ class TurnSteps:
         quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
             place = None
+            if prepared.voice and not demo:
+                self.memory.voice.store_turn(prepared.voice, self.llm.describe().model)
             if chat:
                 place = self.history(chat.client).store_request(
                     chat.name, chat.messages, text, finish, request.started,
@@ -407,12 +419,10 @@ class Conversation:
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
-        """Go on in another session; other programs may have the one before. Raises UsageError where one has this."""
+        """Go on in another session. Raises UsageError where another program has it."""
         if not self.memory.claims.take("session", session.session_id):
             raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
-            if session.session_id != self.session.session_id and self.memory.sessions.is_open(self.session.session_id):
-                self.memory.claims.release("session", self.session.session_id)
             self.session, self._resumed, self.last = session, resumed, None
             self.greeting = self._coming = None
             self.steps.asking.last = None
@@ -433,7 +443,9 @@ class Conversation:
         due = greeting.find_due(self.memory, self._clock()) if wanted else ()
         if not due:
             return
-        layers = self.steps.lay_out(self._request("", self.steps.now(), again=False), Recollection())
+        layers = self.steps.lay_out(
+            self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
+        )
         for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
             self.greeting = said
             yield said

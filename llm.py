@@ -57,8 +57,9 @@ class Layers:
     ``system`` is the system prompt; None takes the template of ``language``. ``last_spoken`` is when the two last
     talked before this stretch of talk, where that is worth telling; ``greeting`` is what the companion said first, and
     the input answers, ``coming`` what is near in time; ``companion`` and ``person`` are names; an empty one becomes the
-    template's own word. ``client`` are the messages that a client holds itself, in the place of rounds
-    and input; ``instruction`` is the whole system prompt then, in the place of all layers of that role.
+    template's own word. ``examples`` are inputs with replies that a former model gave; ``said_before`` is what the
+    companion said of itself and has taken back. ``client`` are the messages that a client holds itself, in the place of
+    rounds and input; ``instruction`` is the whole system prompt then, in the place of all layers of that role.
     """
 
     text: str
@@ -69,6 +70,8 @@ class Layers:
     user_image: str = ""
     summary: str = ""
     recalled: Recollection = field(default_factory=Recollection)
+    examples: tuple[tuple[str, str], ...] = ()
+    said_before: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
     last_spoken: datetime | None = None
     greeting: str = ""
@@ -136,7 +139,20 @@ def _fence_memories(layers: Layers, boundary: str) -> str:
     notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
     fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
     unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
-    return "\n\n".join(filter(None, (fenced, unknown)))
+    return "\n\n".join(filter(None, (*_voice_layers(layers, boundary), fenced, unknown)))
+
+
+def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
+    """How the companion has talked, for a model that takes over, and what it said of itself before."""
+    lines = "\n".join(
+        texts.format_record(said=texts.make_harmless(said, boundary), you=texts.make_harmless(reply, boundary))
+        for said, reply in layers.examples
+    )
+    if lines:
+        yield layers.templates.examples.format(boundary=boundary, examples=lines, **layers.names)
+    if layers.said_before:
+        said = texts.encode_json([texts.make_harmless(one, boundary) for one in layers.said_before])
+        yield layers.templates.said_before.format(statements=said)
 
 
 def _fence_coming(layers: Layers, boundary: str) -> str:
@@ -535,8 +551,8 @@ def _shorten(layers: Layers, refused: errors.ModelError) -> Layers | None:
     First without recalled memories; then with half of the rounds, and half again, to none (where a passage is at fault
     and not the length, with none at once); then without the summary; at last without the personas.
     """
-    if layers.recalled:
-        return replace(layers, recalled=Recollection())
+    if layers.recalled or layers.examples:
+        return replace(layers, recalled=Recollection(), examples=())
     if layers.rounds:
         kept = len(layers.rounds) // 2 if isinstance(refused, errors.ContextTooLong) else 0
         return replace(layers, rounds=layers.rounds[len(layers.rounds) - kept :])

@@ -146,7 +146,7 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims = of.claims
+            self.claims, self.voice = of.claims, of.voice
             self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)

@@ -42,6 +42,7 @@ from llm import Llm
 from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
+from storage.programs import FolderLock
 from storage.registry import (
     EVERYBODY,
     ME,
@@ -209,7 +210,13 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
-            receipts = [self._erase_memory(number, folder, person) for number, folder in self.memory_folders(person)]
+            found = list(self.memory_folders(person))
+            for number, _ in found:
+                place = self._place_of(person, number)
+                if isinstance(place, Path):
+                    with FolderLock(place, self.clock):  # where another program uses it, nothing is begun
+                        pass
+            receipts = [self._erase_memory(number, folder, person) for number, folder in found]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
         return receipts

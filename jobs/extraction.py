@@ -449,6 +449,7 @@ class Extraction:
         taken = {fact: by for fact, by in taken.items() if by in new}
         for before in self._memory.facts.with_ids(list(taken)):
             if before.about == "companion":
+                self._memory.voice.contradict([before.text_id])
                 now = new[taken[before.text_id]].restatement
                 yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
 

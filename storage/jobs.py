@@ -26,8 +26,8 @@ JobKind = Literal[
 ]  # fmt: skip
 
 
-#: What a program claims beside jobs: a session that it talks in or saves, the vector index, an erasure.
-ClaimKind = Literal["session", "index", "erasure"]
+#: What a program claims beside jobs: a session that it talks in or saves, an erasure.
+ClaimKind = Literal["session", "erasure"]
 
 
 class Claims:
@@ -49,8 +49,11 @@ class Claims:
         if self.taken(kind).get(key) == self.program:
             return True
         with self._database.write() as tx:
-            if key in self.taken_elsewhere(kind):
+            living = self.taken(kind)
+            if living.get(key, self.program) != self.program:
                 return False
+            if void := sorted(set(self._read_rows(kind).values()) - set(living.values())):
+                tx.do(f"DELETE FROM claim WHERE program IN {EACH}", void)
             tx.do(
                 "INSERT INTO claim (kind, key, program) VALUES (?, ?, ?)"
                 " ON CONFLICT (kind, key) DO UPDATE SET program = excluded.program",
@@ -60,8 +63,8 @@ class Claims:
 
     def taken(self, kind: ClaimKind) -> dict[str, str]:
         """The keys that living programs have, this one too, each with the name of its program."""
-        rows = self._database.run("SELECT key, program FROM claim WHERE kind = ?", kind)
-        return {row["key"]: row["program"] for row in rows if self._is_own(row["program"]) or self._lives(row[1])}
+        rows = self._read_rows(kind).items()
+        return {key: program for key, program in rows if self._is_own(program) or self._lives(program)}
 
     def taken_elsewhere(self, kind: ClaimKind) -> dict[str, str]:
         """The same of other programs."""
@@ -77,6 +80,9 @@ class Claims:
     def is_elsewhere(self, program: str) -> bool:
         """Whether this names another program that lives."""
         return bool(program) and not self._is_own(program) and self._lives(program)
+
+    def _read_rows(self, kind: ClaimKind) -> dict[str, str]:
+        return {row[0]: row[1] for row in self._database.run("SELECT key, program FROM claim WHERE kind = ?", kind)}
 
     def _is_own(self, program: str) -> bool:
         return program == self.program

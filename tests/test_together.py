@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from tests.support.house import Mind, friend, marked, material
 from tests.support.program import _read as rows
 from tests.support.program import connected, ended, run, started
 from tests.support.served import ended as served_ended
-from tests.support.served import program
+from tests.support.served import program, until
 from tests.support.server import Exchange, ScriptedServer, say
 
 __all__ = ["chat"]
@@ -340,3 +343,105 @@ def test_p12_the_next_chat_goes_on_where_the_last_one_was_whatever_was_said_besi
         ("active", 1),
         ("archived", 1),
     ]
+
+
+#: How often a program is killed, each after so many more messages of every one; ``make torture`` kills more.
+KILLS, BETWEEN = int(os.environ.get("TOGETHER_KILLS", "3")), 2
+Saying = tuple["subprocess.Popen[Any]", Callable[[str], object]]
+
+
+class Crowd:
+    """Programs that say one thing after another, each opened again when it was killed."""
+
+    def __init__(self, opened: dict[str, Callable[[ExitStack], Saying]]) -> None:
+        self.acknowledged: dict[str, list[str]] = {name: [] for name in opened}
+        self.failures: list[str] = []
+        self.processes: dict[str, subprocess.Popen[Any]] = {}
+        self.enough = threading.Event()
+        self._threads = [threading.Thread(target=self._speak, args=pair) for pair in opened.items()]
+        for thread in self._threads:
+            thread.start()
+
+    def _speak(self, name: str, opened: Callable[[ExitStack], Saying]) -> None:
+        number = 0
+        while not self.enough.is_set():
+            with ExitStack() as things:
+                self.processes[name], say = opened(things)
+                while not self.enough.is_set():
+                    number += 1
+                    text = f"The {name} counts {number} apples."
+                    try:
+                        say(text)
+                    except Exception as fault:
+                        if self.processes[name].wait(60) != -signal.SIGKILL:
+                            self.failures.append(f"{text} {fault!r}")
+                            self.enough.set()
+                        break
+                    self.acknowledged[name].append(text)
+
+    def wait_for(self, more: int) -> None:
+        """Wait until so many more of each are acknowledged."""
+        wanted = {name: len(texts) + more for name, texts in self.acknowledged.items()}
+        until(lambda: self.enough.is_set() or all(len(self.acknowledged[one]) >= wanted[one] for one in wanted))
+
+    def end(self) -> None:
+        self.enough.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_p12_four_programs_with_kills_lose_nothing_acknowledged_double_nothing_and_refuse_nothing(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    settings = connected(server.base, **BUILT_IN)
+    server.answer = lambda request: "Heard."
+
+    def terminal(things: ExitStack) -> Saying:
+        (talker,) = things.enter_context(talkers(tmp_path, server, 1))
+        return talker.process, lambda text: talker.do(f"said({text!r})")[0]
+
+    def mcp(things: ExitStack) -> Saying:
+        opened = things.enter_context(host(tmp_path, **settings))
+        return opened.process, opened.process_memory
+
+    def serving(things: ExitStack) -> Saying:
+        opened = things.enter_context(program(tmp_path, **settings))
+        assert opened.process
+
+        def say_over_http(text: str) -> None:
+            answered = opened.ask("POST", "/process", {"input": text, "user_id": "me"})
+            assert answered.status == 200, answered.body
+
+        return opened.process, say_over_http
+
+    def one_after_another(things: ExitStack) -> Saying:
+        def say_alone(text: str) -> None:
+            where = ("--env-file", str(tmp_path / "env"))
+            with started(tmp_path, *where, "-p", text, piped=False, **settings) as process:
+                crowd.processes["p"] = process
+                ran = ended(process)
+            assert ran.code == 0, ran.err
+
+        return things.enter_context(subprocess.Popen(["true"])), say_alone
+
+    assert run(tmp_path, "--version", **settings).code == 0
+    (tmp_path / "env").touch(0o600)
+    crowd = Crowd({"terminal": terminal, "mcp": mcp, "server": serving, "p": one_after_another})
+    try:
+        for number in range(KILLS):
+            crowd.wait_for(BETWEEN)
+            name = ("mcp", "terminal", "server", "p")[number % 4]
+            if number % 5 == 4:  # one that was stopped, perhaps while it writes, is waited for
+                crowd.processes[name].send_signal(signal.SIGSTOP)
+                threading.Event().wait(2)
+                crowd.processes[name].send_signal(signal.SIGCONT)
+            elif name in crowd.processes:
+                crowd.processes[name].kill()
+        crowd.wait_for(BETWEEN)
+    finally:
+        crowd.end()
+    assert crowd.failures == []
+    stored = Counter(said(tmp_path))
+    assert {text for texts in crowd.acknowledged.values() for text in texts} <= stored.keys()
+    assert set(stored.values()) == {1}
+    assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]

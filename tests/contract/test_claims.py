@@ -40,6 +40,9 @@ def test_of_two_programs_one_has_a_claim_until_it_lets_go_or_ends(two: TwoProgra
     assert two.theirs.take("erasure")
     two.living.discard("other")
     assert two.claims.taken("erasure") == {}
+    assert two.claims.take("erasure", "another")
+    two.living.add("other")
+    assert two.claims.taken("erasure") == {"another": "this"}, "what was void is gone"
     assert two.claims.take("erasure")
 
 

@@ -232,7 +232,8 @@ def house(
     """
     environment = {"EMBEDDING_MODEL": "built-in", "DIARY": "off", **settings}
     if server is not None:
-        environment |= {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
+        served = {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
+        environment = served | environment
     opened = House(folder, environment, clock, new_id, log)
     try:
         yield opened
