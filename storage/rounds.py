@@ -41,10 +41,10 @@ from domain.records import (
 from language.reactions import reaction_of
 from language.scripts import estimate
 from language.words import tokens
+from storage.engine import Database, Transaction
 from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sqlite.database import Database, Transaction
 
 
 class Rounds:

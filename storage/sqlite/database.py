@@ -29,7 +29,7 @@ from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, write_file
 from domain.patterns import pattern_of
 from storage import programs
-from storage.engine import Commit, Follows
+from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
 #: So many results are remembered until the next write, none of more rows than this.
@@ -55,8 +55,6 @@ _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_BUSY: errors.DataInUse,
 }
 
-Row = sqlite3.Row
-
 
 @contextmanager
 def as_ours(path: Path) -> Iterator[None]:
@@ -66,43 +64,6 @@ def as_ours(path: Path) -> Iterator[None]:
     except sqlite3.Error as fault:
         code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
         raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
-
-
-class Transaction:
-    """One transaction that is under way; a write inside a write is part of the outer one."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.commit = Commit()
-
-    def do(self, sql: str, *values: object) -> None:
-        """Run one statement whose rows no one needs."""
-        self._database.execute(sql, values)
-
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement with each of these rows of values."""
-        self._database.execute_many(sql, rows)
-
-    def run(self, sql: str, *values: object) -> list[Row]:
-        """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute(sql, values)
-
-    def next(self, name: str, count: int = 1) -> int:
-        """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
-        sql = (
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
-        )
-        return int(self.run(sql, name, count)[0][0]) - count + 1
-
-    def removed(self, text_ids: Iterable[str]) -> None:
-        """Note texts that no index may hold after the commit."""
-        self.commit.removed += text_ids
-        self.commit.follows.add("vectors")
-
-    def follows(self, what: Follows) -> None:
-        """Note what is to be looked at after the commit."""
-        self.commit.follows.add(what)
 
 
 class Gate:
@@ -194,7 +155,7 @@ class Gate:
         return True
 
 
-class Database:
+class SqliteDatabase:
     """One connection, shared by the threads of one process under a lock; one of them writes.
 
     >>> with database.write() as tx:
