@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from client_history import ClientHistory, ClientMessage, HistoryPlace, StoredRequest
 from domain import errors
@@ -478,8 +478,8 @@ class Conversation:
         return [self._note_question(notices.pop(0)) for notices in sources for _ in range(len(notices))]
 
     def _note_question(self, notice: Notice) -> Notice:
-        if notice.key in ("forget_request.asked", "forget_request.unsure"):
-            self.in_doubt = cast("tuple[str, ...]", notice.details["turns"])
+        if notice.doubted:
+            self.in_doubt = tuple(notice.doubted)
         return notice
 
     def answer_doubt(self, *, keep: bool) -> int:

@@ -43,6 +43,7 @@ _ERASING = "erasing"
 #: Where words are that somebody may ask to have erased.
 _TEXTS = {
     "conversation": ("text", "speaker"),
+    "message_metadata": ("key", "value"),
     "import_source": ("name", "kind"),
     "summary": ("summary",),
     "chapter": ("text",),

@@ -173,7 +173,7 @@ class Imports:
         """
         with self._database.write() as tx:
             added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
-        return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
+        return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
         """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.

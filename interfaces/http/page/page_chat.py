@@ -150,7 +150,7 @@ def _event_line(words: Words, event: TurnEvent, count: Callable[[Reply], None]) 
         case Recalled(found):
             yield {"is": "recalled", **recalled_view(words, found)}
         case Notice():
-            yield {"is": "notice", "text": words.describe_notice(event)}
+            yield {"is": "notice", "text": words.describe_notice(event), "doubted": event.doubted}
         case Retrying(_, attempt, of, seconds):
             yield {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
