@@ -28,6 +28,7 @@ from language import words
 from language.forget_forms import normalise
 from language.forget_requests import Reading
 from language.scripts import is_unspaced
+from recall.questions import seeks_several
 from recall.ranking import Evidence, Flags, Floats, bm25, from_neighbours, rarity
 
 if TYPE_CHECKING:
@@ -250,7 +251,8 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
     if not seeks:
         return "enough"
     if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:
-        return "enough" if found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0 else "little"
+        answered = found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0
+        return "enough" if answered or seeks_several(question) else "little"
     return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
+from domain.file_reader import DATABASE
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from storage.sqlite.foreign_memory import is_a_memory, read_memory
@@ -30,8 +31,6 @@ from storage.sqlite.foreign_memory import is_a_memory, read_memory
 MOST_TEXTS, LONGEST_TEXT = 20_000, 4_000
 #: Bytes of a file, or of a folder that must be copied to be read.
 _LARGEST_FILE, _LARGEST_COPY = 2_000_000, 1_000_000_000
-#: What the database of an Old Friend is called.
-DATABASE = "memory.db"
 
 _ENDINGS = (".md", ".markdown", ".txt")
 #: So many files are looked at.

@@ -41,7 +41,7 @@ _DIGEST = 16
 #: So far apart are sessions that are put between two others one after another.
 _CLOSE = 1 << 8
 #: So many messages are taken back in one commit.
-_AT_ONCE = 200
+_AT_ONCE = 50
 #: In ``meta``: a day, and how many calls were made on it to read the backlog.
 _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.
@@ -150,8 +150,8 @@ class Imports:
         messages = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, messages)
         self._database.digest_changes()
-        for table in ("stored_message", "imported_message"):
-            tx.many(f"DELETE FROM {table} WHERE message = ?", [(message.seq,) for message in messages])
+        for table, column in (("stored_message", "message"), ("imported_message", "seq")):
+            tx.many(f"DELETE FROM {table} WHERE {column} = ?", [(message.seq,) for message in messages])
         for session_id in dict.fromkeys(message.session_id for message in messages):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
@@ -235,7 +235,9 @@ class Imports:
         """The keys of messages that are still in the memory, by where they are stored or by their digests."""
         ((salt,),) = self._database.run(digests.SALT)
         names = {message.key: _message_digests(str(salt), message) for message in messages}
-        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.seq WHERE m.digest IN {EACH}"
+        query = (
+            f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.message WHERE m.digest IN {EACH}"
+        )
         wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
         found = {str(row[0]) for row in self._database.run(query, wanted)}
         numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"
