@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import itertools
 import logging
 import os
@@ -23,10 +24,11 @@ import pytest
 from domain import errors
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from storage.programs import FolderLock, Programs, living_programs
+from storage.programs import FolderLock, Programs, living_programs, lock_now
 from storage.sqlite import database as database_module
 from storage.sqlite.database import Database
 from tests.conftest import Count, SetClock
+from tests.support.served import until
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 HOUSE = Path(__file__).parents[2]
@@ -64,13 +66,16 @@ STARTING = """
     from pathlib import Path
     from memory import Memory
     from recall.embedding import HashedEmbedder
+    from storage.registry import Registry, registry_in
     opened = []
     print("ready", flush=True)
     for line in sys.stdin:
         memory = Memory(Path(line.strip()), HashedEmbedder(), clock=lambda: datetime(2026, 1, 2, tzinfo=UTC),
                         new_id=lambda: uuid.uuid4().hex, log=logging.Logger("quiet"))
         memory.sessions.start()
-        opened.append(memory)
+        registry = Registry(registry_in(memory.folder), lambda: datetime(2026, 1, 2, tzinfo=UTC))
+        registry.add_person("ann")
+        opened += [memory, registry]
         print(len(memory.sessions.recent()) > 0, flush=True)
 """
 
@@ -158,6 +163,20 @@ def test_a_program_that_stays_in_a_transaction_is_named_to_those_who_wait(
     with database.write() as tx:  # the kernel freed what was killed
         tx.do("INSERT INTO meta (key, value) VALUES ('own', 'said')")
     assert (database.meta("other"), database.meta("own"), database.awaited) == (None, "said", None)
+
+
+def test_a_program_that_was_stopped_while_it_waited_holds_nobody_up(tmp_path: Path, database: Database) -> None:
+    def is_queued() -> bool:
+        with (tmp_path / ".memory.db.queue").open() as file:
+            return not lock_now(file.fileno(), fcntl.LOCK_SH)
+
+    with running(SATURATING, tmp_path) as waiting:
+        with running(STAYING, tmp_path):
+            until(is_queued)
+            waiting.send_signal(signal.SIGSTOP)
+            assert is_queued()
+        database.set_meta("own", "written")
+    assert database.meta("own") == "written"
 
 
 @pytest.mark.parametrize("broken", [lambda *_: None, OSError(errno.ENOLCK, "No locks available")], ids=["vain", "none"])
