@@ -204,7 +204,7 @@ OF_STORAGE: tuple[Break, ...] = (
         "storage/sqlite/database.py",
         "        if passed and passed != self._read_at:\n",
         "        if passed and not self._read_at:\n",
-        (PROGRAMS + "test_what_another_program_wrote_is_found_however_often_one_read_before",),
+        (PROGRAMS + "test_what_another_program_wrote_is_found_however_often_it_was_read_before",),
     ),
     Break(
         "a killed program has its claims for ever",
