@@ -17,8 +17,7 @@ from typing import Literal, get_args
 
 from domain.imports import IMPORT_CLIENT
 from domain.records import RebuildRequest, RebuildTarget
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[

@@ -37,9 +37,8 @@ from domain.text import clean_text
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
 from storage.jobs import Claims
-from storage.sqlite.database import Database, Row, Transaction
 
 #: Between the positions of two messages of a session.
 MESSAGE_SPACE = 512

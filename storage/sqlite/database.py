@@ -29,7 +29,7 @@ from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, write_file
 from domain.patterns import pattern_of
 from storage import programs
-from storage.engine import Commit, Follows
+from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
 #: So many results are remembered until the next write, none of more rows than this.
@@ -56,8 +56,6 @@ _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_BUSY: errors.DataInUse,
 }
 
-Row = sqlite3.Row
-
 
 @contextmanager
 def as_ours(path: Path) -> Iterator[None]:
@@ -67,43 +65,6 @@ def as_ours(path: Path) -> Iterator[None]:
     except sqlite3.Error as fault:
         code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
         raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
-
-
-class Transaction:
-    """One transaction that is under way; a write inside a write is part of the outer one."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.commit = Commit()
-
-    def do(self, sql: str, *values: object) -> None:
-        """Run one statement whose rows no one needs."""
-        self._database.execute(sql, values)
-
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement with each of these rows of values."""
-        self._database.execute_many(sql, rows)
-
-    def run(self, sql: str, *values: object) -> list[Row]:
-        """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute(sql, values)
-
-    def next(self, name: str, count: int = 1) -> int:
-        """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
-        sql = (
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
-        )
-        return int(self.run(sql, name, count)[0][0]) - count + 1
-
-    def removed(self, text_ids: Iterable[str]) -> None:
-        """Note texts that no index may hold after the commit."""
-        self.commit.removed += text_ids
-        self.commit.follows.add("vectors")
-
-    def follows(self, what: Follows) -> None:
-        """Note what is to be looked at after the commit."""
-        self.commit.follows.add(what)
 
 
 class Gate:
@@ -210,7 +171,7 @@ def _is_locked(descriptor: int) -> bool:
     return True
 
 
-class Database:
+class SqliteDatabase:
     """One connection, shared by the threads of one process under a lock; one of them writes.
 
     >>> with database.write() as tx:
@@ -233,8 +194,8 @@ class Database:
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
         #: same again.
         self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
-        #: How often the gate had been passed then.
-        self._read_at = b""
+        #: How often the gate had been passed then; and how often that was another program, as far as it was noticed.
+        self._read_at, self.outdated = b"", 0
         self._gate: Gate | None = None
         if path is None:
             self._connection = self._open_connection(self.path)
@@ -274,6 +235,7 @@ class Database:
         passed = self._gate.passed() if self._gate else b"never"
         if passed and passed != self._read_at:
             self._read, self._read_at = {}, passed
+            self.outdated += 1
         return bool(passed)
 
     def _drop_cached(self, sql: str) -> None:
@@ -318,6 +280,7 @@ class Database:
             with self._lock, as_ours(self.path):
                 if before != self._read_at:
                     self._read.clear()
+                    self.outdated += 1
                 try:
                     yield
                 finally:

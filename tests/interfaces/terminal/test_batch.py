@@ -194,7 +194,7 @@ def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path
     assert "用法：" in helped
     assert re.search(r"--check\s+检查", helped)
     assert "--data-dir" in helped
-    wrong = {"--nonsense": "没有这样的选项：--nonsense", "--batch": "--batch 后面要有内容"}
+    wrong = {"--nonsense": "没有这样的选项：--nonsense", "--batch": "--batch 后面要有值"}
     for flag, said in wrong.items():
         assert run(tmp_path, flag, LANG="zh_CN.UTF-8").err.startswith(said)
 
