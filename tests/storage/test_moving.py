@@ -142,8 +142,8 @@ def test_random_lives_leave_the_same_rows_and_postings_on_both_engines(tmp_path:
     for engine in ENGINES:
         with lived(engine, tmp_path / engine, seed, 60) as store:
             rows = all_rows(store.of)
-            files = copied_columns()["erasure"].index("files")  # that the proof looked at: a database has none
-            rows["erasure"] = [(*row[:files], *row[files + 1 :]) for row in rows["erasure"]]
+            files = copied_columns()["erasure"].index("files")  # that the proof looked at, and what it found there
+            rows["erasure"] = [row[:files] for row in rows["erasure"]]
             found.append((rows, postings(store.of)))
     one, other = found
     assert sum(map(len, one[0].values())) > 50
