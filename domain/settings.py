@@ -394,7 +394,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("AUTOSAVE_AFTER", _read_hours, "0"),
     Setting("DIARY", _read_word("diary", "auto", "on", "off"), "auto"),
     Setting("ARCHIVE_AFTER", _read_hours, "8"),
-    Setting("GREETING", _read_switch, "1"),
+    Setting("GREETING", _read_switch, "on"),
     Setting("LANGUAGE", _read_language, "auto"),
     Setting("COMPANION_NAME", _read_text),
     Setting("USER_NAME", _read_text),

@@ -76,6 +76,10 @@ class Database(Protocol):
     def awaited(self) -> Mapping[str, object] | None:
         """Who writes, as soon as that takes long, with ``pid``, ``kind`` and ``seconds``; else None."""
 
+    @property
+    def outdated(self) -> int:
+        """How often another program was seen to have written, where an index beside the database follows that."""
+
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 

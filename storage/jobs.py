@@ -154,11 +154,6 @@ class Jobs:
         """A job that is still to be done."""
         return next((job for job in self.waiting([kind]) if job.key == key), None)
 
-    def runs_elsewhere(self, kind: JobKind, key: str) -> bool:
-        """Whether another program does this job now."""
-        job = self.find(kind, key)
-        return job is not None and self._claims.is_elsewhere(job.program)
-
     def finish(self, job: Job) -> bool:
         """Remove a job that is done. False, and nothing, when it was asked for again meanwhile."""
         with self._database.write() as tx:

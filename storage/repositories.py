@@ -26,7 +26,6 @@ from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.words import SqliteWords
 from storage.units import Units
-from storage.voice import Voice
 
 if TYPE_CHECKING:
     from storage.postgres.database import ServedPrograms, ServedRegistry, Server
@@ -75,7 +74,6 @@ class Repositories:
     saves: UndoableSaves
     erased: ErasedTexts
     units: Units
-    voice: Voice
 
 
 def connect(url: str) -> Server:
@@ -161,7 +159,6 @@ def open_repositories(
         saves=saves,
         erased=erased,
         units=Units(database),
-        voice=Voice(database),
     )
     if database.meta(UNINDEXED) is not None:
         index_all(opened)

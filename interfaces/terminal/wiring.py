@@ -164,6 +164,7 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
 def _give_editor_line(
     context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
+    from interfaces.terminal.first_words import FirstWords
     from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
@@ -186,6 +187,7 @@ def _give_editor_line(
         last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
+        first_words=FirstWords(context.conversation, context.debug.log),
     )
     output = Terminal(streams.stdin, streams.stdout, colour=not streams.environment.get("NO_COLOR"))
     context.reader = EditorLine(output, history, ahead, wishes, prompt)

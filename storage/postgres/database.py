@@ -302,6 +302,7 @@ class PostgresDatabase:
     def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
         self.path = server.address
         self.awaited: Mapping[str, object] | None = None
+        self.outdated = 0
         self._server = server
         self._number = str(server.number_of(person))
         self._log = log

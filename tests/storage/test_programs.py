@@ -23,8 +23,8 @@ import pytest
 from domain import errors
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from storage import programs
 from storage.programs import FolderLock, Programs, living_programs
+from storage.sqlite import database as database_module
 from storage.sqlite.database import SqliteDatabase
 from tests.conftest import Count, SetClock
 
@@ -147,8 +147,8 @@ def test_what_another_program_wrote_is_found_however_often_it_was_read_before(
 def test_a_program_that_stays_in_a_transaction_is_named_to_those_who_wait(
     tmp_path: Path, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "_REPORT", 0.0)
-    monkeypatch.setattr(programs, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database_module, "_REPORT", 0.0)
+    monkeypatch.setattr(database_module, "_PATIENCE", 0.2)
     with running(STAYING, tmp_path) as other:
         other.send_signal(signal.SIGSTOP)
         with pytest.raises(errors.DataInUse) as refused, database.write():
