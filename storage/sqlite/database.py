@@ -290,6 +290,10 @@ class SqliteDatabase:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
 
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self._connection.execute("PRAGMA defer_foreign_keys=ON")
+
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
         if not self._salted:
