@@ -51,8 +51,8 @@ from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others
-from storage.repositories import open_repositories
+from storage.registry import files_of_others, own_place
+from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "own_place", "restore",
     "restore_portable", "write_portable",
 ]  # fmt: skip
 
@@ -114,7 +114,7 @@ class Memory:
 
     def __init__(
         self,
-        folder: Path,
+        place: Path | OnServer,
         embedder: Embedder,
         *,
         clock: Callable[[], datetime],
@@ -125,7 +125,8 @@ class Memory:
         workers: Workers | None = None,
         external: Sequence[ExternalMemory] = (),
     ) -> None:
-        self.folder = folder
+        self.folder = folder = place.folder if isinstance(place, OnServer) else place
+        self._place = place
         self._embedder = embedder
         self._log = log
         self._workers = workers
@@ -134,11 +135,11 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._programs = Programs(folder, clock)
+        self._programs = place.server.programs if isinstance(place, OnServer) else Programs(folder, clock)
         self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
             opened.callback(self._programs.leave)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log, self._programs)
+            self._of = of = open_repositories(place, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
@@ -177,9 +178,8 @@ class Memory:
         from recall.keywords import ArchivedMemories
         from recall.retriever import Retriever
         from storage.vectors.indexing import Indexing
-        from storage.vectors.table import Vectors
 
-        vectors = Vectors(self.folder / "vectors", self._log)
+        vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
         index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
         retriever = Retriever(self._of, vectors, self._log, lambda: self._embedder.model, find_asked_slots)
@@ -213,6 +213,8 @@ class Memory:
                 self._search.vectors.close()
         self._of.database.close()
         self._programs.leave()
+        if isinstance(self._place, OnServer) and self._place.alone:
+            self._place.server.close()
 
     @property
     def awaited(self) -> Mapping[str, object] | None:

@@ -19,8 +19,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from domain.tree import Chapter, Member, NewChapter, Node, Page
-from storage.engine import EACH, Stamp
-from storage.sqlite.database import Database, Row, Transaction
+from storage.engine import EACH, Database, Row, Stamp, Transaction
 
 _NODE = (
     'SELECT text_id, rank, parent, place, source, start, "end", metadata, visit_count, last_visit, never_delete,'

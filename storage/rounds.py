@@ -41,10 +41,10 @@ from domain.records import (
 from language.reactions import reaction_of
 from language.scripts import estimate
 from language.words import tokens
+from storage.engine import Database, Transaction
 from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sqlite.database import Database, Transaction
 
 
 class Rounds:
@@ -195,7 +195,8 @@ class Rounds:
         """Archive a session with its final summary and new personas, and open the next one, in one commit.
 
         Those that are ``waiting`` could not be brought up to date now, and are to be rebuilt.
-        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
+        Of quotations that were found in a memory a reference to it stays. Returns the session that is open. Raises
+        UsageError where it is archived by now.
         """
         following = self._stamp.new_session_id() if open_next else None
         new, now = self._new_summary(summary), self._stamp.now()
@@ -213,7 +214,8 @@ class Rounds:
                 self._of.saves.store(tx, session_id, was, made, now)
             self._forget_steps(tx, session_id)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
-            self._of.sessions.close(tx, session_id, now)
+            if not self._of.sessions.close(tx, session_id, now):
+                raise UsageError("session.saved")
             for persona in waiting:
                 self._of.rebuilds.request(tx, persona, session_id, now)
             if not following:

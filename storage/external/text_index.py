@@ -16,11 +16,10 @@ import numpy as np
 
 from domain.indexes import Embedder, Hit
 from domain.records import Kind
-from storage.engine import Stamp
+from storage.engine import Stamp, Transaction
 from storage.external.texts import ExternalText, SourceTexts
 from storage.messages import NewMessage
 from storage.repositories import Repositories, open_repositories
-from storage.sqlite.database import Transaction
 from storage.vectors.table import InMemoryRows
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tests.support.server import ScriptedServer
 SHOWN = {
     "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 exchange)?", "清空这次会话（1 轮）吗？"),
-    "exit": ("", ""),
+    "exit": ("Take care. See you.", "回头见，保重。"),
     "help": ("this session", "这次会话"),
     "retry": ("You said:", "You said:"),
     "edit": ("Your last message is at the prompt", "上一句已放回输入框"),
@@ -31,6 +31,7 @@ SHOWN = {
     "diary": ("The diary is off", "现在不写日记"),
     "life": ("There is no chapter yet: every 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
+    "open": ("Nothing is open.", "没有未了的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with scores", "/why full：附分数"),
     "forget": ("What should I forget?", "要忘掉什么？"),
