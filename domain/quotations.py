@@ -22,7 +22,7 @@ _REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1
 _QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
-    "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
+    "ask", "context", "copy", "debug", "diary", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
     "import", "incognito", "life", "memory", "model", "open", "persona", "pin", "recall", "redo", "reindex", "remember",
     "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip

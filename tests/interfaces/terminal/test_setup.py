@@ -26,7 +26,7 @@ def other(terminal: Terminal, base: str) -> None:
     terminal.say("/setup")
     terminal.see("another one: enter its base URL")
     terminal.see("Number [1]:")
-    number = re.findall(r"(\d+)  other: give", terminal.text())[-1]
+    number = re.findall(r"(\d+)  another one", terminal.text())[-1]
     terminal.send(f"{number}\r")
     terminal.see("Base URL:")
     terminal.send(f"{base}\r")
@@ -183,7 +183,7 @@ def test_a_plain_screen_says_once_what_is_waited_for(chat: Chat) -> None:
         terminal.see(">")
         terminal.send("/setup\r")
         terminal.see("Number [1]:")
-        terminal.send(re.findall(r"(\d+)  other: give", terminal.text())[-1] + "\r")
+        terminal.send(re.findall(r"(\d+)  another one", terminal.text())[-1] + "\r")
         terminal.see("Base URL:")
         terminal.send(f"{server.base}\r")
         terminal.see("Key (not shown")
@@ -233,7 +233,7 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
         if question.startswith(after[:12]):
             terminal.send("\x03")
             break
-        given = re.findall(r"(\d+)  other: give", terminal.text())[-1] if answer is None else answer
+        given = re.findall(r"(\d+)  another one", terminal.text())[-1] if answer is None else answer
         terminal.send(f"{given}\r")
     terminal.see("Nothing was changed.")
     terminal.prompt()
