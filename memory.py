@@ -206,8 +206,14 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
-        self._of.database.close()
-        self._owner.release()
+        try:
+            self._of.database.close()
+        finally:
+            self._owner.release()
+
+    def commit(self) -> None:
+        """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
+        self._of.database.commit()
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:

@@ -150,8 +150,8 @@ class Imports:
         messages = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, messages)
         self._database.digest_changes()
-        for table in ("stored_message", "imported_message"):
-            tx.many(f"DELETE FROM {table} WHERE message = ?", [(message.seq,) for message in messages])
+        for named in ("stored_message WHERE message", "imported_message WHERE seq"):
+            tx.many(f"DELETE FROM {named} = ?", [(message.seq,) for message in messages])
         for session_id in dict.fromkeys(message.session_id for message in messages):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
@@ -173,15 +173,15 @@ class Imports:
         """
         with self._database.write() as tx:
             added = [self._add_piece(tx, number, piece, with_erased=with_erased) for piece in pieces]
-        return Added(*(sum(getattr(one, name) for one in added) for name in ("turns", "sessions", "erased")))
+        return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
-        """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.
+        """Store a message that is said now, at the end of a session of an import, or in a new one; its commit may wait.
 
         What it costs does not depend on how long the session is.
         """
         query = "SELECT seq, role FROM conversation WHERE session_id = ? ORDER BY position DESC LIMIT 1"
-        with self._database.write() as tx:
+        with self._database.write(wait=True) as tx:
             rows = self._database.run(query, session_id)
             after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
             replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"
@@ -235,7 +235,9 @@ class Imports:
         """The keys of messages that are still in the memory, by where they are stored or by their digests."""
         ((salt,),) = self._database.run(digests.SALT)
         names = {message.key: _message_digests(str(salt), message) for message in messages}
-        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.seq WHERE m.digest IN {EACH}"
+        query = (
+            f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.message WHERE m.digest IN {EACH}"
+        )
         wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
         found = {str(row[0]) for row in self._database.run(query, wanted)}
         numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"

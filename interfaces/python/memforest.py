@@ -61,6 +61,8 @@ _PATIENCE = 60.0
 _LOOKED_THROUGH = 15
 #: The vectors of so few messages are compared one by one.
 _FEW = 500
+#: So many times more vectors are looked through where many do not pass, and where too few passed.
+_WIDER = 8
 #: Beyond every cosine.
 _FAR = 2.0
 _TOKENS = 1_000_000
@@ -405,7 +407,8 @@ class MemorySystem:
     _flush_context = flush_context
 
     def flush(self, force: bool = False) -> None:
-        """Everything is stored when it is added; with ``force`` this waits for the vectors, too."""
+        """Write what was added to the disk; with ``force`` this waits for the vectors, too."""
+        self._memory.commit()
         if force:
             self._wait_for_index()
         self._forget_later()
@@ -547,7 +550,7 @@ class MemorySystem:
             scores = self._memory.index.similarities(vector, list(passing - besides))
             ranked = sorted((one for one in scores.items() if low <= one[1] <= high), key=lambda one: (-one[1], one[0]))
             return [one for one, _ in ranked[:most]]
-        looked = most + len(besides)
+        looked = (most + len(besides)) * (1 if passing is None else _WIDER)
         while True:
             hits = self._memory.index.nearest(vector, "conversation", looked)
             found = [
@@ -559,7 +562,7 @@ class MemorySystem:
             ]
             if len(found) >= most or len(hits) < looked:
                 return found[:most]
-            looked *= 8
+            looked *= _WIDER
 
     def _summaries(self, chosen: _Chosen, most: int) -> list[MemoryUnit]:
         """The newest summaries that pass; none of them is ever in mind."""

@@ -4,8 +4,9 @@ Repositories write their SQL once, in the subset that SQLite and PostgreSQL shar
 own tables, how a list is passed) is here and in the files beside this one.
 
 Guarantees: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
-(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or not ours
-is refused and left as it is. Every statement can be watched with its values on the injected logger.
+(``BEGIN IMMEDIATE``), and one whose commit may wait is committed within ``COMMIT_WITHIN`` seconds; deleted content is
+overwritten (``secure_delete``); a database that is damaged, newer or not ours is refused and left as it is. Every
+statement can be watched with its values on the injected logger.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from storage.sqlite import digests, schema
 
 #: Bytes of SQLite's own header (sqlite.org/fileformat2.html).
 _HEADER = 100
+#: Seconds within which a write is committed whose commit may wait.
+COMMIT_WITHIN = 0.2
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
@@ -109,6 +112,10 @@ class Database:
         self._log = log
         self._lock = threading.RLock()
         self._open: Transaction | None = None
+        #: What the writes did whose commit waits, what commits them in the end, and why that failed.
+        self._waiting: Commit | None = None
+        self._timer = threading.Timer(0, self.commit)
+        self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
@@ -157,28 +164,98 @@ class Database:
         self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
-        with self._lock, as_ours(self.path):
-            if self._open:
-                yield self._open
-                return
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._open = Transaction(self)
-            done = self._open.commit
-            try:
-                yield self._open
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit is shared with the writes after it: ``commit`` or the next other write makes it, or
+        time. Where that fails, they are lost, and the next ``commit`` or write that may wait raises why.
+        """
+        done: list[Commit] = []
+        try:
+            with self._lock, as_ours(self.path):
+                if self._open:
+                    yield self._open
+                    return
+                if wait:
+                    self._raise_lost()
+                done += () if wait else self._commit_waiting()
+                if self._waiting is None:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                if wait:
+                    self._connection.execute("SAVEPOINT waiting")
+                self._open = Transaction(self)
+                try:
+                    yield self._open
+                    if wait:
+                        self._connection.execute("RELEASE waiting")
+                        self._let_wait(self._open.commit)
+                    else:
+                        self.digest_changes()
+                        self._connection.execute("COMMIT")
+                        done.append(self._open.commit)
+                except BaseException:
+                    self._take_back()
+                    raise
+                finally:
+                    self._open = None
+        finally:
+            self._notify(done)
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
+        with self._lock:
+            done = self._commit_waiting()
+            self._raise_lost()
+        self._notify(done)
+
+    def _commit_waiting(self) -> list[Commit]:
+        if self._waiting is None:
+            return []
+        done, self._waiting = self._waiting, None
+        self._timer.cancel()
+        try:
+            with as_ours(self.path):
                 self.digest_changes()
                 self._connection.execute("COMMIT")
-            except BaseException:
-                self._read.clear()
-                self._connection.rollback()
-                raise
-            finally:
-                self._open = None
-        if done.follows:
-            for listener in self._listeners:
-                listener(done)
+        except errors.StorageError as fault:
+            self._take_back()
+            self._lost = fault
+            return []
+        return [done]
+
+    def _commit_late(self) -> None:
+        with self._lock:
+            done = self._commit_waiting()
+        self._notify(done)
+
+    def _let_wait(self, made: Commit) -> None:
+        if self._waiting is None:
+            self._waiting = Commit()
+            self._timer = threading.Timer(COMMIT_WITHIN, self._commit_late)
+            self._timer.daemon = True
+            self._timer.start()
+        self._waiting.removed += made.removed
+        self._waiting.follows |= made.follows
+
+    def _take_back(self) -> None:
+        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk."""
+        self._read.clear()
+        if self._waiting and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO waiting")
+            self._connection.execute("RELEASE waiting")
+            return
+        self._waiting = None
+        self._connection.rollback()
+
+    def _raise_lost(self) -> None:
+        fault, self._lost = self._lost, None
+        if fault:
+            raise fault
+
+    def _notify(self, done: Iterable[Commit]) -> None:
+        for one in done:
+            for listener in self._listeners if one.follows else ():
+                listener(one)
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
@@ -251,6 +328,7 @@ class Database:
 
     def vacuum(self) -> None:
         """Rewrite the file so that nothing deleted is left in it."""
+        self.commit()
         with self._lock, as_ours(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -275,9 +353,12 @@ class Database:
             return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
+        """Commit what waits and close the connection; safe to call twice. Raises StorageError as ``commit`` does."""
         with self._lock:
-            self._connection.close()
+            try:
+                self.commit()
+            finally:
+                self._connection.close()
 
     def _open_connection(self, path: Path) -> sqlite3.Connection:
         with as_ours(self.path):
