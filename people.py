@@ -25,9 +25,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
-from threading import Condition, Event, Lock
+from threading import Condition, Event, Lock, Thread
 from types import MappingProxyType
 
 from companion import Companion
@@ -286,8 +285,28 @@ class People:
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
         self._meeting.shutdown(wait=False)
-        with ThreadPoolExecutor(_CLOSERS) as closers:
-            list(closers.map(self._close_place, places, repeat(_AT_THE_END)))
+        # No pool: when a program ends, pools take nothing more, and some versions of Python start no thread.
+        faults = list[StorageError]()
+        helpers = [Thread(target=self._close_places, args=(places, faults)) for _ in places[1:_CLOSERS]]
+        with suppress(RuntimeError):
+            for one in helpers:
+                one.start()
+        self._close_places(places, faults)
+        for one in helpers:
+            if one.ident is not None:
+                one.join()
+        if faults:
+            raise faults[0]
+
+    def _close_places(self, places: list[_Place], faults: list[StorageError]) -> None:
+        """Close the last of these places until there is none left; a fault keeps none from being closed."""
+        with suppress(IndexError):
+            while True:
+                place = places.pop()
+                try:
+                    self._close_place(place, _AT_THE_END)
+                except StorageError as fault:
+                    faults.append(fault)
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 

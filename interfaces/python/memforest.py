@@ -23,8 +23,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import config
 from conversation import result_of
@@ -38,6 +37,7 @@ from domain.settings import Settings
 from domain.text import check_input, clean_text
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
+from interfaces.python import Closing
 from jobs import exporting
 from jobs.chapters import ChapterWriter
 from jobs.import_backlog import summarise_next
@@ -151,7 +151,7 @@ class SystemOptions(TypedDict, total=False):
     new_id: Callable[[], str]
 
 
-class MemorySystem:
+class MemorySystem(Closing):
     """One memory, under the names of a chatbot and of a life: the folder ``<base_path>/<chatbot_id>/<ltm_id>``."""
 
     def __init__(
@@ -231,14 +231,6 @@ class MemorySystem:
         maintenance = Maintenance(settings, memory, speaking)
         opened.callback(maintenance.end, 5)
         return maintenance, embedder
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self, auto_summarize: bool = False) -> None:
         """Close the memory; safe to call twice. With ``auto_summarize`` every session that went on is summarised first.

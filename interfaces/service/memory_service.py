@@ -64,7 +64,7 @@ from interfaces.service.search_schemas import FoundMemory, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from jobs.chapters import days_named
 from language.calendar import in_zone
-from language.references import begins_with_pronoun, find_pronouns, resolve_references
+from language.references import begins_with_pronoun, find_pronouns, resolve_references, says_what_it_means
 from language.scripts import unspaced_length
 from language.sentences import split_sentences
 from memory import Memory, write_portable
@@ -499,8 +499,8 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
             text = safe_text(" — ".join(parts))
         elif begins_with_pronoun(text):
             text = resolve(fact.messages[-1], text, len(said[fact.messages[-1]].words))
-        unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
-        if fact.current and fact.basis != "inferred" and text and not unclear:
+        clear = says_what_it_means(text) if fact.basis == "quoted" else not begins_with_pronoun(text)
+        if fact.current and fact.basis != "inferred" and text and clear:
             statements[fact.note or fact.text_id].setdefault(text, fact)
     memories = [
         Remembered(

@@ -452,7 +452,8 @@ CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
     (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq) AS original_content,
     n.text AS summary,
-    coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
+    coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0
+        AND f.verified = 1), '[]')::text
         AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
