@@ -19,8 +19,8 @@ What is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,6 +33,7 @@ from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
 from domain.imports import IMPORT_CLIENT
 from domain.indexes import Embedder
+from domain.matters import OpenMatter
 from domain.recollection import Annotation, Client, FactFilter, RecallLimits, Recollection
 from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
@@ -49,7 +50,7 @@ from storage.engine import Commit, Stamp
 from storage.erased import SaidMessage, texts_like
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
-from storage.owner import Owner
+from storage.programs import Programs
 from storage.registry import files_of_others
 from storage.repositories import open_repositories
 from storage.restoring import LeaveOut, settle_copy
@@ -77,6 +78,8 @@ _OPENING_ROUNDS = 3
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
+#: Of what was said since something became open so many messages are read, the newest.
+_LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
 
@@ -131,16 +134,18 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._owner = Owner(folder, clock)
-        self._owner.acquire()
+        self._programs = Programs(folder, clock)
+        self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
-            opened.callback(self._owner.release)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
+            opened.callback(self._programs.leave)
+            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
+            self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
+            self.claims, self.voice = of.claims, of.voice
             self.erased, self.units = of.erased, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
@@ -209,11 +214,16 @@ class Memory:
         try:
             self._of.database.close()
         finally:
-            self._owner.release()
+            self._programs.leave()
 
     def commit(self) -> None:
         """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
         self._of.database.commit()
+
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Which program has been writing for seconds while this one waits: its ``pid``, ``kind`` and ``seconds``."""
+        return self._of.database.awaited
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:
@@ -273,11 +283,12 @@ class Memory:
     ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that were idle for ``after``, which is asked of each; oldest first.
 
+            Never one that another program talks in.
         Those in which only the person speaks are among them, once nothing was said in them for so long.
         """
         return tuple(
             one
-            for one in self.sessions.active(besides=besides)
+            for one in self.sessions.active(besides={*besides, *self.claims.taken_elsewhere("session")})
             if self.is_idle(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
         )
 
@@ -287,6 +298,26 @@ class Memory:
             return False
         last = self.messages.of_session(session.session_id)[-1:]
         return any(now - datetime.fromisoformat(message.timestamp) >= after for message in last)
+
+    def open_matters(self, now: datetime) -> list[OpenMatter]:
+        """What is open now, oldest first, after all that was said since; what that closed is noted."""
+        from facts.matters import settle
+
+        matters = self.matters.with_status(("pending", "asked", "dropped"))
+        waiting = [one.place for one in matters if one.is_open and (not one.yearly or "unclear" in one.yearly)]
+        later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
+        became = {one.number: one for one in settle(matters, later, now)}
+        with self.in_one_commit() if became else nullcontext():
+            for one in became.values():
+                self.matters.set_status(one.number, one.status, one.yearly)
+            last, unanswered = self.matters.greeting()
+            if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
+                self.matters.set_greeting(last, 0)  # the person took it up
+        found = (
+            replace(one, status=new.status, yearly=new.yearly) if (new := became.get(one.number)) else one
+            for one in matters
+        )
+        return [one for one in found if one.is_open]
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:
         """The facts that the session before this one changed."""

@@ -20,7 +20,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -41,6 +41,7 @@ from llm import Llm
 from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
+from storage.programs import FolderLock
 from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 
 #: What else is known of people, for whoever serves them.
@@ -61,12 +62,10 @@ _LINGER = 2.0
 _KEEP_EVERY = 600.0
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
-#: Seconds that a request waits for a memory that another program uses, and between two looks at it.
-_IN_USE, _LOOK_AGAIN = 30.0, 0.2
+#: Seconds between two looks whether one can be closed.
+_LOOK_AGAIN = 0.2
 #: Seconds between two looks whether a job that waits for a turn was cancelled.
 _LOCK_LOOK = 0.05
-#: Seconds that another program has for taking a memory that was let go for it, and before that whoever uses it.
-_WAY = 5.0
 #: Threads that close everything in the end, and seconds that the index of each has then.
 _CLOSERS, _AT_THE_END = 4, 1.0
 
@@ -119,15 +118,10 @@ class People:
         self._resumed.set()
         #: The log, for the owner's eyes only.
         self.log = log
-        #: How long whoever waits for a memory does so while another program uses it, in seconds.
-        self.in_use_patience = _IN_USE
         self._most_open = most_open
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
         self._changed = Condition()
-        #: Until when a companion is left to another program.
-        self._left_alone: dict[Key, float] = {}
-        self._open_elsewhere: Companion | None = None
         #: People whose memories are being erased: no one may use them.
         self._shut: set[str] = set()
         #: The least recently used first.
@@ -149,21 +143,15 @@ class People:
         gc.freeze()
 
     @contextmanager
-    def companion(
-        self, person: str, instruction: int | None = None, *, wait: CancelToken | None = None
-    ) -> Iterator[Companion]:
+    def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
         """This companion, opened if it is not, and kept open meanwhile.
 
-        One that another program uses is waited for, with ``wait``: ``in_use_patience`` seconds at the most, or until
-        that is set. Raises StorageError (DataInUse if another program still has it open), Interrupted, UsageError where
-        there is no such instruction.
+        Raises StorageError (DataInUse while its folder is restored or erased), UsageError where there is no such
+        instruction.
         """
-        if self._open_elsewhere and (person, instruction) == (ME, None):
-            yield self._open_elsewhere
-            return
         place = self._enter_place((person, instruction))
         try:
-            yield self._open_in_time(place, wait)
+            yield self._open_place(place)
         finally:
             self._leave_place(place)
 
@@ -194,23 +182,6 @@ class People:
             finally:
                 self._leave_place(place)
 
-    def release(self, person: str) -> None:
-        """Close a person's own memory once it is not in use, so that another program can open it.
-
-        Opening it here in the seconds after that raises DataInUse.
-        """
-        key = (person, None)
-        with self._changed:
-            self._changed.wait_for(lambda: key not in self._places or not self._places[key].users, _WAY)
-            self._left_alone[key] = time.monotonic() + _WAY
-            place = self._places.get(key)
-        if place:
-            self._close_place(place, _PATIENCE)
-
-    def add_open(self, companion: Companion) -> None:
-        """Use a companion of ``me`` that is open already, and is closed by whoever opened it."""
-        self._open_elsewhere = companion
-
     def memory_folders(self, person: str) -> Iterator[tuple[int | None, Path]]:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
@@ -227,6 +198,9 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
+            for _, folder in self.memory_folders(person):
+                with FolderLock(folder, self.clock):  # where another program uses it, nothing is begun
+                    pass
             receipts = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
@@ -350,21 +324,10 @@ class People:
         if crowded:
             self._upkeep.wake()
 
-    def _open_in_time(self, place: _Place, wait: CancelToken | None) -> Companion:
-        until = time.monotonic() + self.in_use_patience
-        while wait is not None and (left := until - time.monotonic()) > 0:
-            with suppress(DataInUse):
-                return self._open_place(place)
-            wait.wait(min(left, _LOOK_AGAIN))  # the lock is the kernel's, which does not notify
-            wait.check()
-        return self._open_place(place)
-
     def _open_place(self, place: _Place) -> Companion:
         with place.lock:
             if place.companion is not None:
                 return place.companion
-            if time.monotonic() < self._left_alone.get(place.key, 0.0):
-                raise self._in_use()
             with self._changed:
                 self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
             opened = self._open_companion(*place.key)
@@ -452,6 +415,29 @@ class People:
         if not place.users and place.companion is None:
             self._places.pop(place.key, None)
         self._changed.notify_all()
+
+
+@contextmanager
+def open_people(
+    settings: Settings,
+    log: logging.Logger,
+    *,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    scrubbers_of: Callable[[Path], Sequence[Scrub]] = lambda folder: (),
+) -> Iterator[People]:
+    """Everyone below a data folder, with the models of the settings, until the block ends. Raises StorageError."""
+    with (
+        closing(Registry(registry_in(settings.data_dir), clock)) as registry,
+        closing(Llm(settings, log, clock=clock)) as llm,
+    ):
+        people = People(
+            settings, llm, registry, log,
+            clock=clock, new_id=new_id, most_open=settings.open_memories,
+            scrubbers_of=scrubbers_of,
+        )  # fmt: skip
+        with closing(people):
+            yield people
 
 
 def _remove_folder(folder: Path) -> None:

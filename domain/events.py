@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import cast
 
 from domain.errors import ModelError
 from domain.facts import SessionChanges
@@ -18,6 +19,12 @@ class Notice:
 
     key: str
     details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def doubted(self) -> Sequence[str]:
+        """The messages of which it asks whether they are to be kept out of future conversations."""
+        asks = self.key in ("forget_request.asked", "forget_request.unsure")
+        return cast("Sequence[str]", self.details["turns"]) if asks else ()
 
 
 @dataclass(frozen=True, slots=True)

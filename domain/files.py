@@ -14,13 +14,11 @@ PRIVATE_FOLDER = 0o700
 
 
 def make_private(path: Path) -> None:
-    """Create ``path``, or restrict it, for its owner only, whatever the umask."""
+    """Create ``path``, or restrict it, for its owner only, whatever the umask; one that is there is not opened."""
     with _as_ours(path):
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            os.fchmod(descriptor, PRIVATE_FILE)
-        finally:
-            os.close(descriptor)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE))
+        path.chmod(PRIVATE_FILE)
 
 
 def make_private_folder(path: Path) -> None:
@@ -53,12 +51,6 @@ def put_in_place(made: Path, path: Path) -> None:
     with _as_ours(path):
         os.replace(made, path)
         sync_folder(path.parent)
-
-
-def read_start(path: Path, count: int) -> bytes:
-    """The first ``count`` bytes of a file, or fewer if it is shorter."""
-    with _as_ours(path), path.open("rb") as file:
-        return file.read(count)
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -92,7 +92,9 @@ class Settings:
     request_timeout: float
     extract_after: timedelta
     autosave_after: timedelta
+    diary: Literal["auto", "on", "off"]
     archive_after: timedelta
+    greeting: bool
     language: Literal["auto", "en", "zh"]
     companion_name: str
     user_name: str
@@ -381,7 +383,9 @@ TABLE: tuple[Setting, ...] = (
     Setting("REQUEST_TIMEOUT", _read_seconds, "120"),
     Setting("EXTRACT_AFTER", _read_hours, "1"),
     Setting("AUTOSAVE_AFTER", _read_hours, "0"),
+    Setting("DIARY", _read_word("diary", "auto", "on", "off"), "auto"),
     Setting("ARCHIVE_AFTER", _read_hours, "8"),
+    Setting("GREETING", _read_switch, "1"),
     Setting("LANGUAGE", _read_language, "auto"),
     Setting("COMPANION_NAME", _read_text),
     Setting("USER_NAME", _read_text),

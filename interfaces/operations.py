@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -502,28 +502,21 @@ def set_signature(function: Callable[..., Any], parameters: Mapping[str, tuple[A
     function.__annotations__ = {**{name: one for name, (one, _) in parameters.items()}, "return": returns}
 
 
-class Memories(Protocol):
-    """The memories of many people, in this process or in another."""
-
-    def call(self, name: str, **arguments: object) -> BaseModel:
-        """The result of an operation. Raises UsageError, StorageError."""
-
-
-class LocalMemories:
-    """The memories of a service in this process."""
+class Memories:
+    """The memories of a service, by the names of its operations."""
 
     def __init__(self, service: MemoryService) -> None:
         self._service = service
 
     def call(self, name: str, **arguments: object) -> BaseModel:
-        """The result of an operation that a person's own program may call."""
+        """The result of an operation that a person's own program may call. Raises UsageError, StorageError."""
         operation = OPERATIONS.get(name)
         if operation is None or operation.access is not Access.PERSON:
-            raise errors.UsageError("socket.unknown_call", given=name)
+            raise errors.UsageError("operation.unknown", given=name)
         try:
             given = operation.parameters.model_validate(arguments)
         except ValidationError as fault:
             problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
-            raise errors.UsageError("socket.invalid", problems=problems) from None
+            raise errors.UsageError("operation.invalid", problems=problems) from None
         result: BaseModel = getattr(self._service, name)(**given.model_dump())
         return result

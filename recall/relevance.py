@@ -21,6 +21,7 @@ import numpy as np
 from domain.patterns import pattern_of
 from language import words
 from language.scripts import is_unspaced
+from recall.questions import seeks_several
 from recall.ranking import Evidence, Flags, Floats, bm25, from_neighbours, rarity
 
 if TYPE_CHECKING:
@@ -243,7 +244,8 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
     if not seeks:
         return "enough"
     if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:
-        return "enough" if found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0 else "little"
+        answered = found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0
+        return "enough" if answered or seeks_several(question) else "little"
     return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
 
 

@@ -20,6 +20,7 @@ from language.scripts import estimate, unspaced_length
 from language.words import matching_forms, terms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, MessageTable
+from recall.questions import seeks_reply
 from recall.ranking import Floats, Ranked
 from storage.repositories import Repositories
 
@@ -192,7 +193,8 @@ class Selector:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_messages(searches)
         read = self._read(best)
-        around = {row: self._company(row, read[row]) for row in best if row in read}
+        replies = any(seeks_reply(found.searched.asked.text) for found in searches)
+        around = {row: self._company(row, read[row], replies=replies) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
@@ -240,9 +242,14 @@ class Selector:
         }
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
-    def _company(self, row: int, message: Message) -> list[int]:
-        """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
+    def _company(self, row: int, message: Message, *, replies: bool) -> list[int]:
+        """What a short message needs to be understood: a question its answer, anything else what was said before it.
+
+        With ``replies``, what the person said brings the reply to it, which is what is asked for.
+        """
         said = message.words.strip()
+        if replies and message.role == "user":
+            return [int(self._table.next[row])] if self._table.next[row] >= 0 else []
         if size_of(said) >= _SHORT:
             return []
         beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]

@@ -41,7 +41,7 @@ _DIGEST = 16
 #: So far apart are sessions that are put between two others one after another.
 _CLOSE = 1 << 8
 #: So many messages are taken back in one commit.
-_AT_ONCE = 200
+_AT_ONCE = 50
 #: In ``meta``: a day, and how many calls were made on it to read the backlog.
 _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.
@@ -150,8 +150,8 @@ class Imports:
         messages = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, messages)
         self._database.digest_changes()
-        for named in ("stored_message WHERE message", "imported_message WHERE seq"):
-            tx.many(f"DELETE FROM {named} = ?", [(message.seq,) for message in messages])
+        for table, column in (("stored_message", "message"), ("imported_message", "seq")):
+            tx.many(f"DELETE FROM {table} WHERE {column} = ?", [(message.seq,) for message in messages])
         for session_id in dict.fromkeys(message.session_id for message in messages):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)

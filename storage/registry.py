@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 
 from domain.errors import UsageError
+from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
-from storage.backup import DATABASE
-from storage.owner import Owner
+from storage.programs import FolderLock
 from storage.sqlite.database import TwoConnections
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
@@ -98,12 +98,12 @@ class Registry:
         """Close the connections; safe to call twice."""
         self._database.close()
 
-    def served_alone(self) -> Owner:
+    def served_alone(self) -> FolderLock:
         """The lock of the one server of these people: a second one would find memories in use by the first.
 
         Raises DataInUse where another has it.
         """
-        return Owner(self.path.parent / PEOPLE, self._clock)
+        return FolderLock(self.path.parent / PEOPLE, self._clock)
 
     # -- persons -----------------------------------------------------------------------------------------------
 

@@ -7,20 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.backup import DATABASE
+from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
 from storage.engine import Stamp
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
-from storage.jobs import Jobs, Rebuilds, Steps
+from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
+from storage.programs import Programs
 from storage.sqlite.copies import UNINDEXED
 from storage.sqlite.database import Database
 from storage.sqlite.words import WordIndex
 from storage.units import Units
+from storage.voice import Voice
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
@@ -39,23 +42,32 @@ class Repositories:
     facts: Facts
     notes: Notes
     relations: Relations
+    matters: Matters
     windows: Windows
     fact_log: FactLog
     chapters: Chapters
     archive: Archive
     personas: Personas
     steps: Steps
+    claims: Claims
     jobs: Jobs
     rebuilds: Rebuilds
     saves: UndoableSaves
     erased: ErasedTexts
     units: Units
+    voice: Voice
 
 
 def open_repositories(
-    folder: Path | None, tokens: Callable[[str], Sequence[str]], stamp: Stamp, log: logging.Logger
+    folder: Path | None,
+    tokens: Callable[[str], Sequence[str]],
+    stamp: Stamp,
+    log: logging.Logger,
+    programs: Programs | None = None,
 ) -> Repositories:
     """Open the memory of a data directory, or one in memory alone. ``tokens`` cuts a text into words.
+
+    ``programs`` are those that use the folder, for what only one of them may do.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
@@ -67,27 +79,32 @@ def open_repositories(
     summaries = Summaries(database, index, chapters)
     erased = ErasedTexts(database, stamp)
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
+    claims = Claims(database, programs.name, programs.lives) if programs else Claims(database)
+    matters = Matters(database, messages)
     opened = Repositories(
         database=database,
         stamp=stamp,
         index=index,
-        sessions=Sessions(database, stamp),
+        sessions=Sessions(database, stamp, claims),
         messages=messages,
         summaries=summaries,
         facts=facts,
         notes=Notes(database),
         relations=Relations(facts),
+        matters=matters,
         windows=windows,
-        fact_log=FactLog(facts, windows, index, saves, erased, stamp),
+        fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
         personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),
         steps=steps,
-        jobs=Jobs(database),
+        claims=claims,
+        jobs=Jobs(database, claims),
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
         units=Units(database),
+        voice=Voice(database),
     )
     if database.meta(UNINDEXED) is not None:
         _index_all(opened)

@@ -18,6 +18,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from domain.errors import UsageError
 from domain.facts import PersonaDraft
 from domain.quotations import with_references
 from domain.records import (
@@ -65,14 +66,22 @@ class Rounds:
         quoted: Sequence[Quoted] = (),
         demo: bool = False,
         served: Sequence[str] = (),
+        greeting: tuple[str, str] | None = None,
     ) -> Round:
         """Store a round with its words and its place in the queue, and clear what was in flight, in one commit.
 
         ``instead_of`` goes in the same commit. What is of the past ``ended`` then, and may be ``before`` a round.
         ``quoted`` are the quotations of the reply found in a memory; what was recalled and ``served`` it is visited.
-        ``demo``: the demo model answered, and no model is ever given that as the companion's words.
+        ``demo``: the demo model answered, and no model is ever given that as the companion's words. ``greeting``: when
+        the companion spoke first, and its words, which the person answers.
         """
+        first = (
+            [NewMessage(self._stamp.new_id(), *greeting[:1], "assistant", greeting[1], greeting=True)]
+            if greeting
+            else []
+        )
         messages = (
+            *first,
             NewMessage(self._stamp.new_id(), started, "user", user),
             NewMessage(self._stamp.new_id(), ended or self._stamp.now(), "assistant", assistant, tuple(quoted), demo),
         )
@@ -201,9 +210,10 @@ class Rounds:
             self._of.sessions.close(tx, session_id, now)
             for persona in waiting:
                 self._of.rebuilds.request(tx, persona, session_id, now)
-            if following:
-                self._of.sessions.add(tx, following, now)
-        return self._of.sessions.require(following or session_id)
+            if not following:
+                return self._of.sessions.require(session_id)
+            self._of.claims.take("session", following)
+            return self._of.sessions.add(tx, following, now)
 
     def undo_save(self, session_id: str, present: str) -> Session | None:
         """Undo a ``/save`` right after it. Returns the session, active again in place of the empty ``present``.
@@ -211,9 +221,9 @@ class Rounds:
         Its windows are unlearned, its personas are again what they were unless one was edited since, and its context
         and summary are as before. None, and nothing, when anything was said, or is gone, since.
         """
-        self._of.personas.settle_all()
         now = self._stamp.now()
         with self._database.write() as tx:
+            self._of.personas.settle_all()
             session, was = self._of.sessions.find(session_id), self._of.saves.find(session_id)
             said = self._of.messages.of_session(present) or self._of.sessions.in_flight(present)
             if was is None or session is None or session.status != "archived" or said:
@@ -236,10 +246,24 @@ class Rounds:
         return self._of.sessions.find(session_id)
 
     def resume(self, session_id: str, present: str) -> Session:
-        """Make an archived session active again in place of the present one, which goes if it is empty."""
+        """Make an archived session active again in place of the present one, which goes if it is empty.
+
+        Raises UsageError where another program has it.
+        """
         with self._database.write() as tx:
+            if not self._of.claims.take("session", session_id):
+                raise UsageError("session.in_use")
             self._reopen_session(tx, session_id, present, self._stamp.now())
         return self._of.sessions.require(session_id)
+
+    def leave(self, session_id: str) -> None:
+        """A session in which nothing was ever said goes, where another one is active, to go on in."""
+        with self._database.write() as tx:
+            said = self._of.messages.of_session(session_id) or self._of.sessions.in_flight(session_id)
+            kept = said or self._of.summaries.of(session_id) or self._of.saves.last(session_id)
+            others = [one for one in self._of.sessions.active("") if one.session_id != session_id]
+            if others and not kept and self._of.sessions.is_open(session_id):
+                self.remove_session(tx, session_id)
 
     def _reopen_session(self, tx: Transaction, session_id: str, present: str, now: str) -> None:
         """An imported session that was not read is the person's own from then on, and gets its summary as theirs do."""
@@ -276,12 +300,12 @@ class Rounds:
 
     def undo(self, session_id: str, count: int = 1) -> tuple[Round, ...]:
         """Remove the last rounds of a session, as far as they are still in the context. Returns them."""
-        going = self._of.messages.context(session_id)[-count:] if count > 0 else ()
-        messages = [message for spoken in going for message in spoken.messages]
-        lines = self._of.personas.losing_lines([message.text_id for message in messages])
-        with lines, self._database.write() as tx:
-            self.remove(tx, messages)
-            self._forget_steps(tx, session_id)
+        with self._database.write() as tx:
+            going = self._of.messages.context(session_id)[-count:] if count > 0 else ()
+            messages = [message for spoken in going for message in spoken.messages]
+            with self._of.personas.losing_lines([message.text_id for message in messages]):
+                self.remove(tx, messages)
+                self._forget_steps(tx, session_id)
         return going
 
     def redo(self, rounds: Sequence[Round]) -> None:
@@ -294,14 +318,15 @@ class Rounds:
 
     def reset(self, session_id: str) -> Removed:
         """Remove a session's messages and summary. Returns what was removed; ``put_back`` undoes it."""
-        messages = self._of.messages.of_session(session_id)
-        removed = Removed(session_id, tuple(messages), self._of.summaries.of(session_id))
-        with self._of.personas.losing_lines([message.text_id for message in messages]), self._database.write() as tx:
-            self.remove(tx, removed.messages)
-            self._of.summaries.remove(tx, removed.summary)
-            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
-            self._forget_steps(tx, session_id)
-            self._of.rebuilds.drop(tx, session_id, "summary")
+        with self._database.write() as tx:
+            messages = self._of.messages.of_session(session_id)
+            removed = Removed(session_id, tuple(messages), self._of.summaries.of(session_id))
+            with self._of.personas.losing_lines([message.text_id for message in messages]):
+                self.remove(tx, removed.messages)
+                self._of.summaries.remove(tx, removed.summary)
+                tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
+                self._forget_steps(tx, session_id)
+                self._of.rebuilds.drop(tx, session_id, "summary")
         return removed
 
     def put_back(self, removed: Removed) -> None:

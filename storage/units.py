@@ -60,7 +60,7 @@ _SUMMARIES = (
     " (SELECT min(o.began) FROM under o WHERE o.chapter = c.seq),"
     " (SELECT max(o.ended) FROM under o WHERE o.chapter = c.seq),"
     f" coalesce(p.text_id, c.session_id, '{LIFE}'), c.session_id, c.session_id"
-    " FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent WHERE c.text <> '') a"
+    " FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent WHERE c.text <> '' AND c.height > 0) a"
     " LEFT JOIN visit v ON v.text_id = a.id"
 )
 #: What is under each chapter, with when it began and ended.

@@ -5,7 +5,7 @@
     with Friend("data") as friend:
         print(friend.chat("My cat is called Douban."))
 
-Promises: it is the same memory as the terminal's, under the same lock; nothing is loaded that is not used; a call
+Promises: it is the same memory as the terminal's, also while that runs; nothing is loaded that is not used; a call
 returns when everything is stored. Raises the errors of ``domain.errors``.
 """
 
@@ -27,13 +27,12 @@ from domain.records import Session
 from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from interfaces.operations import OPERATIONS, LocalMemories
+from interfaces.operations import OPERATIONS, Memories
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.search_schemas import FoundMemory
-from interfaces.socket.memory_client import open_people
 from jobs.client_memories import consolidate
 from jobs.maintenance import session_to_open
-from people import ME
+from people import ME, open_people
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
@@ -58,7 +57,7 @@ class Closing(Protocol):
 
 
 class Friend(Closing):
-    """One companion of one person, for one program at a time. Safe to use from several threads.
+    """One companion of one person. Safe to use from several threads, and beside other programs.
 
     >>> with Friend("data", settings={"OPENAI_API_BASE": "http://localhost:11434/v1", "CHAT_MODEL": "qwen3"}) as friend:
     ...     friend.chat("What is my cat called?")
@@ -76,7 +75,7 @@ class Friend(Closing):
     ) -> None:
         """``settings`` are those of ``.env``, by their names, and count before it and before the environment.
 
-        Raises SettingsError, DataInUse where another program has the memory open, other StorageErrors.
+        Raises SettingsError, StorageErrors.
         """
         given = {**(settings or {}), **({"DATA_DIR": str(data_dir)} if data_dir else {})}
         self.settings = config.load_settings(config.home_of(_HOME), os.environ, given)
@@ -141,7 +140,7 @@ class Friend(Closing):
             given = {**dict(zip(operation.parameters.model_fields, arguments, strict=False)), **named}
             if given.get("user_id") is None:
                 given["user_id"] = self.person
-            return LocalMemories(self._service).call(operation.name, **given)
+            return Memories(self._service).call(operation.name, **given)
 
         return call
 

@@ -15,24 +15,27 @@ from typing import TYPE_CHECKING, TextIO
 from config import ENV_LINE
 from domain import errors
 from domain.errors import Exit
+from domain.file_reader import open_bytes
 from domain.records import PERSONAS
+from domain.workers import Again, Worker
 from interfaces.messages import Words
-from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
 from interfaces.terminal.erased_question import ErasedQuestion
 from interfaces.terminal.line_source import PlainReader
 from interfaces.terminal.screen import Meaning, cells_of
-from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady, open_conversation
+from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
 from memory import Memory, Prepare, back_up, leaving_out_erased, restore
-from people import EVERYBODY, ME, People, Registry, registry_in
+from people import EVERYBODY, ME, People, Registry, open_people, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
+#: Seconds between two looks for sessions whose time is over.
+_SWEEP_EVERY = 60.0
 #: So many rows that differ are named.
 _ROWS_SHOWN = 8
 #: What the file itself is to blame for when it is restored from.
@@ -76,7 +79,7 @@ def _export_memory(program: Program, given: str) -> Exit:
         return write_rows(target, program.settings.data_dir, words, screen, program.clock)
     if target.suffix.lower() != ".md":
         raise errors.UsageError("export.format", given=given, formats=FORMS)
-    with open_conversation(program) as (conversation, _):
+    with open_conversation(program) as conversation:
         return write_markdown(target, conversation, words, screen)
 
 
@@ -140,21 +143,29 @@ def _serve_http(program: Program) -> Exit:
 
 def _serve_mcp(program: Program) -> Exit:
     from interfaces.http.serving import check_installed
-    from interfaces.socket.memory_client import MemoryClient, open_people
 
     check_installed("mcp")
     from interfaces.mcp.server import run_stdio
+    from interfaces.operations import Memories
+    from interfaces.service.memory_service import MemoryService
 
-    opened = partial(
-        open_people, program.settings, program.debug.log,
-        clock=program.clock, new_id=program.new_id, scrubbers_of=program.scrubbers,
-    )  # fmt: skip
-    options, words = program.options, program.words
-    with closing(MemoryClient(program.settings.data_dir, opened, words)) as memory:
-        full = options.tools == "full"
-        return run_stdio(
-            memory, options.person, words, program.debug.log, program.wishes, full=full, version=program.version
-        )
+    options, words, log = program.options, program.words, program.debug.log
+    with open_people(
+        program.settings, log, clock=program.clock, new_id=program.new_id, scrubbers_of=program.scrubbers
+    ) as people:
+        service = MemoryService(people)
+
+        def sweep() -> Again:
+            service.sweep()
+            return _SWEEP_EVERY
+
+        sweeping = Worker("sweep", sweep, log)
+        sweeping.start()
+        try:
+            full, version = options.tools == "full", program.version
+            return run_stdio(Memories(service), options.person, words, log, program.wishes, full=full, version=version)
+        finally:
+            sweeping.end(_PATIENCE)
 
 
 class _Check:
@@ -258,7 +269,6 @@ class _Check:
 def _restore_from(backup: Path, program: Program) -> Exit:
     """Put a backup in the place of the memory. Raises StorageError."""
     folder, words = program.settings.data_dir, program.words
-    request_release(folder, RELEASE_SECONDS)
     try:
         former = restore(backup, folder, program.clock, _leaving_out_erased(program, backup))
     except errors.StorageError as error:
@@ -285,7 +295,7 @@ def _leaving_out_erased(program: Program, path: Path) -> Prepare:
 def _is_database(path: Path) -> bool:
     """Whether a file begins as SQLite's files do."""
     try:
-        with open(path, "rb") as file:
+        with open_bytes(path, 16) as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False

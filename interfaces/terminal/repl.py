@@ -141,8 +141,7 @@ class Repl:
 
     def _is_shown(self, event: TurnEvent | Tick) -> bool:
         """Whether an event is shown; what is asked at the prompt is not said as well."""
-        asked = ("forget_request.asked", "forget_request.unsure")
-        return not (self.context.interactive and isinstance(event, Notice) and event.key in asked)
+        return not (self.context.interactive and isinstance(event, Notice) and event.doubted)
 
     def _answer_doubt(self, text: str) -> bool:
         """Whether this answers the question whether something is to be kept out of future conversations."""

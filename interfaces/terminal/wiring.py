@@ -13,18 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from conversation import Conversation, TurnSteps
-from domain import errors
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose_language
-from interfaces.socket.chat_server import ChatMemoryServer
-from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
 from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
@@ -45,10 +41,6 @@ BEHIND_THE_PROMPT = (
 )  # fmt: skip
 
 
-#: Seconds that a memory server has to release the memory.
-RELEASE_SECONDS = 10.0
-#: Memory servers that may each open the memory before a person does.
-_MOST_SERVERS = 5
 #: Seconds that leaving waits for vectors in the making; the rest is made at the next start.
 _SETTLE = 2.0
 
@@ -115,24 +107,17 @@ class Program:
         ]
 
     def open_memory(self, llm: Llm) -> Memory:
-        """The memory in the data directory; a memory server releases it. Raises StorageError."""
-        opened = partial(
-            Memory, self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
+        """The memory in the data directory. Raises StorageError."""
+        return Memory(
+            self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
             also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
             external=self.settings.external_memories,
         )  # fmt: skip
-        for _ in range(_MOST_SERVERS):
-            try:
-                return opened()
-            except errors.DataInUse:  # the next program may be quicker than this one
-                if not request_release(self.settings.data_dir, RELEASE_SECONDS):
-                    raise
-        return opened()
 
 
 @contextmanager
-def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemoryServer]]:
-    """The conversation to go on with, and the memory server for other programs of this machine."""
+def open_conversation(program: Program) -> Iterator[Conversation]:
+    """The conversation to go on with."""
     settings = program.settings
     with closing(program.make_llm()) as llm, ExitStack() as open_things:
         memory = program.open_memory(llm)
@@ -142,8 +127,7 @@ def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemo
             TurnSteps(settings, memory, llm), session,
             new_id=program.new_id, resumed=resumed, incognito=program.options.incognito,
         )  # fmt: skip
-        with closing(ChatMemoryServer(conversation, program.words, program.new_id)) as server:
-            yield conversation, server
+        yield conversation
         conversation.close()
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from domain import errors
+from domain.file_reader import DATABASE
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from storage.external.texts import (
-    DATABASE,
     LARGEST_FILE,
     LONGEST_TEXT,
     MOST_TEXTS,

@@ -15,14 +15,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from domain import errors
+from domain.file_reader import DATABASE
 from domain.records import Role
 
 #: Texts that are taken of one source, the newest where it says when they are from; and characters of one text.
 MOST_TEXTS, LONGEST_TEXT = 20_000, 4_000
 #: Bytes of a file, or of a folder that must be copied to be read.
 LARGEST_FILE, LARGEST_COPY = 2_000_000, 1_000_000_000
-#: What the database of an Old Friend is called.
-DATABASE = "memory.db"
 
 
 @dataclass(frozen=True, slots=True)

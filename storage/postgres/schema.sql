@@ -29,9 +29,10 @@ CREATE TABLE chapter (
     seq bigint NOT NULL,
     text_id text NOT NULL,
     session_id text,
-    height bigint NOT NULL CHECK (height > 0),
+    height bigint NOT NULL CHECK (height >= 0),
     parent bigint,
     text text NOT NULL,
+    evidence text NOT NULL DEFAULT '',
     stored_at text NOT NULL,
     PRIMARY KEY (person, seq),
     UNIQUE (person, text_id),
@@ -160,6 +161,17 @@ CREATE TABLE job (
     not_before double precision NOT NULL DEFAULT 0,
     reason text NOT NULL DEFAULT '',
     priority bigint NOT NULL DEFAULT 0,
+    program text NOT NULL DEFAULT '',
+    PRIMARY KEY (person, kind, key)
+);
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    person bigint NOT NULL DEFAULT own_person(),
+    kind text NOT NULL,
+    key text NOT NULL,
+    program text NOT NULL,
     PRIMARY KEY (person, kind, key)
 );
 
@@ -346,6 +358,37 @@ CREATE TABLE read_window (
     FOREIGN KEY (person, session_id) REFERENCES session (person, session_id) ON DELETE CASCADE
 );
 CREATE INDEX read_window_of_session ON read_window (person, session_id);
+
+-- What is open between the two, each with the words of one message that it rests on, and what became of it. `due_from` and
+-- `due_to` are days, or days and times, where the person is; `yearly` is a day of every year.
+
+CREATE TABLE open_matter (
+    person bigint NOT NULL DEFAULT own_person(),
+    seq bigint NOT NULL,
+    window_id text NOT NULL,
+    message bigint NOT NULL,
+    quote_start bigint NOT NULL,
+    quote_end bigint NOT NULL,
+    kind text NOT NULL CHECK (kind IN
+        ('event', 'deadline', 'promise', 'question', 'worry', 'birthday', 'anniversary')),
+    due_from text NOT NULL DEFAULT '',
+    due_to text NOT NULL DEFAULT '',
+    precision text NOT NULL DEFAULT '' CHECK (precision IN ('', 'time', 'day', 'week', 'month', 'year')),
+    yearly text NOT NULL DEFAULT '',
+    sensitivity text NOT NULL CHECK (sensitivity IN ('routine', 'personal', 'care')),
+    key text NOT NULL,
+    next_review text NOT NULL,
+    expires text NOT NULL,
+    status text NOT NULL DEFAULT 'pending' CHECK (status IN
+        ('pending', 'asked', 'answered', 'closed', 'expired', 'dropped')),
+    asked bigint NOT NULL DEFAULT 0,
+    asked_at text NOT NULL DEFAULT '',
+    shown bigint NOT NULL DEFAULT 0 CHECK (shown IN (0, 1)),
+    stored_at text NOT NULL,
+    PRIMARY KEY (person, seq)
+);
+CREATE INDEX open_matter_of_message ON open_matter (person, message);
+CREATE INDEX open_matter_of_window ON open_matter (person, window_id);
 
 -- The two personas: every version, what their lines rest on, and the lines that are pinned.
 
@@ -645,7 +688,7 @@ shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) 
         json_build_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)::text
         FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
         LEFT JOIN session s ON s.session_id = c.session_id
-        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq
+        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq WHERE c.height > 0
     UNION ALL
     SELECT 'life', 'life', 2, NULL, 0, '', (SELECT timestamp FROM began ORDER BY moment LIMIT 1),
         (SELECT timestamp FROM ended ORDER BY moment DESC LIMIT 1), '{}'

@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from domain import errors
+from domain.file_reader import open_bytes
 from domain.records import PREFIX
 from storage.external.texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, ExternalText, SourceTexts, parse_timestamp
 from storage.sqlite.schema import APPLICATION_ID
@@ -29,7 +30,7 @@ _JOURNAL_KIND, _PLAIN = slice(18, 20), b"\x01\x01"
 def is_a_memory(path: Path) -> bool:
     """Whether this file is a database of Old Friend, by its own mark."""
     try:
-        with path.open("rb") as file:
+        with open_bytes(path, 100) as file:
             header = file.read(100)
     except OSError:
         return False
@@ -52,9 +53,8 @@ def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytear
         raise errors.StorageError("external.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
         before = _file_state(path)
-        content = bytearray(path.stat().st_size)
-        with path.open("rb", buffering=0) as file:
-            del content[file.readinto(content) :]
+        with open_bytes(path) as file:
+            content = bytearray(file.read())
         if before is not None and before == _file_state(path):
             content[_JOURNAL_KIND] = _PLAIN
             return content
@@ -68,7 +68,7 @@ def _file_state(path: Path) -> tuple[int, int, bytes] | None:
         beside = path.with_name(path.name + end)
         if beside.exists() and beside.stat().st_size:
             return None
-    with path.open("rb") as file:
+    with open_bytes(path, 100) as file:
         header = file.read(100)
     now = path.stat()
     return now.st_size, now.st_mtime_ns, header

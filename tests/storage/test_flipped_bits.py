@@ -144,7 +144,7 @@ def test_a_row_that_others_take_the_place_of_leaves_no_digest(path: Path) -> Non
         assert database.altered_rows() == []
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "not what was stored"), ("zh", "与存入时不一致")])
+@pytest.mark.parametrize(("language", "said"), [("en", "differ from what was stored"), ("zh", "与存入时不一致")])
 def test_check_says_which_rows_differ(path: Path, tmp_path: Path, language: str, said: str) -> None:
     overwrite(path, "conversation", "text", 1, b"User: My violin is by Amatj.")
     home = tmp_path / "home"

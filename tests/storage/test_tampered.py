@@ -197,7 +197,7 @@ def indexes(path: Path) -> set[str]:
         "CREATE UNIQUE INDEX one_role ON fact (text_id, session_id)",
         "DROP INDEX session_by_status; CREATE INDEX session_by_status ON session (number)",
     ],
-    ids=["missing", "never made", "of another form"],
+    ids=["missing", "never made", "has another form"],
 )
 def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, script: str) -> None:
     before, wanted = contents(path), indexes(path)
@@ -214,7 +214,7 @@ def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, 
         "DROP VIEW node; CREATE VIEW node AS SELECT text_id FROM conversation",
         "DROP VIEW node; CREATE VIEW node AS SELECT no FROM such_table",
     ],
-    ids=["missing", "of another form", "of nothing"],
+    ids=["missing", "has another form", "of nothing"],
 )
 def test_a_view_of_the_tree_that_is_not_ours_is_made_anew(path: Path, script: str) -> None:
     before, wanted = contents(path), nodes(path)

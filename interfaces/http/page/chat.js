@@ -140,8 +140,21 @@ function choices(turn, item, last) {
     { key: "turn.copy", act: () => copy(turn.text) },
     { key: "turn.why", act: theirs && (found || last) ? () => showWhy(found) : null },
     { key: "turn.again", act: again ? () => sayAgain(before) : null },
+    { key: turn.hidden ? "turn.unhide" : "turn.hide", act: () => hide([turn.id], !turn.hidden) },
     { key: "turn.forget", act: () => forget("turn", turn.id), danger: true },
   ];
+}
+
+// Whether something is to be kept out of future conversations: two buttons below the question.
+function doubt(messages) {
+  if (!messages.length) return [];
+  return [true, false].map((hidden) => button(hidden ? "turn.hide" : "turn.unhide", () => hide(messages, hidden)));
+}
+
+async function hide(messages, hidden) {
+  await ask("hide", { messages, hidden });
+  tell(say(hidden ? "turn.is_hidden" : "turn.is_unhidden"));
+  document.dispatchEvent(new CustomEvent("erased"));
 }
 
 async function copy(text) {
@@ -239,7 +252,7 @@ function hear(line, shown) {
     shown.text += line.text;
     shown.timer ||= setTimeout(() => redraw(shown), REDRAW);
   } else if (line.is === "recalled") shown.recalled = line;
-  else if (line.is === "notice") shown.theirs.append(make("p", "notice", line.text));
+  else if (line.is === "notice") shown.theirs.append(make("p", "notice", line.text, ...doubt(line.doubted ?? [])));
   else if (line.is === "retrying") notice(shown, say("chat.retrying", line));
   else if (line.is === "replied") replied(line, shown);
 }

@@ -70,7 +70,7 @@ async def start_work(people: People, words: Words, person: str, work: Work, serv
 
     def run() -> None:
         try:
-            with server.calling(stop.set), people.companion(person, wait=stop) as companion:
+            with server.calling(stop.set), people.companion(person) as companion:
                 for line in work(companion, stop):
                     send_result(line)
         except Exception as fault:  # sent as a line, or raised if no line was sent yet
@@ -150,7 +150,7 @@ def _event_line(words: Words, event: TurnEvent, count: Callable[[Reply], None]) 
         case Recalled(found):
             yield {"is": "recalled", **recalled_view(words, found)}
         case Notice():
-            yield {"is": "notice", "text": words.describe_notice(event)}
+            yield {"is": "notice", "text": words.describe_notice(event), "doubted": event.doubted}
         case Retrying(_, attempt, of, seconds):
             yield {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):

@@ -350,6 +350,17 @@ def _add_erasure(api: APIRouter, people: People) -> None:
         with people.companion(caller.person()) as companion:
             return views.scope_view(words, _erasure_scope(companion, what, named))
 
+    @api.post("/hide")
+    def hide(
+        messages: Annotated[list[str], Body(min_length=1)], hidden: Annotated[bool, Body()], caller: CurrentCaller
+    ) -> View:
+        """Keep messages out of every prompt, or let them be mentioned again; they stay stored."""
+        with people.companion(caller.person()) as companion, companion.turns:
+            rounds = companion.memory.rounds
+            (rounds.hide if hidden else rounds.unhide)(messages)
+            companion.maintenance.start()
+        return {}
+
     @api.post("/forget")
     def forget(
         what: What,

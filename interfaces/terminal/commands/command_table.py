@@ -13,6 +13,7 @@ from interfaces.terminal import history_import
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     conversation_commands,
+    diary,
     erased,
     fact_list,
     forget,
@@ -28,7 +29,7 @@ from interfaces.terminal.screen import cells_of
 DAILY = ("save", "reset", "exit", "undo", "retry", "memory", "facts", "why", "forget", "sessions")
 GROUPS = {
     "talk": ("save", "reset", "exit", "undo", "redo", "retry", "edit", "history", "copy", "incognito"),
-    "memory": ("memory", "facts", "ask", "life", "why", "forget", "erased", "remember", "persona"),
+    "memory": ("memory", "facts", "ask", "life", "diary", "why", "forget", "erased", "remember", "persona"),
     "sessions": ("sessions", "export", "import"),
     "program": ("help", "status", "context", "model", "setup", "debug"),
 }
@@ -126,6 +127,7 @@ TABLE: tuple[Command, ...] = (
         choices=_offer("search", "fading", "keep", "recall", "reindex", then={"recall": ("on", "off")}),
     ),
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
+    Command("diary", "[DATE|all] [full]|export FILE", diary.run_diary, choices=_offer("all", "export")),
     Command(
         "facts",
         "[all|past|inferred|WORDS|ID [wrong|right|keep|TEXT]]",
@@ -221,6 +223,9 @@ EXAMPLES = (
         "what is known of Tom in Oslo in May 2026; also what: and topic:",
         "2026 年 5 月与 Tom、Oslo 都有关的事；还可用 what:、topic:",
     ),
+    ("/diary", "the last pages of the diary", "最近几页日记"),
+    ("/diary 2026-03", "the pages of that month", "那个月的日记"),
+    ("/diary export diary.html", "all pages as a book for printing", "全部日记，可以打印成书"),
     ("/life", "the chapters of your life together, oldest first, numbered", "你们一起的日子，分成章，从早到晚，带编号"),
     ("/life 2", "one chapter, and the sessions it was drawn from", "一章的内容，以及它由哪些会话归纳而来"),
     ("/life 2026-03", "what that time holds: chapters and sessions", "那段时间里的章和会话"),

@@ -98,9 +98,7 @@ def _show_overview(context: CommandContext) -> None:
     _first_lines(context, summary.summary if summary else "", "/context summary")
     sessions, rounds = memory.sessions.counts()
     in_context = count("round", len(context.conversation.rounds_in_context()))
-    context.tell(
-        "memory.counts", sessions=count("session", sessions), rounds=count("round", rounds), context=in_context
-    )
+    context.tell("memory.counts", sessions=count("talk", sessions), rounds=count("round", rounds), context=in_context)
     known = memory.facts.count_all()
     if known.facts or known.notes:
         context.tell(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from domain.events import Notice
 from interfaces.http.page import assets
 from interfaces.http.page.assets import preferred_language
 from language.scripts import Language
@@ -74,6 +75,7 @@ def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served:
             "chat",
             "forget",
             "forget/scope",
+            "hide",
             "facts/1",
             "sessions/x/save",
             "personas/user",
@@ -442,6 +444,20 @@ def test_what_would_go_is_shown_first_and_then_it_is_gone_and_proven(served: Ser
     assert str(proof["files"]) in proof["proof"]
     assert served.ask("GET", "/page/facts?past=true").json["facts"] == []
     assert served.ask("POST", "/page/forget/scope", wish).json["nothing"]
+
+
+def test_a_message_is_kept_out_of_every_prompt_and_let_be_mentioned_again(served: Server) -> None:
+    spoken = remember(served.people)
+    for hidden in (True, False):
+        wish = {"messages": [spoken.user.text_id], "hidden": hidden}
+        assert served.ask("POST", "/page/hide", wish).status == 200
+        turns = served.ask("GET", f"/page/sessions/{spoken.user.session_id}").json["turns"]
+        assert {turn["hidden"] for turn in turns if turn["id"] == spoken.user.text_id} == {hidden}
+
+
+def test_a_notice_in_doubt_names_the_messages_that_its_answer_is_about() -> None:
+    assert Notice("forget_request.unsure", {"rounds": "one", "turns": ("u1",)}).doubted == ("u1",)
+    assert Notice("forget_request.detected", {"rounds": "one", "turns": ("u1",)}).doubted == ()
 
 
 def test_nothing_else_is_erased_than_what_was_shown(served: Server) -> None:

@@ -362,6 +362,15 @@ def test_a_message_is_erased_from_its_menu_with_proof(browser: Browser, served: 
     assert turns(served) == ["Metz is lovely."]
 
 
+def test_a_message_is_hidden_and_shown_again_from_its_menu(browser: Browser, served: Server) -> None:
+    remember(served.people)
+    page = opened(browser, served)
+    choose(page, ".turn.user .more", "turn.hide")
+    page.until("document.querySelector('.turn.user')?.textContent.includes('hidden from every reply')")
+    choose(page, ".turn.user .more", "turn.unhide")
+    page.until("!document.body.textContent.includes('hidden from every reply')")
+
+
 def test_a_fact_is_questioned_corrected_rejected_and_erased(browser: Browser, served: Server) -> None:
     remember(served.people)
     page = opened(browser, served, "memory")

@@ -50,11 +50,17 @@ def test_a_failed_call_stores_nothing(tmp_path: Path, settings: dict[str, str], 
         assert friend.search("cat") == ()
 
 
-def test_a_second_program_is_told_who_holds_the_memory(tmp_path: Path, settings: dict[str, str]) -> None:
-    with Friend(tmp_path / "data", settings=settings):
-        with pytest.raises(errors.DataInUse):
-            Friend(tmp_path / "data", settings=settings)
-    Friend(tmp_path / "data", settings=settings).close()
+def test_two_programs_use_one_memory_each_in_a_session_of_its_own(
+    tmp_path: Path, settings: dict[str, str], model: ScriptedServer
+) -> None:
+    model.script("Nice name.", "So you moved.")
+    with Friend(tmp_path / "data", settings=settings) as one, Friend(tmp_path / "data", settings=settings) as two:
+        one.chat("My cat is called Douban.")
+        two.chat("I moved to Lyon.")
+        for friend in (one, two):
+            assert any("Douban" in found.text for found in friend.search("cat"))
+            assert any("Lyon" in found.text for found in friend.search("Lyon"))
+        assert "Nice name." in str(model.chats[-1]["messages"][-1]), "recalled, and no round of this session"
 
 
 def test_the_memory_service_is_that_of_the_other_interfaces(tmp_path: Path, settings: dict[str, str]) -> None:

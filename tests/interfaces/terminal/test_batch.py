@@ -77,7 +77,7 @@ def test_batch_plays_messages_and_commands_and_asks_nothing(tmp_path: Path, serv
     lines.write_text("first\n\n/reset\nsecond\n/history\n")
     done = said(tmp_path, "--batch", str(lines), **connected(server.base))
     assert (done.code, done.out) == (0, "one\ntwo\n")
-    assert "Cleared: 1 round." in done.err
+    assert "Cleared: 1 exchange." in done.err
     assert "[y/N]" not in done.err
 
 
@@ -270,7 +270,7 @@ def test_help_and_what_is_wrong_are_in_the_language_of_the_locale(tmp_path: Path
 def test_new_says_what_it_does_first(tmp_path: Path) -> None:
     run(tmp_path, "-p", "my boat is blue", "--here")
     told = run(tmp_path, "--new", "-p", "hello").err
-    assert told.index("is saved first; Ctrl-C") < told.index("1/4")
+    assert told.index("Saving the present session first; Ctrl-C") < told.index("1/4")
 
 
 @pytest.mark.parametrize(("language", "friend", "person"), [("en", "Old Friend", "the user"), ("zh", "老友", "用户")])
@@ -322,7 +322,7 @@ def test_restoring_from_what_is_no_backup_says_just_that(tmp_path: Path, junk: b
     (tmp_path / "junk").write_bytes(junk)
     done = said(tmp_path, "--restore", str(tmp_path / "junk"))
     assert (done.code, done.out) == (4, "")
-    assert done.err.startswith(f"{tmp_path / 'junk'} is no backup of Old Friend.")
+    assert done.err.startswith(f"{tmp_path / 'junk'} is not an Old Friend backup.")
     assert len(done.err.splitlines()) == 1
     assert "my boat is blue" in said(tmp_path, "-p", "/history").out + said(tmp_path, "-p", "/history").err
 
@@ -335,7 +335,7 @@ def test_a_folder_or_the_database_of_another_program_is_no_backup(tmp_path: Path
     for chosen in (tmp_path, other):
         done = said(tmp_path, "--restore", str(chosen))
         assert done.code == 4
-        assert "is no backup of Old Friend" in done.err
+        assert "is not an Old Friend backup" in done.err
 
 
 def test_a_backup_that_is_damaged_is_said_to_be_one(tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def left_unnoted(home: Path, server: ScriptedServer) -> Mind:
     mind = Mind(server)
     mind.answers("notes", status(401))
     done = said(home, "--batch", "-", given="I have a parrot called Kiwi\n/save\n", **connected(server.base))
-    assert "it is tried again" in done.err
+    assert "the program tries again" in done.err
     assert len(mind.asked("notes")) == 1
     mind.answers("notes", PARROT)
     return mind

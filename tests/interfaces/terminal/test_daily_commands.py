@@ -82,8 +82,8 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
         ("/show", "/sessions show", "Which session?"),
         ("/resume 1", "/sessions resume 1", "Back in"),
         ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: The user likes tea"),
-        ("/recall off", "/memory recall off", "Nothing is recalled until /memory recall on."),
-        ("/reindex", "/memory reindex", "The index is whole"),
+        ("/recall off", "/memory recall off", "Recall is off until /memory recall on."),
+        ("/reindex", "/memory reindex", "The index is complete"),
         ("/summary", "/context summary", "This session has no summary yet"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_question_that_is_wider_than_the_window_ends_its_rows_between_words(
     terminal.prompt()
     spoke(terminal, server, "My cat is called Soot.")
     terminal.say("/reset")
-    terminal.see("Clear this session (1 round)? Older\nsessions and both personas stay. [y/N]")
+    terminal.see("Clear this session (1 exchange)? Older\nsessions and both personas stay. [y/N]")
 
 
 def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_holds_the_words(
@@ -157,7 +157,7 @@ def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_hol
     terminal.prompt()
     terminal.say("/forget unicycle")
     terminal.see("  Anna rides a unicycle.\n0 messages")
-    terminal.see("Erase this from everything on the disk?")
+    terminal.see("Erase this from every file on disk?")
 
 
 # -- models
@@ -213,10 +213,10 @@ def test_sessions_are_numbered_and_titled_and_found_by_number(
     terminal.prompt()
     rows = terminal.text().split("> /sessions")[1].splitlines()
     assert rows[1].split()[0] == "2"
-    assert rows[1].endswith("· 1 round · They spoke of tea.")
+    assert rows[1].endswith("· 1 exchange · They spoke of tea.")
     assert rows[2].split()[0] == "1"
-    assert rows[2].endswith("· 1 round · They spoke of bees.")
-    assert rows[3].endswith("· 1 round · and now of rain · now")
+    assert rows[2].endswith("· 1 exchange · They spoke of bees.")
+    assert rows[3].endswith("· 1 exchange · and now of rain · now")
     for typed, words in (("/show 2", "tea"), ("/show last", "bees"), ("/show 1", "bees")):
         before = terminal.text().count(f"> let us talk of {words}")
         terminal.say(typed)
@@ -280,12 +280,12 @@ def test_undo_shows_what_it_takes_back_and_redo_brings_it_back_word_for_word(
     for text in ("I like tea", "I like bees"):
         spoke(terminal, server, text)
     terminal.say("/undo 2")
-    terminal.see("Took back 2 rounds.")
+    terminal.see("Took back 2 exchanges.")
     terminal.see("  > I like tea")
     terminal.see("  > I like bees")
     terminal.prompt()
     terminal.say("/redo")
-    terminal.see("Brought back 2 rounds.")
+    terminal.see("Brought back 2 exchanges.")
     terminal.prompt()
     spoke(terminal, server, "what do I like")
     said = [each["content"] for each in server.chats[-1]["messages"] if each["role"] != "system"]
@@ -299,7 +299,7 @@ def test_redo_brings_nothing_back_once_something_new_was_said(
     terminal.prompt()
     spoke(terminal, server, "I like tea")
     terminal.say("/undo")
-    terminal.see("Took back 1 round.")
+    terminal.see("Took back 1 exchange.")
     terminal.prompt()
     spoke(terminal, server, "I like bees")
     terminal.say("/redo")
@@ -324,7 +324,7 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.see("No longer pinned: The user lives in Oslo")
     terminal.prompt()
     terminal.say("/pin 2")
-    terminal.see("No line is pinned with the number 2.")
+    terminal.see("There is no pinned line 2.")
     terminal.prompt()
     terminal.send("/pin ")
     terminal.see("1      The user is allergic to peanuts")
@@ -433,4 +433,4 @@ def test_status_names_the_http_status_of_a_job_that_failed() -> None:
         memory=SimpleNamespace(jobs=SimpleNamespace(failed=lambda: [job])),
     )
     ((_, row),) = _failed_job_rows(context)
-    assert "http://here/v1 has a fault (503)" in row
+    assert "http://here/v1 failed (503)" in row

@@ -75,7 +75,7 @@ def test_an_export_marks_what_is_hidden_and_has_its_words_only_where_they_are_na
     assert forget_request in behind
 
 
-@pytest.mark.parametrize(("language", "which"), [("en", "Type more of the id."), ("zh", "请把编号输得更长一些")])
+@pytest.mark.parametrize(("language", "which"), [("en", "Type more of the id."), ("zh", "请多给几位")])
 def test_a_message_is_forgotten_by_the_short_id_that_is_shown_of_it(
     tmp_path: Path, server: ScriptedServer, language: str, which: str
 ) -> None:

@@ -24,7 +24,7 @@ def other(terminal: Terminal, base: str) -> None:
     """Begin the set-up and name a server."""
     terminal.prompt()
     terminal.say("/setup")
-    terminal.see("other: give a base URL")
+    terminal.see("another one: enter its base URL")
     terminal.see("Number [1]:")
     number = re.findall(r"(\d+)  other: give", terminal.text())[-1]
     terminal.send(f"{number}\r")
@@ -79,7 +79,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     ("language", "person", "persona"),
     [
         ("en", "What should it call you? (Enter keeps Ann):", "(Enter keeps its persona as it is):"),
-        ("zh", "它怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则画像不变）："),
+        ("zh", "怎么称呼你？（按 Enter 沿用“Ann”）：", "（按 Enter 则不变）："),
     ],
 )
 def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
@@ -131,12 +131,12 @@ def test_a_server_that_says_nothing_is_asked_once_for_its_models_and_once_for_a_
         terminal.see("Key (not shown")
         terminal.send("\r")
         terminal.see(f"asking {server.base} … 1 s · Ctrl-C stops")
-        terminal.see(f"{server.base} gave no answer")
+        terminal.see(f"{server.base} did not answer")
         assert asked(server) == [LISTED]
         terminal.see("Model [")
         terminal.send("big\r")
         terminal.see("trying big … 1 s")
-        terminal.see("Write it all the same?")
+        terminal.see("Save it anyway?")
         terminal.send("y\r")
         terminal.see("What is your companion called?")
         assert asked(server) == [LISTED, GENERATED]
@@ -186,7 +186,7 @@ def test_a_plain_screen_says_once_what_is_waited_for(chat: Chat) -> None:
         terminal.send(f"{server.base}\r")
         terminal.see("Key (not shown")
         terminal.send("\r")
-        terminal.see("gave no answer")
+        terminal.see("did not answer")
         assert terminal.text().count(f"asking {server.base} …") == 1
 
 
@@ -263,10 +263,10 @@ def test_a_model_that_does_not_answer_is_asked_again_and_written_only_after_a_ye
     terminal.send("\r")
     terminal.see("Model [")
     terminal.send("wrong-name\r")
-    terminal.see("has no model wrong-name. Give another name.")
+    terminal.see("has no model wrong-name. Enter another name.")
     terminal.see("Model [wrong-name]:")
     terminal.send("\r")
-    terminal.see("Write it all the same?")
+    terminal.see("Save it anyway?")
     terminal.send("\r")
     terminal.see("Model [wrong-name]:", times=2)
     terminal.send("right-name\r")
@@ -293,7 +293,7 @@ def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_pat
         other(terminal, server.base)
         terminal.see("Key (not shown")
         terminal.send("sk-wrong-0123456789\r")
-        terminal.see(f"{server.base} does not take this key. Give another one.\n")
+        terminal.see(f"{server.base} rejects this key. Enter another one.\n")
         terminal.see("Key (not shown; Enter keeps …6789):")
         terminal.send(f"{KEY}\r")
         for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
@@ -311,8 +311,8 @@ def test_an_address_where_nothing_answers_is_asked_again(chat: Chat, server: Scr
     other(terminal, nowhere)
     terminal.see("Key (not shown")
     terminal.send("\r")
-    terminal.see("Give the address again.")
-    terminal.see(f"Base URL (Enter stays with {nowhere}):")
+    terminal.see("Enter the address again.")
+    terminal.see(f"Base URL (Enter keeps {nowhere}):")
     terminal.send(f"{server.base}\r")
     for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
         terminal.see(question)
@@ -328,7 +328,7 @@ def test_a_key_goes_to_another_server_only_when_the_person_says_so(
     other(terminal, f"http://127.0.0.1:{closed_port()}/v1")
     terminal.see("Key (not shown")
     terminal.send(f"{KEY}\r")
-    terminal.see("Base URL (Enter stays with")
+    terminal.see("Base URL (Enter keeps")
     terminal.send(f"{server.base}\r")
     terminal.see("Enter keeps …cdef):")
     assert server.requests == []
@@ -377,7 +377,7 @@ def test_whether_anything_is_written_stays_as_it_was_through_setup(
     terminal = chat(*flags, columns=150)
     terminal.prompt()
     terminal.say(f"/incognito {switch}")
-    terminal.see("Writing begins again." if writes else "from now on nothing is written")
+    terminal.see("Storing again." if writes else "from now on nothing is stored")
     other(terminal, server.base)
     for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
         terminal.see(question)
