@@ -23,7 +23,7 @@ _QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
     "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
-    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember",
+    "import", "incognito", "life", "memory", "model", "open", "persona", "pin", "recall", "redo", "reindex", "remember",
     "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip
 _COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)

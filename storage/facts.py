@@ -22,9 +22,8 @@ from domain.patterns import pattern_of
 from domain.recollection import FactFilter
 from language.scripts import is_unspaced
 from language.words import is_name
-from storage.engine import EACH
+from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
-from storage.sqlite.database import Database, Row
 
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(

@@ -28,13 +28,12 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Message
-from storage.engine import EACH, instant
+from storage.engine import EACH, Row, Transaction, instant
 from storage.erased import SaidMessage
 from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import digests
-from storage.sqlite.database import Row, Transaction
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
 _DIGEST = 16

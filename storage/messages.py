@@ -35,9 +35,8 @@ from domain.records import (
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
 from storage.jobs import Claims
-from storage.sqlite.database import Database, Row, Transaction
 
 #: Between the positions of two messages of a session.
 MESSAGE_SPACE = 512
@@ -777,12 +776,13 @@ class Sessions:
             sql = "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL"
             tx.do(sql, ended, session_id)
 
-    def close(self, tx: Transaction, session_id: str, now: str) -> None:
-        """Archive a session as it is."""
-        tx.do(
-            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?) WHERE session_id = ?",
-            now, session_id,
-        )  # fmt: skip
+    def close(self, tx: Transaction, session_id: str, now: str) -> bool:
+        """Archive a session as it is. False where it is gone, or archived already."""
+        sql = (
+            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?)"
+            " WHERE session_id = ? AND status = 'active' RETURNING session_id"
+        )
+        return bool(tx.run(sql, now, session_id))
 
     def reopen(self, tx: Transaction, session_id: str) -> None:
         """Make a session the terminal's own, and active."""

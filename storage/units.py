@@ -20,8 +20,7 @@ from domain.forests import DERIVED, OPERATORS, UNKNOWN_SPEAKER, UnitFilter, Unit
 from domain.records import PREFIX
 from domain.text import clean_text
 from domain.tree import LIFE
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 _SEARCHED = "NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _BESIDE = (

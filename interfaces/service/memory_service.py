@@ -60,9 +60,10 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
-from interfaces.service.search_schemas import FoundMemory, SearchResponse
+from interfaces.service.search_schemas import FoundMemory, OpenItem, OpenResponse, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from jobs.chapters import days_named
+from jobs.greeting import Deed, decide, due_day, list_open
 from language.calendar import in_zone
 from language.references import begins_with_pronoun, find_pronouns, resolve_references, says_what_it_means
 from language.scripts import unspaced_length
@@ -295,6 +296,25 @@ class MemoryService:
             with self._people.companion(user_id) as companion:
                 found = companion.memory.erased.receipts()
         return ErasedResponse(user_id=user_id, erasures=tuple(map(_erasure_of, found)))
+
+    def open_matters(
+        self, user_id: str, number: int | None = None, deed: Deed = "done", when: str = ""
+    ) -> OpenResponse:
+        """What is open, by date. With a ``number`` the person settles that first. Raises UsageError."""
+        found: list[OpenItem] = []
+        if self._people.has_person(user_id):
+            with self._people.companion(user_id) as companion:
+                now = companion.clock()
+                if number is not None:
+                    decide(companion.memory, number, deed, when, now)
+                found = [
+                    OpenItem(number=one.number, kind=one.kind, words=safe_text(one.words), by=one.role, said=one.said,
+                             due=due_day(one, now), brought_up=one.asked)
+                    for one in list_open(companion.memory, now)
+                ]  # fmt: skip
+        elif number is not None:
+            raise UsageError("open.unknown", number=number)
+        return OpenResponse(user_id=user_id, open=tuple(found))
 
     def profile(self, user_id: str) -> ProfileResponse:
         """Who the person is, inside a hard budget."""

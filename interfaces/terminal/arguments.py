@@ -67,6 +67,8 @@ class Options:
     stream: bool = True
     debug: bool = False
     data_dir: str | None = None
+    database_url: str | None = None
+    init_database: str | None = None
     env_file: Path | None = None
     serve: bool = False
     host: str = HOST
@@ -81,13 +83,13 @@ class Options:
     @property
     def settings_flags(self) -> Mapping[str, str]:
         """The settings that the command line gives."""
-        given = {"DATA_DIR": self.data_dir, "DEBUG": "1" if self.debug else None}
+        given = {"DATA_DIR": self.data_dir, "DATABASE_URL": self.database_url, "DEBUG": "1" if self.debug else None}
         return {name: value for name, value in given.items() if value}
 
     @property
     def runs_without_chat(self) -> bool:
         """Whether something other than a conversation is asked for."""
-        orders = (self.backup, self.restore, self.export, self.bring, self.token)
+        orders = (self.backup, self.restore, self.export, self.bring, self.token, self.init_database)
         return any(orders) or self.serve or self.mcp or self.check
 
     @property
@@ -247,6 +249,8 @@ def _make_parser(words: Words) -> argparse.ArgumentParser:
     add("--person", metavar="ID")
     add("--debug", action="store_true")
     add("--data-dir", metavar="FOLDER")
+    add("--database-url", metavar="URL", type=_parse_name)
+    add("--init-database", metavar="URL", type=_parse_name)
     add("--env-file", metavar="FILE", type=Path)
     add("--version", action="store_true")
     add("-h", "--help", action="store_true")

@@ -17,6 +17,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.file_reader import open_bytes
 from domain.records import PERSONAS
+from domain.text import mask_url
 from domain.workers import Again, Worker
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
@@ -26,7 +27,7 @@ from interfaces.terminal.screen import Meaning, cells_of
 from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
-from memory import Memory, Prepare, back_up, leaving_out_erased, restore
+from memory import Memory, Prepare, back_up, initialise_database, leaving_out_erased, restore
 from people import EVERYBODY, ME, People, Registry, open_people, registry_in
 
 if TYPE_CHECKING:
@@ -46,6 +47,18 @@ _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
 def run_without_chat(program: Program) -> Exit:
     """Do what the command line asks for, then end."""
     options = program.options
+    if options.init_database:
+        if not program.settings.database_url:
+            raise errors.UsageError("database.not_named")
+        initialise_database(options.init_database, program.settings.database_url)
+        path = mask_url(program.settings.database_url)
+        program.streams.stdout.write(program.words.say("database.ready", path=path) + "\n")
+        return Exit.OK
+    if program.settings.database_url:
+        as_rows = options.export if options.export and options.export.lower().endswith(".json") else None
+        for flag, given in (("--backup", options.backup), ("--restore", options.restore), ("--export", as_rows)):
+            if given:
+                raise errors.UsageError("database.of_folder", flag=flag)
     if options.backup:
         size = back_up(program.settings.data_dir, options.backup)
         written = program.words.say("backup.done", path=options.backup, size=f"{size / 1024:.0f} KB")
@@ -58,7 +71,9 @@ def run_without_chat(program: Program) -> Exit:
     if options.bring:
         return _import_files(program, options.bring)
     if options.token:
-        with closing(Registry(registry_in(program.settings.data_dir), program.clock)) as registry:
+        with closing(
+            Registry(registry_in(program.settings.data_dir), program.clock, program.settings.database_url)
+        ) as registry:
             return _change_tokens(options.token, registry, program.words, program.streams.stdout)
     if options.serve:
         return _serve_http(program)
@@ -98,7 +113,8 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
     with ExitStack() as open_things:
         llm = open_things.enter_context(closing(program.make_llm()))
         empty = partial(_holds_nothing, program, llm)
-        whole = order.paths[0] if len(order.paths) == 1 and not order.only_look else None
+        one = len(order.paths) == 1 and not order.only_look and not program.settings.database_url
+        whole = order.paths[0] if one else None
         data_dir, clock = program.settings.data_dir, program.clock
         if whole and restore_whole(
             whole, data_dir, empty, words, screen, clock, _leaving_out_erased(program, whole)

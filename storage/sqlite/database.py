@@ -4,7 +4,7 @@ Repositories write their SQL once, in the subset that SQLite and PostgreSQL shar
 own tables, how a list is passed) is here and in the files beside this one.
 
 Any number of programs of one machine may have the file open. One of them writes at a time, in the order in which they
-came to its gate (``storage.programs.Gate``), and each finds at once what another wrote: results that were read count
+came to its gate (``Gate``), and each finds at once what another wrote: results that were read count
 until the gate was passed, which costs 0.7 µs to see, where ``PRAGMA data_version`` takes 12, as long as the query.
 
 Guarantees: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
@@ -15,19 +15,22 @@ statement can be watched with its values on the injected logger.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, write_file
 from domain.patterns import pattern_of
-from storage.engine import Commit, Follows
-from storage.programs import Gate
+from storage import programs
+from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
 #: Seconds within which a write is committed whose commit may wait.
@@ -36,6 +39,10 @@ COMMIT_WITHIN = 0.2
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
 _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
+#: Seconds between two tries to get through the gate; until whoever waits says so; and until it gives up.
+_LOOK, _REPORT, _PATIENCE = 0.001, 3.0, 30.0
+#: The bytes at the head of a gate: how often it was passed, and who is in it.
+_PASSED, _INSIDE = 8, 100
 _NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 #: Tables whose rows take rows of other tables along.
@@ -51,8 +58,6 @@ _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_BUSY: errors.DataInUse,
 }
 
-Row = sqlite3.Row
-
 
 @contextmanager
 def as_ours(path: Path) -> Iterator[None]:
@@ -64,44 +69,96 @@ def as_ours(path: Path) -> Iterator[None]:
         raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
 
 
-class Transaction:
-    """One transaction that is under way; a write inside a write is part of the outer one."""
+class Gate:
+    """Lets one program after another write to a file. Not for two threads of one process at once.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.commit = Commit()
+    Two locks: who waits for the second has the first, so that whoever left can only queue behind, however much that one
+    writes. ``passed`` changes with every write of any program: what was read before is then out of date.
+    """
 
-    def do(self, sql: str, *values: object) -> None:
-        """Run one statement whose rows no one needs."""
-        self._database.execute(sql, values)
+    def __init__(self, path: Path, report: Callable[[dict[str, object]], None]) -> None:
+        """For the file ``path``; ``report`` gets who is inside once when that takes long. Raises StorageError."""
+        self._path = path
+        self._mark = f"{os.getpid()} {programs.kind_of_self()}".encode()[: _INSIDE - 1] + b"\0"
+        self._report = report
+        self._descriptors: list[int] = []
+        try:
+            for end in ("queue", "gate"):
+                self._descriptors.append(programs.open_private(path.with_name(f".{path.name}.{end}")))
+        except OSError as fault:
+            self.close()
+            raise programs.lock_error(fault, path) from fault
 
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement with each of these rows of values."""
-        self._database.execute_many(sql, rows)
+    def check_locks(self) -> None:
+        """Raise StorageError where the folder's locks do not exclude. Call inside of it."""
+        try:
+            again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
+            try:
+                excludes = not programs.lock_now(again, fcntl.LOCK_EX)
+            finally:
+                os.close(again)
+        except OSError:
+            excludes = False
+        if not excludes:
+            raise errors.StorageError("storage.no_locks", path=str(self._path.parent))
 
-    def run(self, sql: str, *values: object) -> list[Row]:
-        """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute(sql, values)
+    def passed(self) -> bytes:
+        """Changes with every write; empty while somebody writes, or was killed while writing."""
+        head = os.pread(self._descriptors[1], _PASSED + 1, 0)
+        return head[:_PASSED] if head[_PASSED:] == b"\0" else b""
 
-    def next(self, name: str, count: int = 1) -> int:
-        """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
-        sql = (
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
-        )
-        return int(self.run(sql, name, count)[0][0]) - count + 1
+    @contextmanager
+    def entered(self) -> Iterator[tuple[bytes, bytes]]:
+        """Alone in it: what ``passed`` was before, and is afterwards.
 
-    def removed(self, text_ids: Iterable[str]) -> None:
-        """Note texts that no index may hold after the commit."""
-        self.commit.removed += text_ids
-        self.commit.follows.add("vectors")
+        Raises DataInUse (``storage.writing``) where another program does not leave.
+        """
+        queue, gate = self._descriptors
+        try:
+            started, reported = time.monotonic(), False
+            for descriptor in (queue, gate):
+                while True:
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        if time.monotonic() - started > (_PATIENCE if reported else _REPORT):
+                            reported = self._describe_wait(reported, started)
+                        time.sleep(_LOOK)
+            before = self.passed()
+            after = (int.from_bytes(os.pread(gate, _PASSED, 0), "big") + 1).to_bytes(_PASSED, "big")
+            os.pwrite(gate, after + self._mark, 0)
+            fcntl.flock(queue, fcntl.LOCK_UN)
+        except (OSError, errors.DataInUse) as fault:
+            with suppress(OSError):
+                fcntl.flock(gate, fcntl.LOCK_UN)
+                fcntl.flock(queue, fcntl.LOCK_UN)
+            if isinstance(fault, OSError):
+                raise programs.lock_error(fault, self._path) from fault
+            raise
+        try:
+            yield before, after
+        finally:
+            os.pwrite(gate, after + b"\0", 0)
+            fcntl.flock(gate, fcntl.LOCK_UN)
 
-    def follows(self, what: Follows) -> None:
-        """Note what is to be looked at after the commit."""
-        self.commit.follows.add(what)
+    def close(self) -> None:
+        """Let go of its files; safe to call twice."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def _describe_wait(self, reported: bool, started: float) -> bool:
+        """Say once who is inside, then raise DataInUse."""
+        pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
+        inside: dict[str, object] = {"pid": pid or None, "kind": kind or None, "path": str(self._path.parent)}
+        inside["seconds"] = round(time.monotonic() - started)
+        if reported:
+            raise errors.DataInUse("storage.writing", **inside)
+        self._report(inside)
+        return True
 
 
-class Database:
+class SqliteDatabase:
     """One connection, shared by the threads of one process under a lock; one of them writes.
 
     >>> with database.write() as tx:
@@ -129,8 +186,8 @@ class Database:
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
         #: same again.
         self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
-        #: How often the gate had been passed then.
-        self._read_at = b""
+        #: How often the gate had been passed then; and how often that was another program, as far as it was noticed.
+        self._read_at, self.outdated = b"", 0
         self._gate: Gate | None = None
         if path is None:
             self._connection = self._open_connection(self.path)
@@ -170,6 +227,7 @@ class Database:
         passed = self._gate.passed() if self._gate else b"never"
         if passed and passed != self._read_at:
             self._read, self._read_at = {}, passed
+            self.outdated += 1
         return bool(passed)
 
     def _drop_cached(self, sql: str) -> None:
@@ -306,6 +364,7 @@ class Database:
             with self._lock:
                 if before != self._read_at:
                     self._read.clear()
+                    self.outdated += 1
             yield after
 
     def _note_awaited(self, inside: dict[str, object]) -> None:

@@ -178,8 +178,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "a lock on an unlinked file is accepted",
         "P12",
         "storage/programs.py",
-        "_lock_now(descriptor, self._mode) and _is_at(descriptor, self.path)\n",
-        "_lock_now(descriptor, self._mode)\n",
+        "lock_now(descriptor, self._mode) and _is_at(descriptor, self.path)\n",
+        "lock_now(descriptor, self._mode)\n",
         (SURVIVORS + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",),
     ),
     Break(
@@ -193,7 +193,7 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a program that has just written writes again before those who wait",
         "P12",
-        "storage/programs.py",
+        "storage/sqlite/database.py",
         "            for descriptor in (queue, gate):\n",
         "            for descriptor in (gate,):\n",
         (PROGRAMS + "test_whoever_waits_to_write_goes_before_a_program_that_has_just_written",),

@@ -23,9 +23,9 @@ import pytest
 from domain import errors
 from memory import Memory
 from recall.embedding import HashedEmbedder
-from storage import programs
 from storage.programs import FolderLock, Programs, living_programs
-from storage.sqlite.database import Database
+from storage.sqlite import database as database_module
+from storage.sqlite.database import SqliteDatabase
 from tests.conftest import Count, SetClock
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -36,8 +36,8 @@ HOUSE = Path(__file__).parents[2]
 SATURATING = """
     import logging, sys, time
     from pathlib import Path
-    from storage.sqlite.database import Database
-    database, number = Database(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet")), 0
+    from storage.sqlite.database import SqliteDatabase
+    database, number = SqliteDatabase(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet")), 0
     while True:
         number += 1
         with database.write():
@@ -50,8 +50,8 @@ SATURATING = """
 STAYING = """
     import logging, sys
     from pathlib import Path
-    from storage.sqlite.database import Database
-    database = Database(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet"))
+    from storage.sqlite.database import SqliteDatabase
+    database = SqliteDatabase(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet"))
     with database.write():
         database.set_meta("other", "never")
         print("ready", flush=True)
@@ -115,12 +115,14 @@ def running(script: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def database(tmp_path: Path, log: logging.Logger) -> Iterator[Database]:
-    with closing(Database(tmp_path / "memory.db", log)) as opened:
+def database(tmp_path: Path, log: logging.Logger) -> Iterator[SqliteDatabase]:
+    with closing(SqliteDatabase(tmp_path / "memory.db", log)) as opened:
         yield opened
 
 
-def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(tmp_path: Path, database: Database) -> None:
+def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(
+    tmp_path: Path, database: SqliteDatabase
+) -> None:
     seen = []
     with running(SATURATING, tmp_path):
         for number in range(20):
@@ -133,20 +135,20 @@ def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(tmp_
 
 
 def test_what_another_program_wrote_is_found_however_often_it_was_read_before(
-    tmp_path: Path, database: Database
+    tmp_path: Path, database: SqliteDatabase
 ) -> None:
     for number in range(3):
         assert [database.meta("said") for _ in range(3)] == [str(number - 1) if number else None] * 3
-        with closing(Database(tmp_path / "memory.db", logging.Logger("quiet"))) as other:
+        with closing(SqliteDatabase(tmp_path / "memory.db", logging.Logger("quiet"))) as other:
             other.set_meta("said", str(number))
     assert database.meta("said") == "2"
 
 
 def test_a_program_that_stays_in_a_transaction_is_named_to_those_who_wait(
-    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "_REPORT", 0.0)
-    monkeypatch.setattr(programs, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database_module, "_REPORT", 0.0)
+    monkeypatch.setattr(database_module, "_PATIENCE", 0.2)
     with running(STAYING, tmp_path) as other:
         other.send_signal(signal.SIGSTOP)
         with pytest.raises(errors.DataInUse) as refused, database.write():
@@ -170,7 +172,7 @@ def test_a_folder_whose_locks_exclude_nobody_is_refused(
 
     monkeypatch.setattr("fcntl.flock", flock)
     with pytest.raises(errors.StorageError) as refused:
-        Database(tmp_path / "memory.db", log)
+        SqliteDatabase(tmp_path / "memory.db", log)
     assert refused.value.key == "storage.no_locks"
     assert not (tmp_path / "memory.db").exists()
 

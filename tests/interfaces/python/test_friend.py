@@ -152,7 +152,8 @@ def test_the_package_depends_on_what_the_requirements_name_but_not_on_pytest() -
     named = required("requirements.txt")
     assert [line for line in named if line not in project["dependencies"]] == ["pytest>=8"]
     assert [line for line in project["dependencies"] if line not in named] == []
-    assert project["optional-dependencies"]["serve"] == required("requirements-serve.txt")
+    for extra in ("serve", "postgres"):
+        assert project["optional-dependencies"][extra] == required(f"requirements-{extra}.txt")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 
 from domain import errors
 from interfaces.python.memforest import EmbeddingHandler, MemorySystem, MemoryUnit
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.support.house import friend
 from tests.support.server import ScriptedServer
 
@@ -585,14 +585,14 @@ def test_the_async_twins_do_the_same(tmp_path: Path, settings: dict[str, str]) -
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], int]:
     """Counts the rows that the database returns to this thread during a call."""
-    fetch, counted, here = Database._fetch_rows, [0], threading.get_ident()
+    fetch, counted, here = SqliteDatabase._fetch_rows, [0], threading.get_ident()
 
-    def fetch_and_count(self: Database, act: str, sql: str, passed: tuple[object, ...]) -> list[Any]:
+    def fetch_and_count(self: SqliteDatabase, act: str, sql: str, passed: tuple[object, ...]) -> list[Any]:
         rows = fetch(self, act, sql, passed)
         counted[0] += len(rows) if threading.get_ident() == here else 0
         return rows
 
-    monkeypatch.setattr(Database, "_fetch_rows", fetch_and_count)
+    monkeypatch.setattr(SqliteDatabase, "_fetch_rows", fetch_and_count)
 
     def count(call: Callable[[], object]) -> int:
         counted[0] = 0

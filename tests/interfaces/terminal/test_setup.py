@@ -58,6 +58,8 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.send("\r")
     terminal.see("Who is it?")
     terminal.send("Ada is calm, she's “wise”.\r")
+    terminal.see("speak first")
+    terminal.send("n\r")
     terminal.see("is written")
     terminal.prompt()
     assert KEY.encode() not in terminal.raw
@@ -66,7 +68,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     assert found["OPENAI_API_BASE"] == server.base
     assert found["OPENAI_API_KEY"] == KEY
     assert (found["CHAT_MODEL"], found["EMBEDDING_MODEL"]) == ("chat-small", "text-embed-1")
-    assert found["COMPANION_NAME"] == "Ada"
+    assert (found["COMPANION_NAME"], found["GREETING"]) == ("Ada", "off")
     assert "# MAX_CONV_NUM=20" in (tmp_path / "env").read_text(encoding="utf-8")
     assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Ada is calm, she's “wise”.\n"
     terminal.say("hello Ada")
@@ -97,7 +99,7 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     terminal.see(say("setup.base"))
     terminal.send(f"{server.base}\r")
     called = say("setup.companion", default="")[:6]
-    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona):
+    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona, "(y/n"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see(say("setup.written", path="")[-10:])
@@ -167,7 +169,7 @@ def test_one_listing_and_one_generation_that_is_hung_up_at_its_first_word(
     terminal = chat(columns=150, rows=40)
     server.script(say("", pieces=["word "] * 2_000, pause=0.05))
     other(terminal, server.base)
-    for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+    for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
@@ -203,7 +205,7 @@ def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: C
     with ListsAnywhere() as server:
         terminal = chat(columns=150, rows=40)
         other(terminal, server.base.removesuffix("/v1"))
-        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?", "speak first"):
             terminal.see(question)
             terminal.send("\r")
         terminal.see(f"The address that answers is {server.base}.")
@@ -243,7 +245,14 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
     terminal = chat(columns=150)
     other(terminal, server.base)
-    for question in ("Key (not shown", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not shown",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
@@ -296,7 +305,7 @@ def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_pat
         terminal.see(f"{server.base} rejects this key. Enter another one.\n")
         terminal.see("Key (not shown; Enter keeps …6789):")
         terminal.send(f"{KEY}\r")
-        for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+        for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
             terminal.see(question)
             terminal.send("\r")
         terminal.see("is written")
@@ -314,7 +323,7 @@ def test_an_address_where_nothing_answers_is_asked_again(chat: Chat, server: Scr
     terminal.see("Enter the address again.")
     terminal.see(f"Base URL (Enter keeps {nowhere}):")
     terminal.send(f"{server.base}\r")
-    for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
@@ -346,7 +355,7 @@ def test_no_message_is_sent_for_vectors_unless_the_person_says_yes(
     for question in ("Key (not shown", "Model [", f"Send every message to {server.base}"):
         terminal.see(question)
         terminal.send("\r")
-    for question in ("What is your companion", "What should it call", "Who is it?"):
+    for question in ("What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
@@ -359,7 +368,14 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
     server.models = ["chat-large", "text-embed-1"]
     terminal = chat(columns=150, rows=40)
     other(terminal, server.base)
-    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
@@ -379,7 +395,14 @@ def test_whether_anything_is_written_stays_as_it_was_through_setup(
     terminal.say(f"/incognito {switch}")
     terminal.see("Storing again." if writes else "from now on nothing is stored")
     other(terminal, server.base)
-    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
     terminal.see("is written")
