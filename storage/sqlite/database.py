@@ -8,8 +8,9 @@ came to its gate (``Gate``), and each finds at once what another wrote: results 
 until the gate was passed, which costs 0.7 µs to see, where ``PRAGMA data_version`` takes 12, as long as the query.
 
 Guarantees: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
-(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or not ours
-is refused and left as it is. Every statement can be watched with its values on the injected logger.
+(``BEGIN IMMEDIATE``), and one whose commit may wait is committed within ``COMMIT_WITHIN`` seconds; deleted content is
+overwritten (``secure_delete``); a database that is damaged, newer or not ours is refused and left as it is. Every
+statement can be watched with its values on the injected logger.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
@@ -32,6 +33,8 @@ from storage import programs
 from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
+#: Seconds within which a write is committed whose commit may wait.
+COMMIT_WITHIN = 0.2
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
@@ -188,6 +191,11 @@ class SqliteDatabase:
         self._open: Transaction | None = None
         #: Who writes, as soon as that takes long: ``pid``, ``kind`` and ``seconds``; None while no one is waited for.
         self.awaited: dict[str, object] | None = None
+        #: What the writes did whose commit waits, and what keeps the gate for them; what is to be announced of commits;
+        #: why such a commit failed.
+        self._waiting: tuple[Commit, ExitStack] | None = None
+        self._done: list[Commit] = []
+        self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
@@ -221,7 +229,7 @@ class SqliteDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock, as_ours(self.path):
-            may_keep = self._open is not None or self._drop_outdated()
+            may_keep = self._open is not None or self._waiting is not None or self._drop_outdated()
             if may_keep and (found := self._read.get((sql, passed))):
                 return list(found[0])
             rows = self._fetch_rows("read", sql, passed)
@@ -248,43 +256,132 @@ class SqliteDatabase:
         self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit is shared with the writes after it: ``commit`` or the next other write makes it, or
+        time. Where that fails, they are lost, and the next ``commit`` or write that may wait raises why.
+        """
         with self._writing:
             if self._open:
                 yield self._open
                 return
-            with self._alone():
-                self._connection.execute("BEGIN IMMEDIATE")
+            with self._beside_waiting() if wait else self._alone():
+                self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
-                done = self._open.commit
                 try:
                     yield self._open
-                    self.digest_changes()
-                    self._connection.execute("COMMIT")
+                    self._end_write(self._open.commit, wait=wait)
                 except BaseException:
-                    self._read.clear()
-                    self._connection.rollback()
+                    self._take_back()
                     raise
                 finally:
                     self._open = None
-        if done.follows:
-            for listener in self._listeners:
-                listener(done)
+        self._announce()
+
+    def _end_write(self, made: Commit, *, wait: bool) -> None:
+        if wait and self._waiting:
+            self._connection.execute("RELEASE waiting")
+            self._waiting[0].removed += made.removed
+            self._waiting[0].follows |= made.follows
+            return
+        self.digest_changes()
+        self._connection.execute("COMMIT")
+        self._done.append(made)
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
+        with self._writing:
+            self._commit_waiting()
+            self._raise_lost()
+        self._announce()
+
+    @contextmanager
+    def _beside_waiting(self) -> Iterator[None]:
+        """Inside the one transaction of all writes that wait; it begins with the first."""
+        self._raise_lost()
+        if self._waiting is None:
+            with ExitStack() as gate:
+                after = gate.enter_context(self._entered())
+                with self._lock, as_ours(self.path):
+                    self._read_at = after
+                    self._connection.execute("BEGIN IMMEDIATE")
+                timer = threading.Timer(COMMIT_WITHIN, self._commit_late)
+                timer.daemon = True
+                gate.callback(timer.cancel)
+                self._waiting = Commit(), gate.pop_all()
+                timer.start()
+        with self._lock, as_ours(self.path):
+            yield
+
+    def _commit_waiting(self) -> None:
+        """Commit what waits, and leave the gate; why that fails is raised later, to those whose writes are lost."""
+        if self._waiting is None:
+            return
+        with self._lock:
+            try:
+                with as_ours(self.path):
+                    self.digest_changes()
+                    self._connection.execute("COMMIT")
+                self._done.append(self._waiting[0])
+            except errors.StorageError as fault:
+                self._lost = fault
+                self._connection.rollback()
+                self._read.clear()
+            finally:
+                gate, self._waiting = self._waiting[1], None
+                gate.close()
+
+    def _commit_late(self) -> None:
+        with self._writing:
+            self._commit_waiting()
+        self._announce()
+
+    def _take_back(self) -> None:
+        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk."""
+        self._read.clear()
+        if self._waiting and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO waiting")
+            self._connection.execute("RELEASE waiting")
+            return
+        self._connection.rollback()
+        if self._waiting:
+            gate, self._waiting = self._waiting[1], None
+            gate.close()
+
+    def _raise_lost(self) -> None:
+        fault, self._lost = self._lost, None
+        if fault:
+            raise fault
+
+    def _announce(self) -> None:
+        """Call the listeners for each commit that others follow."""
+        done, self._done = self._done, []
+        for one in done:
+            for listener in self._listeners if one.follows else ():
+                listener(one)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """No other program, and no other thread, writes meanwhile. Raises DataInUse where one does not end."""
-        with self._writing, self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
-            self.awaited = None
-            with self._lock, as_ours(self.path):
-                if before != self._read_at:
-                    self._read.clear()
-                    self.outdated += 1
+        with self._writing:
+            self._commit_waiting()
+            with self._entered() as after, self._lock, as_ours(self.path):
                 try:
                     yield
                 finally:
                     self._read_at = after
+
+    @contextmanager
+    def _entered(self) -> Iterator[bytes]:
+        """Inside the gate; what it has been passed by then. What was read before another program wrote is let go."""
+        with self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
+            self.awaited = None
+            with self._lock:
+                if before != self._read_at:
+                    self._read.clear()
+                    self.outdated += 1
+            yield after
 
     def _note_awaited(self, inside: dict[str, object]) -> None:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
@@ -389,11 +486,14 @@ class SqliteDatabase:
             return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        with self._writing, self._lock:
-            self._connection.close()
-            if self._gate:
-                self._gate.close()
+        """Commit what waits and close the connection; safe to call twice. Raises StorageError as ``commit`` does."""
+        with self._writing:
+            self._commit_waiting()
+            with self._lock:
+                self._connection.close()
+                if self._gate:
+                    self._gate.close()
+            self._raise_lost()
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
         """The connection to a file that is created where there is none."""
