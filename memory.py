@@ -146,7 +146,7 @@ class Memory:
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
             self.claims, self.voice = of.claims, of.voice
-            self.erased, self.units = of.erased, of.units
+            self.erased, self.epoch, self.units = of.erased, of.epoch, of.units
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -202,7 +202,7 @@ class Memory:
 
     def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
         """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
-        if settle and self._search:
+        if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
         if self.external:

@@ -14,7 +14,7 @@ from storage.engine import Stamp
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
-from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.jobs import Claims, ErasureEpoch, Jobs, Rebuilds, Steps
 from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
@@ -54,6 +54,7 @@ class Repositories:
     rebuilds: Rebuilds
     saves: UndoableSaves
     erased: ErasedTexts
+    epoch: ErasureEpoch
     units: Units
     voice: Voice
 
@@ -103,6 +104,7 @@ def open_repositories(
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
+        epoch=ErasureEpoch(database),
         units=Units(database),
         voice=Voice(database),
     )

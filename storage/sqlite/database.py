@@ -212,6 +212,7 @@ class Database:
         #: Who writes, as soon as that takes long: ``pid``, ``kind`` and ``seconds``; None while no one is waited for.
         self.awaited: dict[str, object] | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        self._checks: list[Callable[[], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
@@ -282,6 +283,8 @@ class Database:
                 self._open = Transaction(self)
                 done = self._open.commit
                 try:
+                    for check in self._checks:
+                        check()
                     yield self._open
                     self.digest_changes()
                     self._connection.execute("COMMIT")
@@ -319,6 +322,10 @@ class Database:
             self._read.clear()  # the salt is made below, past what drops results that were read
         digests.digest_changes(self._connection, salted=self._salted)
         self._salted = self._salted or bool(self._connection.execute(digests.SALT).fetchone())
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
+        self._checks.append(check)
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
