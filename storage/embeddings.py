@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from domain.indexes import VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
-from storage.engine import EACH
-from storage.sqlite.database import Database, Row, Transaction
-from storage.sqlite.words import WordIndex
+from storage.engine import EACH, Database, Row, Transaction, WordIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,7 +175,7 @@ class Embeddings:
             tx.do(
                 f"INSERT INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (text_id, model)"
                 f" DO UPDATE SET {replaced}",
-                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").tobytes(),
+                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").data,
             )  # fmt: skip
 
     def remove(self, text_ids: Iterable[str]) -> None:

@@ -20,8 +20,7 @@ from typing import Any, Literal, TypeVar, get_args
 from domain.imports import IMPORT_CLIENT
 from domain.receipts import ErasedMeanwhile
 from domain.records import RebuildRequest, RebuildTarget
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
