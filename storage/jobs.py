@@ -122,7 +122,7 @@ class ErasureEpoch:
     def require(self, since: int | None) -> None:
         """Raise ErasedMeanwhile where anything was erased since; for a commit call it inside. None: since never."""
         if since is not None and self.number() != since:
-            raise ErasedMeanwhile(path=str(self._database.path.parent))
+            raise ErasedMeanwhile
 
     def derive(self, begin: Callable[[], Iterator[_Event]]) -> Generator[_Event, None, Any]:
         """Take the steps of what derives something from memories, as they are taken from what ``begin`` returns.
@@ -145,8 +145,8 @@ class ErasureEpoch:
                 continue
 
     def _check_derived(self) -> None:
-        since = getattr(self._derived, "since", None)
-        if since and since[1] != self._database.outdated:
+        since, elsewhere = getattr(self._derived, "since", None), self._database.outdated
+        if since and (since[1] != elsewhere or elsewhere < 0):
             self.require(since[0])
 
 
