@@ -302,7 +302,7 @@ class PostgresDatabase:
     def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
         self.path = server.address
         self.awaited: Mapping[str, object] | None = None
-        self.outdated = 0
+        self.outdated = -1
         self._server = server
         self._number = str(server.number_of(person))
         self._log = log
@@ -310,6 +310,7 @@ class PostgresDatabase:
         self._lock = threading.RLock()
         self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        self._checks: list[Callable[[], None]] = []
         self._undigested = False
         self._closed = False
 
@@ -348,6 +349,8 @@ class PostgresDatabase:
             committed = False
             try:
                 with as_ours(self._server.address), connection.pipeline() as sent:
+                    for check in self._checks:
+                        check()
                     yield opened
                     self.digest_changes()
                     self._commit(connection, sent, number)
@@ -406,6 +409,10 @@ class PostgresDatabase:
             ((salt,),) = self.execute(digests.SALT, ())
             rows = [(one, seq) for seq, *said in messages for one in _digests_of(salt, *said)]
             self.execute_many("INSERT INTO stored_message (digest, message) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
+        self._checks.append(check)
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
