@@ -47,7 +47,7 @@ from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
-from storage.voice import VoiceState
+from storage.rounds import VoiceState
 
 if TYPE_CHECKING:
     from jobs.greeting import Greeting

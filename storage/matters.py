@@ -13,9 +13,8 @@ from typing import Any
 
 from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
-from storage.engine import EACH
+from storage.engine import EACH, Database, Transaction
 from storage.messages import Messages
-from storage.sqlite.database import Database, Transaction
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
 _GREETING = "greeting"

@@ -28,7 +28,7 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
 from llm import Llm
-from memory import Memory
+from memory import Memory, own_place
 
 if TYPE_CHECKING:
     from people import Scrub
@@ -107,9 +107,10 @@ class Program:
         ]
 
     def open_memory(self, llm: Llm) -> Memory:
-        """The memory in the data directory. Raises StorageError."""
+        """The memory in the data directory, or in the database. Raises StorageError."""
         return Memory(
-            self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
+            own_place(self.settings.data_dir, self.settings.database_url), llm.embedder,
+            clock=self.clock, new_id=self.new_id, log=self.debug.log,
             also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
             external=self.settings.external_memories,
         )  # fmt: skip

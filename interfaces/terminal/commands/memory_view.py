@@ -93,7 +93,7 @@ def ask_memory(context: CommandContext, argument: str) -> None:
 def _show_overview(context: CommandContext) -> None:
     memory, count = context.memory, context.words.count
     for persona in PERSONAS:
-        context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
+        context.tell(f"memory.{persona}", "title", path=memory.personas.place(persona))
         _first_lines(context, context.conversation.persona(persona), f"/persona {persona}")
     context.tell("memory.summary", "title")
     summary = memory.summaries.of(context.session_id)

@@ -271,7 +271,10 @@ def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
     mind.answers("verify", "no idea")
     told(opened, *FAMILY)
     opened.consolidate()
-    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
+    assert related(body) == []  # a relation says more than the words
+    assert opened.service.graph("me").relations == ()
 
 
 def test_a_question_that_names_a_child_finds_what_a_pronoun_said_of_it(opened: OpenedService, mind: Mind) -> None:
