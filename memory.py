@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "own_place", "restore",
-    "restore_portable", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
+    "restore", "restore_portable", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -101,6 +101,19 @@ def leaving_out_erased(
     ``leave_out`` is asked before anything changes.
     """
     return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
+
+
+def move_person(
+    source: Path | OnServer,
+    target: Path | OnServer,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    log: logging.Logger,
+) -> int:
+    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    from storage.moving import move_person
+
+    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
 
 
 class Memory:
@@ -211,10 +224,16 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
-        self._of.database.close()
-        self._programs.leave()
-        if isinstance(self._place, OnServer) and self._place.alone:
-            self._place.server.close()
+        try:
+            self._of.database.close()
+        finally:
+            self._programs.leave()
+            if isinstance(self._place, OnServer) and self._place.alone:
+                self._place.server.close()
+
+    def commit(self) -> None:
+        """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
+        self._of.database.commit()
 
     @property
     def awaited(self) -> Mapping[str, object] | None:

@@ -83,14 +83,24 @@ class Database(Protocol):
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 
-    def write(self) -> AbstractContextManager[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> AbstractContextManager[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit may be shared with the writes after it: ``commit`` makes it, the next other write, or
+        time.
+        """
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
+
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""

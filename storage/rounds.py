@@ -140,7 +140,7 @@ class Rounds:
         with self._database.write() as tx:
             message = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
             added = self._of.messages.add_round(tx, session_id, (message,), "stop", now)
-            self._of.messages.add_metadata(tx, added[0].seq, metadata or {})
+            self._of.units.add(tx, added[0].seq, metadata or {})
             self._of.sessions.count(tx, session_id)
             self._of.index.add_messages(tx, added, new=True)
             self._forget_steps(tx, session_id)

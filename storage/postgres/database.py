@@ -332,8 +332,11 @@ class PostgresDatabase:
         return rows
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        No commit ``wait``s: a server shares its syncs among all its writers.
+        """
         with self._lock:
             if self._writing:
                 yield self._writing[2]
@@ -361,6 +364,9 @@ class PostgresDatabase:
             for listener in self._listeners:
                 listener(opened.commit)
 
+    def commit(self) -> None:
+        """Nothing waits."""
+
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
         assert self._writing
@@ -382,6 +388,10 @@ class PostgresDatabase:
         self._undigested = self._undigested or bool(_SAYS.match(sql))
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
+
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self.execute("SET CONSTRAINTS ALL DEFERRED", ())
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""

@@ -421,8 +421,8 @@ def test_what_a_program_says_of_a_message_goes_with_it(store: Store) -> None:
         "Assistant: Hello.",
         "User: Momo sleeps.",
     ]
-    assert store.messages.metadata_of(["ours", "alone", "gone"]) == {"ours": metadata}
-    assert store.messages.metadata_of([]) == {}
+    assert store.units.metadata(["ours", "alone", "gone"]) == {"ours": metadata}
+    assert store.units.metadata([]) == {}
     assert store.messages.unread_among(["ours", "alone", "gone"]) == {"ours", "alone"}
     store.rounds.hide([said.text_id])
     assert store.messages.unread_among(["ours", "alone"]) == {"ours"}
