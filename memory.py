@@ -224,10 +224,16 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
-        self._of.database.close()
-        self._programs.leave()
-        if isinstance(self._place, OnServer) and self._place.alone:
-            self._place.server.close()
+        try:
+            self._of.database.close()
+        finally:
+            self._programs.leave()
+            if isinstance(self._place, OnServer) and self._place.alone:
+                self._place.server.close()
+
+    def commit(self) -> None:
+        """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
+        self._of.database.commit()
 
     @property
     def awaited(self) -> Mapping[str, object] | None:

@@ -83,8 +83,15 @@ class Database(Protocol):
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 
-    def write(self) -> AbstractContextManager[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> AbstractContextManager[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit may be shared with the writes after it: ``commit`` makes it, the next other write, or
+        time.
+        """
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""

@@ -175,12 +175,12 @@ class Imports:
         return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
-        """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.
+        """Store a message that is said now, at the end of a session of an import, or in a new one; its commit may wait.
 
         What it costs does not depend on how long the session is.
         """
         query = "SELECT seq, role FROM conversation WHERE session_id = ? ORDER BY position DESC LIMIT 1"
-        with self._database.write() as tx:
+        with self._database.write(wait=True) as tx:
             rows = self._database.run(query, session_id)
             after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
             replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"

@@ -282,7 +282,7 @@ class MemoryService:
             self._watch.check_soon(companion, self._sessions_of(companion))
         return ForgetResponse(
             id=memory_id,
-            turns=len(chosen.messages),
+            messages=len(chosen.messages),
             summaries=len(chosen.summaries),
             notes=len(chosen.notes),
             facts=len(chosen.facts),
@@ -686,7 +686,7 @@ def _metadata_of(memory: Memory, memories: Sequence[Remembered]) -> dict[str, di
     """What programs said of the messages that memories are based on, by the id of the memory."""
     messages = {one.text_id: one.messages for one in memory.facts.with_ids([one.id for one in memories])}
     resting = {one.id: messages.get(one.id, (one.id,)) for one in memories}
-    stored = memory.messages.metadata_of([message for each in resting.values() for message in each])
+    stored = memory.units.metadata([message for each in resting.values() for message in each])
     return {
         name: {k: v for message in each for k, v in stored.get(message, {}).items()} for name, each in resting.items()
     }

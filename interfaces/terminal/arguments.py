@@ -91,9 +91,9 @@ class Options:
     @property
     def runs_without_chat(self) -> bool:
         """Whether something other than a conversation is asked for."""
-        orders = (self.backup, self.restore, self.export, self.bring, self.token, self.init_database)
-        orders = (*orders, self.export_person, self.import_person)
-        return any(orders) or self.serve or self.mcp or self.check
+        copies = (self.backup, self.restore, self.export_person, self.import_person)
+        orders = (self.export, self.bring, self.token, self.init_database)
+        return any(copies) or any(orders) or self.serve or self.mcp or self.check
 
     @property
     def says_one_thing(self) -> bool:

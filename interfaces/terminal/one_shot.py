@@ -99,8 +99,8 @@ def _move_person(program: Program) -> Exit:
         served = place_of(settings.data_dir, registry.server, options.person)
         folder = options.export_person or options.import_person
         assert folder
-        ways = (served, folder) if options.export_person else (folder, served)
-        count = move_person(*ways, program.clock, program.new_id, program.debug.log)
+        source, target = (served, folder) if options.export_person else (folder, served)
+        count = move_person(source, target, program.clock, program.new_id, program.debug.log)
         if options.import_person and options.person != ME:
             registry.add_person(options.person)
     key = "person.exported" if options.export_person else "person.imported"

@@ -332,8 +332,11 @@ class PostgresDatabase:
         return rows
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        No commit ``wait``s: a server shares its syncs among all its writers.
+        """
         with self._lock:
             if self._writing:
                 yield self._writing[2]
@@ -360,6 +363,9 @@ class PostgresDatabase:
         if opened.commit.follows:
             for listener in self._listeners:
                 listener(opened.commit)
+
+    def commit(self) -> None:
+        """Nothing waits."""
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""

@@ -8,8 +8,9 @@ came to its gate (``Gate``), and each finds at once what another wrote: results 
 until the gate was passed, which costs 0.7 µs to see, where ``PRAGMA data_version`` takes 12, as long as the query.
 
 Guarantees: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
-(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or not ours
-is refused and left as it is. Every statement can be watched with its values on the injected logger.
+(``BEGIN IMMEDIATE``), and one whose commit may wait is committed within ``COMMIT_WITHIN`` seconds; deleted content is
+overwritten (``secure_delete``); a database that is damaged, newer or not ours is refused and left as it is. Every
+statement can be watched with its values on the injected logger.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
@@ -32,12 +33,15 @@ from storage import programs
 from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
+#: Seconds within which a write is committed whose commit may wait.
+COMMIT_WITHIN = 0.2
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
 _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
-#: Seconds between two tries to get through the gate; until whoever waits says so; and until it gives up.
-_LOOK, _REPORT, _PATIENCE = 0.001, 3.0, 30.0
+#: Seconds between two tries to get through the gate; until who waits in front is passed by; until whoever waits says
+#: so; and until it gives up.
+_LOOK, _PASS_BY, _REPORT, _PATIENCE = 0.001, 1.0, 3.0, 30.0
 #: The bytes at the head of a gate: how often it was passed, and who is in it.
 _PASSED, _INSIDE = 8, 100
 _NAME = pattern_of(r"\w+")
@@ -91,7 +95,7 @@ class Gate:
         try:
             again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
             try:
-                excludes = not programs.lock_now(again, fcntl.LOCK_EX)
+                excludes = not _is_locked(again)
             finally:
                 os.close(again)
         except OSError:
@@ -112,18 +116,11 @@ class Gate:
         """
         queue, gate = self._descriptors
         try:
-            started, reported = time.monotonic(), False
-            for descriptor in (queue, gate):
-                while True:
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        if time.monotonic() - started > (_PATIENCE if reported else _REPORT):
-                            reported = self._describe_wait(reported, started)
-                        time.sleep(_LOOK)
-            before = self.passed()
-            after = (int.from_bytes(os.pread(gate, _PASSED, 0), "big") + 1).to_bytes(_PASSED, "big")
+            if not (_is_locked(queue) and _is_locked(gate)):
+                self._wait()
+            head = os.pread(gate, _PASSED + 1, 0)
+            before = head[:_PASSED] if head[_PASSED:] == b"\0" else b""
+            after = (int.from_bytes(head[:_PASSED], "big") + 1).to_bytes(_PASSED, "big")
             os.pwrite(gate, after + self._mark, 0)
             fcntl.flock(queue, fcntl.LOCK_UN)
         except (OSError, errors.DataInUse) as fault:
@@ -144,6 +141,19 @@ class Gate:
         while self._descriptors:
             os.close(self._descriptors.pop())
 
+    def _wait(self) -> None:
+        """Wait in the queue, then for the gate; past a program in front of us that was stopped while it waited."""
+        queue, gate = self._descriptors
+        started, reported, waits = time.monotonic(), False, _is_locked(queue)
+        while not (waits and _is_locked(gate)):
+            waited = time.monotonic() - started
+            if not waits and waited > _PASS_BY and _is_locked(gate):
+                return
+            if waited > (_PATIENCE if reported else _REPORT):
+                reported = self._describe_wait(reported, started)
+            time.sleep(_LOOK)
+            waits = waits or _is_locked(queue)
+
     def _describe_wait(self, reported: bool, started: float) -> bool:
         """Say once who is inside, then raise DataInUse."""
         pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
@@ -153,6 +163,15 @@ class Gate:
             raise errors.DataInUse("storage.writing", **inside)
         self._report(inside)
         return True
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether a lock was free, and is ours by that. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class SqliteDatabase:
@@ -172,6 +191,11 @@ class SqliteDatabase:
         self._open: Transaction | None = None
         #: Who writes, as soon as that takes long: ``pid``, ``kind`` and ``seconds``; None while no one is waited for.
         self.awaited: dict[str, object] | None = None
+        #: What the writes did whose commit waits, and what keeps the gate for them; what is to be announced of commits;
+        #: why such a commit failed.
+        self._waiting: tuple[Commit, ExitStack] | None = None
+        self._done: list[Commit] = []
+        self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
@@ -205,7 +229,7 @@ class SqliteDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock, as_ours(self.path):
-            may_keep = self._open is not None or self._drop_outdated()
+            may_keep = self._open is not None or self._waiting is not None or self._drop_outdated()
             if may_keep and (found := self._read.get((sql, passed))):
                 return list(found[0])
             rows = self._fetch_rows("read", sql, passed)
@@ -232,43 +256,132 @@ class SqliteDatabase:
         self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit is shared with the writes after it: ``commit`` or the next other write makes it, or
+        time. Where that fails, they are lost, and the next ``commit`` or write that may wait raises why.
+        """
         with self._writing:
             if self._open:
                 yield self._open
                 return
-            with self._alone():
-                self._connection.execute("BEGIN IMMEDIATE")
+            with self._beside_waiting() if wait else self._alone():
+                self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
-                done = self._open.commit
                 try:
                     yield self._open
-                    self.digest_changes()
-                    self._connection.execute("COMMIT")
+                    self._end_write(self._open.commit, wait=wait)
                 except BaseException:
-                    self._read.clear()
-                    self._connection.rollback()
+                    self._take_back()
                     raise
                 finally:
                     self._open = None
-        if done.follows:
-            for listener in self._listeners:
-                listener(done)
+        self._announce()
+
+    def _end_write(self, made: Commit, *, wait: bool) -> None:
+        if wait and self._waiting:
+            self._connection.execute("RELEASE waiting")
+            self._waiting[0].removed += made.removed
+            self._waiting[0].follows |= made.follows
+            return
+        self.digest_changes()
+        self._connection.execute("COMMIT")
+        self._done.append(made)
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
+        with self._writing:
+            self._commit_waiting()
+            self._raise_lost()
+        self._announce()
+
+    @contextmanager
+    def _beside_waiting(self) -> Iterator[None]:
+        """Inside the one transaction of all writes that wait; it begins with the first."""
+        self._raise_lost()
+        if self._waiting is None:
+            with ExitStack() as gate:
+                after = gate.enter_context(self._entered())
+                with self._lock, as_ours(self.path):
+                    self._read_at = after
+                    self._connection.execute("BEGIN IMMEDIATE")
+                timer = threading.Timer(COMMIT_WITHIN, self._commit_late)
+                timer.daemon = True
+                gate.callback(timer.cancel)
+                self._waiting = Commit(), gate.pop_all()
+                timer.start()
+        with self._lock, as_ours(self.path):
+            yield
+
+    def _commit_waiting(self) -> None:
+        """Commit what waits, and leave the gate; why that fails is raised later, to those whose writes are lost."""
+        if self._waiting is None:
+            return
+        with self._lock:
+            try:
+                with as_ours(self.path):
+                    self.digest_changes()
+                    self._connection.execute("COMMIT")
+                self._done.append(self._waiting[0])
+            except errors.StorageError as fault:
+                self._lost = fault
+                self._connection.rollback()
+                self._read.clear()
+            finally:
+                gate, self._waiting = self._waiting[1], None
+                gate.close()
+
+    def _commit_late(self) -> None:
+        with self._writing:
+            self._commit_waiting()
+        self._announce()
+
+    def _take_back(self) -> None:
+        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk."""
+        self._read.clear()
+        if self._waiting and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO waiting")
+            self._connection.execute("RELEASE waiting")
+            return
+        self._connection.rollback()
+        if self._waiting:
+            gate, self._waiting = self._waiting[1], None
+            gate.close()
+
+    def _raise_lost(self) -> None:
+        fault, self._lost = self._lost, None
+        if fault:
+            raise fault
+
+    def _announce(self) -> None:
+        """Call the listeners for each commit that others follow."""
+        done, self._done = self._done, []
+        for one in done:
+            for listener in self._listeners if one.follows else ():
+                listener(one)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """No other program, and no other thread, writes meanwhile. Raises DataInUse where one does not end."""
-        with self._writing, self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
-            self.awaited = None
-            with self._lock, as_ours(self.path):
-                if before != self._read_at:
-                    self._read.clear()
-                    self.outdated += 1
+        with self._writing:
+            self._commit_waiting()
+            with self._entered() as after, self._lock, as_ours(self.path):
                 try:
                     yield
                 finally:
                     self._read_at = after
+
+    @contextmanager
+    def _entered(self) -> Iterator[bytes]:
+        """Inside the gate; what it has been passed by then. What was read before another program wrote is let go."""
+        with self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
+            self.awaited = None
+            with self._lock:
+                if before != self._read_at:
+                    self._read.clear()
+                    self.outdated += 1
+            yield after
 
     def _note_awaited(self, inside: dict[str, object]) -> None:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
@@ -373,11 +486,14 @@ class SqliteDatabase:
             return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        with self._writing, self._lock:
-            self._connection.close()
-            if self._gate:
-                self._gate.close()
+        """Commit what waits and close the connection; safe to call twice. Raises StorageError as ``commit`` does."""
+        with self._writing:
+            self._commit_waiting()
+            with self._lock:
+                self._connection.close()
+                if self._gate:
+                    self._gate.close()
+            self._raise_lost()
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
         """The connection to a file that is created where there is none."""
@@ -443,8 +559,9 @@ class TwoConnections:
         self.path = path
         self._writing, self._reading = threading.RLock(), threading.Lock()
         make_private_folder(path.parent)
-        make_private(path)
-        with as_ours(path):
+        self._gate = Gate(path, lambda inside: None)
+        with self._gate.entered(), as_ours(path):
+            make_private(path)
             self._writer, self._reader = _connect(path), _connect(path)
             for connection in (self._writer, self._reader):
                 _make_durable(connection)
@@ -458,7 +575,7 @@ class TwoConnections:
     @contextmanager
     def write(self) -> Iterator[Run]:
         """One transaction; any exception takes all of it back. A thread that waits here sees what came before it."""
-        with self._writing, as_ours(self.path):
+        with self._writing, self._gate.entered(), as_ours(self.path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
@@ -478,6 +595,7 @@ class TwoConnections:
         with self._writing, self._reading:
             self._writer.close()
             self._reader.close()
+            self._gate.close()
 
 
 def _connect(path: Path) -> sqlite3.Connection:

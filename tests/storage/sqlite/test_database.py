@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -81,6 +82,80 @@ def test_a_write_that_could_not_begin_leaves_the_next_one_whole(database):
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise ZeroDivisionError
     assert database.run("SELECT * FROM meta") == []
+
+
+@pytest.fixture
+def never_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for a commit waits until something else makes it."""
+    monkeypatch.setattr("storage.sqlite.database.COMMIT_WITHIN", 10_000.0)
+
+
+def store(database: SqliteDatabase, key: str, *, wait: bool = True) -> None:
+    with database.write(wait=wait) as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES (?, '1')", key)
+
+
+def keys_on_disk(database: SqliteDatabase) -> list[str]:
+    with closing(sqlite3.connect(database.path)) as other:
+        return [key for (key,) in other.execute("SELECT key FROM meta ORDER BY key")]
+
+
+@pytest.mark.parametrize("end", [SqliteDatabase.commit, SqliteDatabase.close, lambda one: store(one, "c", wait=False)])
+def test_writes_that_may_wait_are_seen_here_at_once_and_on_the_disk_with_the_next_commit(database, never_due, end):
+    store(database, "a")
+    store(database, "b")
+    assert len(database.run("SELECT key FROM meta")) == 2
+    assert keys_on_disk(database) == []
+    end(database)
+    assert keys_on_disk(database)[:2] == ["a", "b"]
+
+
+def test_a_write_that_may_wait_is_on_the_disk_soon_though_nothing_follows(database, monkeypatch):
+    monkeypatch.setattr("storage.sqlite.database.COMMIT_WITHIN", 0.01)
+    committed = threading.Event()
+    database.on_commit(lambda commit: committed.set())
+    with database.write(wait=True) as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', '1')")
+        tx.follows("vectors")
+    assert committed.wait(30)
+    assert keys_on_disk(database) == ["a"]
+
+
+def test_another_program_writes_and_reads_after_what_waits(database, log):
+    store(database, "a")
+    with closing(SqliteDatabase(database.path, log)) as other:
+        store(other, "b", wait=False)
+        assert len(other.run("SELECT key FROM meta")) == 2
+        store(database, "c")
+        assert len(database.run("SELECT key FROM meta")) == 3
+        database.commit()
+        assert len(other.run("SELECT key FROM meta")) == 3
+
+
+def test_of_writes_that_wait_only_the_one_that_fails_is_taken_back(database, never_due):
+    store(database, "a")
+    with pytest.raises(ZeroDivisionError), database.write(wait=True) as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('b', '1')")
+        raise ZeroDivisionError
+    store(database, "c")
+    database.commit()
+    assert keys_on_disk(database) == ["a", "c"]
+
+
+@pytest.mark.parametrize("ask", [SqliteDatabase.commit, lambda one: store(one, "b")])
+def test_who_waits_for_a_commit_that_fails_gets_to_know_it_once(database, never_due, ask):
+    database.run("PRAGMA busy_timeout=0")
+    store(database, "a")
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM meta").fetchone()
+        with pytest.raises(errors.DataInUse):
+            store(database, "other", wait=False)
+    with pytest.raises(errors.DataInUse):
+        ask(database)
+    store(database, "c")
+    database.commit()
+    assert keys_on_disk(database) == ["c"]
 
 
 def test_only_the_owner_may_read_the_file_whatever_the_umask(tmp_path, log):
