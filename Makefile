@@ -60,7 +60,7 @@ check: .venv/.ready-dev
 	@$(BIN)/python -m mypy --strict
 
 torture: .venv/.ready-dev
-	@COLD_START=1 $(BIN)/python -m tests.torture $(ARGS)
+	@COLD_START=1 FIRST_STARTS=80 TOGETHER_KILLS=40 $(BIN)/python -m tests.torture $(ARGS)
 
 mutate: .venv/.ready-dev
 	@$(BIN)/python -m tests.mutate $(ARGS)

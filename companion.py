@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from threading import RLock
 
 from conversation import Conversation, LastTurn, TurnSteps
+from domain.errors import UsageError
 from domain.records import Persona, Session
 from jobs.maintenance import Maintenance
 from models.memories import annotated_persona
@@ -46,17 +47,19 @@ class Companion:
         self.turns = RLock()
         #: The most recently used at the end.
         self._conversations: list[Conversation] = []
-        maintenance.sessions_in_use.append(lambda: [one.session.session_id for one in self._conversations])
 
     def open_conversation(self, session: Session) -> Conversation:
         """The conversation of an active session, with what only it knows: what can be undone, what was recalled.
 
-        Call with ``turns``. A few conversations are kept.
+        Call with ``turns``. A few conversations are kept. Raises UsageError where another program has the session.
         """
         with self.turns:
-            conversation = self._find_conversation(session) or self._start_conversation(session)
+            conversation = self._find_conversation(session)
+            if not self.memory.claims.take("session", session.session_id):
+                raise UsageError("session.in_use")
+            conversation = conversation or self._start_conversation(session)
             others = [one for one in self._conversations if one is not conversation]
-            self._conversations = [*others[-_CONVERSATIONS:], conversation]
+            self._keep_conversations([*others[-_CONVERSATIONS:], conversation])
             return conversation
 
     def last_turn(self, session: Session) -> LastTurn | None:
@@ -78,6 +81,12 @@ class Companion:
             self._conversations.append(conversation)
             return conversation
 
+    def _keep_conversations(self, kept: list[Conversation]) -> None:
+        """Keep these alone; other programs may go on with the sessions of the rest, or save them."""
+        self._conversations = kept
+        here = {one.session.session_id for one in kept}
+        self.memory.claims.release("session", *(self.memory.claims.taken("session").keys() - here))
+
     def turn_steps(self) -> TurnSteps:
         """The steps of a turn with it."""
         return TurnSteps(self.settings, self.memory, self.llm)
@@ -90,7 +99,7 @@ class Companion:
         """Do in the background what is due."""
         if self.turns.acquire(blocking=False):
             try:  # conversations that are to be autosaved, and the oldest notices
-                self._conversations = [one for one in self._conversations if not self._is_idle(one.session)]
+                self._keep_conversations([one for one in self._conversations if not self._is_idle(one.session)])
                 del self.maintenance.notices[:-_MOST_NOTICES]
             finally:
                 self.turns.release()

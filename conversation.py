@@ -19,6 +19,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
+from domain.matters import OpenMatter
 from domain.quotations import check_quotations, without_quotations
 from domain.recollection import Recollection
 from domain.records import (
@@ -40,14 +41,16 @@ from jobs.asking import Asking
 from jobs.forgetting import ForgetOutcome, follow_forget_request
 from jobs.maintenance import Maintenance
 from language.forget_requests import mark_hidden, replace_hidden
-from language.scripts import Language, language_of, language_of_address
-from llm import Layers, Llm, ModelAnswer, PromptMessage, names_for_prompt
+from language.scripts import Language, estimate, language_of, language_of_address
+from llm import Layers, Llm, ModelAnswer, PromptMessage, matter_records, names_for_prompt
 from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
+from storage.rounds import VoiceState
 
 if TYPE_CHECKING:
+    from jobs.greeting import Greeting
     from jobs.rebuild import EraseEvent
     from jobs.saving import SaveEvent
 
@@ -59,6 +62,8 @@ _T = TypeVar("_T")
 _RECENT = 5
 #: Where nothing was said yet in this session: so many rounds of the newest of so many others.
 _ROUNDS_BACK, _SESSIONS_BACK = 3, 4
+#: So many things that are near in time are in one prompt.
+_MOST_NEAR = 3
 #: A pause of this length is worth mentioning, to the person and to the model.
 LARGE_GAP = timedelta(hours=6)
 
@@ -90,7 +95,8 @@ class TurnRequest:
     ``text`` is what the person says, ``replaced`` the round that the new one takes the place of, ``before`` what both
     said before it. ``plan``: a search may be planned by the model. ``options`` go to the model: a temperature, how many
     tokens the reply may have. ``watched``: somebody sees the words come, and keeps those that came before a connection
-    broke.
+    broke. ``greeting`` is what the companion said first, which this answers; ``coming`` what is near in time and may
+    come up.
     """
 
     text: str
@@ -107,6 +113,8 @@ class TurnRequest:
     watched: bool = False
     in_flight: bool = False
     options: Mapping[str, float] = field(default_factory=dict)
+    greeting: Greeting | None = None
+    coming: tuple[OpenMatter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,7 @@ class PreparedTurn:
 
     request: TurnRequest
     layers: Layers
+    voice: VoiceState | None = None
 
     @property
     def recalled(self) -> Recollection:
@@ -197,7 +206,8 @@ class TurnSteps:
         recollection = yield from self._recall(request, stop)
         stop.check()
         yield Recalled(recollection)
-        return PreparedTurn(request, self._layers(request, recollection))
+        voice = self.memory.voice.state()
+        return PreparedTurn(request, self.lay_out(request, recollection, voice), voice)
 
     def _recall(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, Recollection]:
         if request.ranking == "none":
@@ -209,7 +219,9 @@ class TurnSteps:
         said = [without_quotations(words) for _, words in request.before[-_RECENT - 1 :]]
         text, recent, session_id = request.text, said[-_RECENT:], request.session_id
         try:
-            found = self.memory.recall(build_queries(said, text), session_id, self.clock(), self._limits, recent=recent)
+            near = sum(map(estimate, matter_records(request.coming, "en", self.clock(), "")))
+            limits = replace(self._limits, tokens=max(1, self._limits.tokens - near)) if near else self._limits
+            found = self.memory.recall(build_queries(said, text), session_id, self.clock(), limits, recent=recent)
             planned = request.plan and not found.chapters
             if planned and wants_plan(self.settings.recall_planning, text, len(found.ranked)):
                 found = yield from self.asking.search_by_plan(text, recent, found, session_id, stop)
@@ -228,7 +240,8 @@ class TurnSteps:
         yield from self.llm.take_notices()
         return found
 
-    def _layers(self, request: TurnRequest, recollection: Recollection) -> Layers:
+    def lay_out(self, request: TurnRequest, recollection: Recollection, voice: VoiceState) -> Layers:
+        """What a model is shown for a turn."""
         memory, now = self.memory, self.clock()
         user_image, names = memory.personas.read("user"), memory.names()
         # The language of the prompt; the reply is in that of the message all the same.
@@ -240,13 +253,17 @@ class TurnSteps:
             self_image=self.annotated_persona("self", memory.personas.read("self")),
             user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
+            examples=tuple(self.memory.voice.examples(voice, self.llm.describe().model, request.text)),
+            said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
             companion=self.settings.companion_name or names.companion_called,
             person=self.settings.user_name or names.person_called,
+            greeting=request.greeting.text if request.greeting else "", coming=request.coming,
         )  # fmt: skip
         if request.chat:
             messages = self._client_messages(request, request.chat, language)
             if request.chat.instruction is not None:
-                layers = replace(layers, self_image="", user_image="", instruction=request.chat.instruction)
+                layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
+                layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
         summary = memory.summaries.of(request.session_id)
         templates = TEMPLATES[language]
@@ -298,6 +315,10 @@ class TurnSteps:
         if answered.reply.truncated and not self._truncated_reported:
             self._truncated_reported = True
             yield Notice("turn.truncated", {"tokens": answered.reply.prompt_tokens})
+        model = self.llm.describe().model
+        if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
+            said, reply = prepared.layers.examples[0]
+            yield Notice("models.before", {"model": model, "said": said, "reply": reply})
         return answered
 
     # -- store ---------------------------------------------------------------------------------------------------
@@ -311,6 +332,8 @@ class TurnSteps:
         quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
             place = None
+            if prepared.voice and not demo:
+                self.memory.voice.store_turn(prepared.voice, self.llm.describe().model)
             if chat:
                 place = self.history(chat.client).store_request(
                     chat.name, chat.messages, text, finish, request.started,
@@ -318,12 +341,27 @@ class TurnSteps:
                 )  # fmt: skip
                 spoken = place.round
             else:
+                session_id, replaced = request.session_id, request.replaced
+                if not self.memory.sessions.is_open(session_id):  # another program has archived or erased it
+                    session_id, replaced = self.memory.sessions.start().session_id, None
                 spoken = self.memory.rounds.store(
-                    request.session_id, request.text, text, request.started, finish, instead_of=request.replaced,
+                    session_id, request.text, text, request.started, finish, instead_of=replaced,
                     quoted=quoted, demo=demo, served=served,
+                    greeting=(request.greeting.at, request.greeting.text) if request.greeting else None,
                 )  # fmt: skip
+                self._note_brought_up(request)
             forget = self.hide_forgotten(spoken)
         return StoredTurn(spoken, forget, place)
+
+    def _note_brought_up(self, request: TurnRequest) -> None:
+        """Note that the person answered what the companion said first, and what was in the prompt as near."""
+        matters = self.memory.matters
+        if request.greeting:
+            matters.set_greeting(request.greeting.at, 0)
+            for one in request.greeting.matters:
+                matters.set_status(one.number, "asked" if one.yearly else "answered", one.yearly)
+        if request.coming:
+            matters.note_shown(one.number for one in request.coming)
 
     def hide_forgotten(self, spoken: Round, unwritten: Sequence[Round] = ()) -> ForgetOutcome:
         """Hide what a round asks to have forgotten; no later prompt holds it. A model reads the request later."""
@@ -347,6 +385,12 @@ class Conversation:
         self.steps = steps
         self.recalling = True
         self.last: LastTurn | None = None
+        #: What the companion said first and the person has not answered yet.
+        self.greeting: Greeting | None = None
+        #: Whether nothing is near in time that was in no prompt yet, as far as is known in this session.
+        self._nothing_near = False
+        #: Whether what later talk did to what is open was looked at in this session.
+        self._settled = False
         #: The messages of which it is in doubt whether they are to be hidden.
         self.in_doubt: tuple[str, ...] = ()
         self._clock = steps.clock
@@ -357,10 +401,9 @@ class Conversation:
         self._shortened = False
         self._owns_maintenance = maintenance is None
         self.maintenance = maintenance or Maintenance(settings, memory, llm)
-        if self._owns_maintenance:
-            self.maintenance.sessions_in_use.append(lambda: {self.session.session_id})
         self.undoing = Undoing(memory)
         self.session, self._resumed = session, resumed
+        memory.claims.take("session", session.session_id)
 
     # -- opening -----------------------------------------------------------------------------------------------
 
@@ -378,12 +421,56 @@ class Conversation:
         )  # fmt: skip
 
     def switch_to(self, session: Session, *, resumed: bool) -> Opening:
-        """Go on in another session."""
+        """Go on in another session. Raises UsageError where another program has it."""
+        if not self.memory.claims.take("session", session.session_id):
+            raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
             self.session, self._resumed, self.last = session, resumed, None
+            self.greeting, self._nothing_near, self._settled = None, False, False
             self.steps.asking.last = None
         self.undoing.clear()
         return self.open()
+
+    # -- speaking first ------------------------------------------------------------------------------------------
+
+    def greet(self, stop: CancelToken, patience: float | None = None) -> Iterator[Greeting]:
+        """Speak first, where something is due: the greeting as it grows, a sentence at a time; nothing in most cases.
+
+        It is stored with the next turn, which answers it. No model has ``patience`` seconds: nothing. Raises
+        StorageError.
+        """
+        from jobs import greeting
+
+        wanted = self.settings.greeting and not self.settings.demo and self._unwritten is None
+        due = greeting.find_due(self.memory, self._clock()) if wanted else ()
+        if not due:
+            return
+        layers = self.steps.lay_out(
+            self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
+        )
+        for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
+            self.greeting = said
+            yield said
+
+    def _near(self) -> tuple[OpenMatter, ...]:
+        """What is near in time and was in no prompt yet, and not in what the companion said first.
+
+        It is read anew for each prompt, since its words may be hidden or erased by then; not once there is none.
+        """
+        if self._nothing_near or self._unwritten is not None:
+            return ()
+        waiting = self.memory.matters.with_status(("pending", "asked"))
+        if waiting and not self._settled:
+            waiting, self._settled = self.memory.open_matters(self._clock()), True
+        self._nothing_near = not waiting
+        if not waiting:
+            return ()
+        from facts.matters import coming_up
+
+        said = {one.number for one in self.greeting.matters} if self.greeting else set()
+        near = [one for one in coming_up(waiting, self._clock()) if one.number not in said]
+        self._nothing_near = not near
+        return tuple(near[:_MOST_NEAR])
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -402,12 +489,16 @@ class Conversation:
             self.memory.sessions.note_in_flight(self.session.session_id, text)
         yield from self._wait_for_compaction(stop)
         request = self._request(text, started, again=again)
-        prepared = yield from self.steps.prepare(replace(request, stream=stream, watched=watched), stop)
+        request = replace(request, stream=stream, watched=watched, coming=self._near())
+        prepared = yield from self.steps.prepare(request, stop)
         answered = yield from self.steps.answer(prepared, stop)
         self._shortened = self._shortened or answered.shortened
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None
         stored = self._store(prepared, answered.reply)
+        if (where := stored.round.user.session_id) != self.session.session_id:
+            self.session = self.memory.sessions.require(where)
+            yield Notice("session.moved", {"id": where})
         if stored.forget.reading:
             self.maintenance.queue.compaction.wake()
         if stored.forget.notice:
@@ -424,8 +515,16 @@ class Conversation:
             before=tuple((message.role, message.words) for message in messages),
             rounds=before, replaced=replaced,
             ranking="messages" if self.recalling else "none",
-            plan=True, in_flight=self._unwritten is None,
+            plan=True, in_flight=self._unwritten is None, greeting=self._greeting_before(replaced),
         )  # fmt: skip
+
+    def _greeting_before(self, replaced: Round | None) -> Greeting | None:
+        """What the companion said first and the input answers; of a round that is replaced it stays."""
+        if self.greeting or replaced is None or replaced.greeting is None:
+            return self.greeting
+        from jobs.greeting import Greeting
+
+        return Greeting(replaced.greeting.timestamp, replaced.greeting.words, (), "", "", ())
 
     def _wait_for_compaction(self, stop: CancelToken) -> Generator[Notice, None, None]:
         """A fold that is under way is waited for; a session that outgrew its context is folded first."""
@@ -441,6 +540,7 @@ class Conversation:
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""
         self.undoing.clear()
+        self.greeting = None
         if self._unwritten is None:
             return self.steps.store(prepared, reply.text, reply.finish)
         request = prepared.request
@@ -508,7 +608,7 @@ class Conversation:
             for event in Saving(self.memory, self.llm).run(self.session, stop):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
-                    self.maintenance.after_save()
+                    self.maintenance.after_save(event.archived.session_id)
                 yield event
 
     def start_maintenance(self) -> None:
@@ -546,7 +646,7 @@ class Conversation:
         from jobs.rebuild import erase
 
         yield from self._wait_for_compaction(stop)
-        self.last = self.steps.asking.last = None
+        self.last = self.steps.asking.last = self.greeting = None
         self.undoing.clear()
         with self.maintenance.paused():
             yield from erase(self.memory, self.llm, chosen, stop)
@@ -592,6 +692,7 @@ class Conversation:
         """Wait for a fold that is under way; everything else is stored already."""
         if self._owns_maintenance:
             self.maintenance.end(timeout=5)
+            self.memory.rounds.leave(self.session.session_id)
 
 
 # -- undoing

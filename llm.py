@@ -21,6 +21,7 @@ from domain import text as texts
 from domain.events import Notice, Reply, ReplyEvent, StreamEvent
 from domain.facts import Fact, NewFact
 from domain.indexes import Embedder
+from domain.matters import OpenMatter
 from domain.quotations import without_quotations
 from domain.recollection import Recollection
 from domain.records import Message, Role, Round
@@ -30,6 +31,7 @@ from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
 from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
+from language.yearly import YearlyDay
 from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
 from models.client import open_client
 from models.embeddings import BestEmbedder, own_embedder, remote_embedder
@@ -53,9 +55,11 @@ class Layers:
     """Everything one turn is answered from.
 
     ``system`` is the system prompt; None takes the template of ``language``. ``last_spoken`` is when the two last
-    talked before this stretch of talk, where that is worth telling; ``companion`` and ``person`` are names; an empty
-    one becomes the template's own word. ``client`` are the messages that a client holds itself, in the place of rounds
-    and input; ``instruction`` is the whole system prompt then, in the place of all layers of that role.
+    talked before this stretch of talk, where that is worth telling; ``greeting`` is what the companion said first, and
+    the input answers, ``coming`` what is near in time; ``companion`` and ``person`` are names; an empty one becomes the
+    template's own word. ``examples`` are inputs with replies that a former model gave; ``said_before`` is what the
+    companion said of itself and has taken back. ``client`` are the messages that a client holds itself, in the place of
+    rounds and input; ``instruction`` is the whole system prompt then, in the place of all layers of that role.
     """
 
     text: str
@@ -66,8 +70,12 @@ class Layers:
     user_image: str = ""
     summary: str = ""
     recalled: Recollection = field(default_factory=Recollection)
+    examples: tuple[tuple[str, str], ...] = ()
+    said_before: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
     last_spoken: datetime | None = None
+    greeting: str = ""
+    coming: tuple[OpenMatter, ...] = ()
     companion: str = ""
     person: str = ""
     client: tuple[PromptMessage, ...] | None = None
@@ -90,7 +98,7 @@ def assemble_prompt(layers: Layers, boundary: str) -> tuple[PromptMessage, ...]:
     ``boundary`` fences the recalled memories; it must be new for every prompt. What a client holds itself stays as it
     is, with the memories behind the last words of the person.
     """
-    memories = _fence_memories(layers, boundary)
+    memories = "\n\n".join(filter(None, (_fence_memories(layers, boundary), _fence_coming(layers, boundary))))
     system = "\n\n".join(_system_layers(layers)) if layers.instruction is None else layers.instruction
     if layers.client is None:
         fenced = PromptMessage("user", memories)
@@ -131,7 +139,50 @@ def _fence_memories(layers: Layers, boundary: str) -> str:
     notes = explain_records(layers.recalled, layers.templates).format(**layers.names)
     fenced = memories and layers.templates.recalled.format(boundary=boundary, notes=notes, memories=memories)
     unknown = layers.templates.recalled_unknown if layers.recalled.unknown else ""
-    return "\n\n".join(filter(None, (fenced, unknown)))
+    return "\n\n".join(filter(None, (*_voice_layers(layers, boundary), fenced, unknown)))
+
+
+def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
+    """How the companion has talked, for a model that takes over, and what it said of itself before."""
+    lines = "\n".join(
+        texts.format_record(said=texts.make_harmless(said, boundary), you=texts.make_harmless(reply, boundary))
+        for said, reply in layers.examples
+    )
+    if lines:
+        yield layers.templates.examples.format(boundary=boundary, examples=lines, **layers.names)
+    if layers.said_before:
+        said = texts.encode_json([texts.make_harmless(one, boundary) for one in layers.said_before])
+        yield layers.templates.said_before.format(statements=said)
+
+
+def _fence_coming(layers: Layers, boundary: str) -> str:
+    records = "\n".join(matter_records(layers.coming, layers.language, layers.now, boundary))
+    return records and layers.templates.coming.format(boundary=boundary, records=records, **layers.names)
+
+
+def matter_records(matters: Sequence[OpenMatter], language: Language, now: datetime, boundary: str) -> Iterator[str]:
+    """Open matters as lines of JSON: the words, who said them when, their day and how far away that is."""
+    for one in matters:
+        yearly = YearlyDay.parse(one.yearly)
+        due = yearly.next_on(now.date()) if yearly else day_of(one.due_from)
+        said = day_of(one.said)
+        record: dict[str, str] = {
+            "open": one.kind,
+            "words": texts.make_harmless(without_quotations(one.words), boundary),
+        }
+        record |= {"said": day_in(language, said)} if said else {}
+        if yearly and yearly.calendar == "unclear":
+            record["calendar"] = "unclear"
+        elif due:
+            days = (due - now.date()).days
+            until = "" if one.precision in ("", "time", "day") else f" .. {one.due_to[:10]}"
+            record |= {
+                "day": day_in(language, due) + until + one.due_from[10:].replace("T", " "),
+                "days_away": str(days),
+            }
+        if one.role == "assistant":
+            record["by"] = "you"
+        yield texts.encode_json(record)
 
 
 def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
@@ -142,10 +193,17 @@ def _memory_records(layers: Layers, boundary: str) -> Iterator[str]:
 def _round_messages(layers: Layers) -> Iterator[PromptMessage]:
     """The rounds and the input, with a mark before the first words of each day but where all is of today."""
     before = layers.now.date().isoformat()
-    spoken = [(one.user.timestamp, one.user.words, one.assistant) for one in layers.rounds]
-    for timestamp, words, reply in (*spoken, (layers.now.isoformat(), layers.text, None)):
+    spoken = [
+        (one.user.timestamp, one.greeting and one.greeting.words, one.user.words, one.assistant)
+        for one in layers.rounds
+    ]
+    for timestamp, greeting, words, reply in (*spoken, (layers.now.isoformat(), layers.greeting, layers.text, None)):
         day = day_of(timestamp)
         mark = f"[{day_in(layers.language, day)}]\n" if day and timestamp[:10] != before else ""
+        if greeting:
+            yield PromptMessage("user", mark + layers.templates.opens)
+            yield PromptMessage("assistant", greeting)
+            mark = ""
         yield PromptMessage("user", mark + words)
         if reply:
             yield PromptMessage("assistant", layers.templates.unanswered if reply.demo else reply.words)
@@ -435,6 +493,16 @@ class Llm:
         task = self._task(language or language_of(*(one.text for one in members)), names)
         return summary_of(self._ask(task, "chapter", task.chapter_prompt(members, material, vital), stop))
 
+    def write_page(self, messages: Sequence[Message], language: Language, stop: CancelToken, names: Names) -> str:
+        """A page of the diary on these messages: sentences, each with the numbers of those it rests on."""
+        task = self._task(language, names)
+        for longest in _LENGTHS_EXTRACTED:
+            try:
+                return summary_of(self._ask(task, "diary", task.diary_prompt(messages, longest), stop))
+            except errors.ContextTooLong as fault:
+                refused = fault
+        raise refused
+
     def read_forget_request(
         self, window: Sequence[Message], asked: int, language: Language, stop: CancelToken, names: Names = NO_NAMES
     ) -> str:
@@ -483,8 +551,8 @@ def _shorten(layers: Layers, refused: errors.ModelError) -> Layers | None:
     First without recalled memories; then with half of the rounds, and half again, to none (where a passage is at fault
     and not the length, with none at once); then without the summary; at last without the personas.
     """
-    if layers.recalled:
-        return replace(layers, recalled=Recollection())
+    if layers.recalled or layers.examples:
+        return replace(layers, recalled=Recollection(), examples=())
     if layers.rounds:
         kept = len(layers.rounds) // 2 if isinstance(refused, errors.ContextTooLong) else 0
         return replace(layers, rounds=layers.rounds[len(layers.rounds) - kept :])

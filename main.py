@@ -34,7 +34,6 @@ from domain.errors import Exit
 from domain.workers import Again, Worker
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes, catch_signals
-from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.terminal import arguments
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Restart
@@ -86,8 +85,7 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
 
             return run_without_chat(program)
         with ExitStack() as open_things:
-            opened = _open_chat(program, open_things)
-            return opened if isinstance(opened, Exit) else _run_chat(program, *opened)
+            return _run_chat(program, open_things.enter_context(open_conversation(program)))
     except errors.OldFriendError as error:
         print(program.words.describe_error(error), file=sys.stderr)
         return error.exit_code
@@ -102,15 +100,7 @@ def _run_program(options: Options, streams: Streams, wishes: Wishes) -> Exit | O
         debug.close()
 
 
-def _open_chat(program: Program, open_things: ExitStack) -> Exit | tuple[Conversation, ChatMemoryServer]:
-    if program.options.says_one_thing:
-        from interfaces.terminal.batch import say_or_open
-
-        return say_or_open(program, open_things)
-    return open_things.enter_context(open_conversation(program))
-
-
-def _run_chat(program: Program, conversation: Conversation, memory_server: ChatMemoryServer) -> Exit | Options:
+def _run_chat(program: Program, conversation: Conversation) -> Exit | Options:
     """Chat with a person or run a script, until it ends."""
 
     def maintain() -> Again:
@@ -120,7 +110,6 @@ def _run_chat(program: Program, conversation: Conversation, memory_server: ChatM
 
     def start_background() -> None:
         """Start what waits for the prompt and the libraries."""
-        memory_server.begin()
         conversation.llm.prepare()
         conversation.memory.start()
         maintenance.start()

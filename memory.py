@@ -19,8 +19,8 @@ What is heavy to load (numpy, LanceDB) is loaded in one place, ``_open_search``,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,12 +33,13 @@ from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
 from domain.imports import IMPORT_CLIENT
 from domain.indexes import Embedder
-from domain.recollection import Annotation, Client, FactFilter, RecallLimits, Recollection
+from domain.matters import OpenMatter
+from domain.recollection import Annotation, Client, FactFilter, RecallLimits, RecallRequest, Recollection
 from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
 from domain.workers import Workers
 from facts.slots import OWN_NAMES, Names, find_asked_slots, stated_names
-from language.forget_requests import Reading, retells_hidden
+from language.forget_requests import Reading
 from language.scripts import Language, language_of
 from language.words import forms_of_all, tokens
 from recall.annotations import annotations_of_lines
@@ -46,25 +47,24 @@ from recall.embedding import key_in
 from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
 from storage.engine import Commit, Stamp
-from storage.erased import SaidMessage, texts_like
+from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
-from storage.owner import Owner
-from storage.registry import files_of_others
-from storage.repositories import open_repositories
+from storage.programs import Programs
+from storage.registry import files_of_others, own_place
+from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
 from storage.restoring import LeaveOut, settle_copy
-from storage.rounds import Rounds
+from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
-    from recall.keywords import ArchivedMemories
-    from recall.retriever import Retriever
+    from recall.retriever import OwnMemories, Retriever
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
-    "restore_portable", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
+    "restore", "restore_portable", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -77,6 +77,8 @@ _OPENING_ROUNDS = 3
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
+#: Of what was said since something became open so many messages are read, the newest.
+_LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
 
@@ -87,8 +89,8 @@ class _Search:
 
     vectors: Vectors
     index: Indexing
+    own: OwnMemories
     retriever: Retriever
-    archived: ArchivedMemories
 
 
 def leaving_out_erased(
@@ -101,6 +103,19 @@ def leaving_out_erased(
     return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
 
 
+def move_person(
+    source: Path | OnServer,
+    target: Path | OnServer,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    log: logging.Logger,
+) -> int:
+    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    from storage.moving import move_person
+
+    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+
+
 class Memory:
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -111,7 +126,7 @@ class Memory:
 
     def __init__(
         self,
-        folder: Path,
+        place: Path | OnServer,
         embedder: Embedder,
         *,
         clock: Callable[[], datetime],
@@ -122,7 +137,8 @@ class Memory:
         workers: Workers | None = None,
         external: Sequence[ExternalMemory] = (),
     ) -> None:
-        self.folder = folder
+        self.folder = folder = place.folder if isinstance(place, OnServer) else place
+        self._place = place
         self._embedder = embedder
         self._log = log
         self._workers = workers
@@ -131,17 +147,19 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._owner = Owner(folder, clock)
-        self._owner.acquire()
+        self._programs = place.server.programs if isinstance(place, OnServer) else Programs(folder, clock)
+        self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
-            opened.callback(self._owner.release)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log)
+            opened.callback(self._programs.leave)
+            self._of = of = open_repositories(place, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
+            self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.erased, self.units = of.erased, of.units
+            self.claims, self.erased, self.units = of.claims, of.erased, of.units
+            self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -153,7 +171,7 @@ class Memory:
             if external:
                 from recall.external import ExternalMemories
 
-                self.external = ExternalMemories(external, folder, embedder, log, self._forgotten)
+                self.external = ExternalMemories(external, folder, embedder, log, of)
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -170,15 +188,15 @@ class Memory:
 
     def _open_search(self) -> _Search:
         from recall.keywords import ArchivedMemories
-        from recall.retriever import Retriever
+        from recall.retriever import OwnMemories, Retriever
         from storage.vectors.indexing import Indexing
-        from storage.vectors.table import Vectors
 
-        vectors = Vectors(self.folder / "vectors", self._log)
+        vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
         index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
-        retriever = Retriever(self._of, vectors, self._log, lambda: self._embedder.model, find_asked_slots)
-        return _Search(vectors, index, retriever, ArchivedMemories(self._of))
+        own = OwnMemories(self._of, vectors, self._embedder, self._log, find_asked_slots)
+        external = (self.external,) if self.external else ()
+        return _Search(vectors, index, own, Retriever(own, *external, ArchivedMemories(self._of)))
 
     def start(self) -> None:
         """Start the indexes and finish an interrupted erasure, after the prompt is shown.
@@ -190,7 +208,7 @@ class Memory:
         try:
             self.index.start()
             self.erasure.finish()
-            self._opened_search().retriever.warm()
+            self._opened_search().own.warm()
         except errors.StorageError:
             if not self._closed:
                 raise
@@ -206,8 +224,21 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
-        self._of.database.close()
-        self._owner.release()
+        try:
+            self._of.database.close()
+        finally:
+            self._programs.leave()
+            if isinstance(self._place, OnServer) and self._place.alone:
+                self._place.server.close()
+
+    def commit(self) -> None:
+        """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
+        self._of.database.commit()
+
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Which program has been writing for seconds while this one waits: its ``pid``, ``kind`` and ``seconds``."""
+        return self._of.database.awaited
 
     @contextmanager
     def in_one_commit(self) -> Iterator[None]:
@@ -267,11 +298,12 @@ class Memory:
     ) -> tuple[Session, ...]:
         """The active sessions but ``besides`` that were idle for ``after``, which is asked of each; oldest first.
 
+            Never one that another program talks in.
         Those in which only the person speaks are among them, once nothing was said in them for so long.
         """
         return tuple(
             one
-            for one in self.sessions.active(besides=besides)
+            for one in self.sessions.active(besides={*besides, *self.claims.taken_elsewhere("session")})
             if self.is_idle(one.session_id, now, after(one)) or self._idle_alone(one, now, after(one))
         )
 
@@ -281,6 +313,26 @@ class Memory:
             return False
         last = self.messages.of_session(session.session_id)[-1:]
         return any(now - datetime.fromisoformat(message.timestamp) >= after for message in last)
+
+    def open_matters(self, now: datetime) -> list[OpenMatter]:
+        """What is open now, oldest first, after all that was said since; what that closed is noted."""
+        from facts.matters import settle
+
+        matters = self.matters.with_status(("pending", "asked", "dropped"))
+        waiting = [one.place for one in matters if one.is_open and (not one.yearly or "unclear" in one.yearly)]
+        later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
+        became = {one.number: one for one in settle(matters, later, now)}
+        with self.in_one_commit() if became else nullcontext():
+            for one in became.values():
+                self.matters.set_status(one.number, one.status, one.yearly)
+            last, unanswered = self.matters.greeting()
+            if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
+                self.matters.set_greeting(last, 0)  # the person took it up
+        found = (
+            replace(one, status=new.status, yearly=new.yearly) if (new := became.get(one.number)) else one
+            for one in matters
+        )
+        return [one for one in found if one.is_open]
 
     def changes_of_previous_session(self, session_id: str) -> SessionChanges:
         """The facts that the session before this one changed."""
@@ -311,36 +363,15 @@ class Memory:
         external memories hold does. An index that just opens is waited for, a little. A text of an external memory
         that retells what the person asked to have forgotten is returned only for a question about it.
         """
-        offered = None
-        if self.external:
-            offered = self.external.find(queries, now, limits, recent=recent, gated=gated, apart=apart)
-            if offered.found and (
-                hidden := [message.words for message in self.messages.hidden() if message.role == "user"]
-            ):
-                shown = (one for one in offered.found if not retells_hidden(one.text, hidden, " ".join(queries)))
-                offered = replace(offered, found=tuple(shown))
         search = self._opened_search()
         if search.vectors.state != "ready":
             search.index.start()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [message.seq for spoken in rounds for message in spoken.messages]
-        left = offered.remaining_limits if offered else limits
-        own = search.retriever.recall(
-            queries,
-            self._embedder.embed,
-            session_id=session_id,
-            now=now,
-            limits=left,
-            hidden=None if besides_session else in_context,
-            recent=recent,
-            gated=gated,
-            apart=apart,
-        )
-        if self.archive.has_any():
-            own = search.archived.add_archived(own, queries if apart else queries[-1:], now, left, session_id)
-        own = self._with_clients(own)
-        return offered.add_to(own) if offered else own
+        hidden = None if besides_session else in_context
+        asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
+        return self._with_clients(search.retriever.recall(asked))
 
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""
@@ -376,11 +407,7 @@ class Memory:
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:
         """The memories with these words in any form."""
-        search = self._opened_search()
-        own = search.retriever.search(words, limits)
-        if self.archive.has_any():
-            own = search.archived.add_matches(own, words, limits)
-        return replace(own, external=self.external.search(words, limits)) if self.external else own
+        return self._opened_search().retriever.search(words, limits)
 
     def facts_with(self, words: str) -> list[tuple[Fact, tuple[str, ...]]]:
         """The facts that hold these words in any of their forms, each with the forms that it has."""
@@ -392,7 +419,7 @@ class Memory:
 
     def reads_like_forget_request(self, text: str) -> Reading | None:
         """How certain a request to forget one of the last inputs is by its vector; nothing is embedded."""
-        return self._search.retriever.reads_like_forget_request(text) if self._search else None
+        return self._search.own.reads_like_forget_request(text) if self._search else None
 
     def find_facts(self, wanted: FactFilter, query: str, most: int) -> list[tuple[Fact, float]]:
         """The facts that pass a filter with their scores, those that fit a query by words and meaning first.
@@ -433,11 +460,6 @@ class Memory:
         """Let erased messages be stored again."""
         with self._of.database.write() as tx:
             self.erased.remove(tx, list(map(SaidMessage.of, messages)))
-
-    def _forgotten(self, texts: Sequence[str]) -> set[str]:
-        """Those of these texts that say what was erased, or what the person asked to have forgotten."""
-        hidden = [message.words for message in self.messages.hidden() if message.role == "user"]
-        return self.erased.holds(texts) | (texts_like(texts, hidden) if hidden else set())
 
     def persona_annotations(self, persona: Persona) -> dict[str, tuple[Annotation, ...]]:
         """Annotations of persona lines whose facts are no longer current, by line."""

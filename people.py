@@ -20,14 +20,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
-from threading import Condition, Event, Lock
+from threading import Condition, Event, Lock, Thread
 from types import MappingProxyType
 
 from companion import Companion
@@ -42,11 +41,24 @@ from llm import Llm
 from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
-from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
+from storage.programs import FolderLock
+from storage.registry import (
+    EVERYBODY,
+    ME,
+    PEOPLE,
+    Instruction,
+    Registry,
+    Token,
+    folder_of,
+    has_memory,
+    place_of,
+    registry_in,
+)
+from storage.repositories import OnServer
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of", "place_of",
     "registry_in",
 ]  # fmt: skip
 
@@ -62,12 +74,10 @@ _LINGER = 2.0
 _KEEP_EVERY = 600.0
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
-#: Seconds that a request waits for a memory that another program uses, and between two looks at it.
-_IN_USE, _LOOK_AGAIN = 30.0, 0.2
+#: Seconds between two looks whether one can be closed.
+_LOOK_AGAIN = 0.2
 #: Seconds between two looks whether a job that waits for a turn was cancelled.
 _LOCK_LOOK = 0.05
-#: Seconds that another program has for taking a memory that was let go for it, and before that whoever uses it.
-_WAY = 5.0
 #: Threads that close everything in the end, and seconds that the index of each has then.
 _CLOSERS, _AT_THE_END = 4, 1.0
 
@@ -120,15 +130,10 @@ class People:
         self._resumed.set()
         #: The log, for the owner's eyes only.
         self.log = log
-        #: How long whoever waits for a memory does so while another program uses it, in seconds.
-        self.in_use_patience = _IN_USE
         self._most_open = most_open
         self._scrubbers_of = scrubbers_of
         self._scrubbing = Lock()
         self._changed = Condition()
-        #: Until when a companion is left to another program.
-        self._left_alone: dict[Key, float] = {}
-        self._open_elsewhere: Companion | None = None
         #: People whose memories are being erased: no one may use them.
         self._shut: set[str] = set()
         #: The least recently used first.
@@ -150,21 +155,15 @@ class People:
         gc.freeze()
 
     @contextmanager
-    def companion(
-        self, person: str, instruction: int | None = None, *, wait: CancelToken | None = None
-    ) -> Iterator[Companion]:
+    def companion(self, person: str, instruction: int | None = None) -> Iterator[Companion]:
         """This companion, opened if it is not, and kept open meanwhile.
 
-        One that another program uses is waited for, with ``wait``: ``in_use_patience`` seconds at the most, or until
-        that is set. Raises StorageError (DataInUse if another program still has it open), Interrupted, UsageError where
-        there is no such instruction.
+        Raises StorageError (DataInUse while its folder is restored or erased), UsageError where there is no such
+        instruction.
         """
-        if self._open_elsewhere and (person, instruction) == (ME, None):
-            yield self._open_elsewhere
-            return
         place = self._enter_place((person, instruction))
         try:
-            yield self._open_in_time(place, wait)
+            yield self._open_place(place)
         finally:
             self._leave_place(place)
 
@@ -195,30 +194,12 @@ class People:
             finally:
                 self._leave_place(place)
 
-    def release(self, person: str) -> None:
-        """Close a person's own memory once it is not in use, so that another program can open it.
-
-        Opening it here in the seconds after that raises DataInUse.
-        """
-        key = (person, None)
-        with self._changed:
-            self._changed.wait_for(lambda: key not in self._places or not self._places[key].users, _WAY)
-            self._left_alone[key] = time.monotonic() + _WAY
-            place = self._places.get(key)
-        if place:
-            self._close_place(place, _PATIENCE)
-
-    def add_open(self, companion: Companion) -> None:
-        """Use a companion of ``me`` that is open already, and is closed by whoever opened it."""
-        self._open_elsewhere = companion
-
     def memory_folders(self, person: str) -> Iterator[tuple[int | None, Path]]:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
         for number in (None, *numbers):
-            folder = folder_of(self.settings.data_dir, person, number)
-            if has_memory(folder):
-                yield number, folder
+            if has_memory(self._place_of(person, number)):
+                yield number, folder_of(self.settings.data_dir, person, number)
 
     def erase_person(self, person: str) -> list[ErasureReceipt]:
         """Erase a person whole: what each memory holds, with proof, then the folder, and last what is known of them.
@@ -228,18 +209,28 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
-            receipts = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
+            found = list(self.memory_folders(person))
+            for number, _ in found:
+                place = self._place_of(person, number)
+                if isinstance(place, Path):
+                    with FolderLock(place, self.clock):  # where another program uses it, nothing is begun
+                        pass
+            receipts = [self._erase_memory(number, folder, person) for number, folder in found]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
         return receipts
 
-    def _erase_memory(self, folder: Path, person: str) -> ErasureReceipt:
-        memory = self._open_memory(folder, person)
+    def _erase_memory(self, number: int | None, folder: Path, person: str) -> ErasureReceipt:
+        place = self._place_of(person, number)
+        memory = self._open_memory(folder, place, person)
         try:
             memory.erasure.erase(memory.erasure.scope_of_everything())
-            return memory.erased.receipts()[-1]
+            receipt = memory.erased.receipts()[-1]
         finally:
             memory.close(patience=_PATIENCE)
+        if isinstance(place, OnServer):
+            place.server.remove(place.person)
+        return receipt
 
     # -- work for client histories ---------------------------------------------------------------------------------
 
@@ -286,8 +277,28 @@ class People:
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
         self._meeting.shutdown(wait=False)
-        with ThreadPoolExecutor(_CLOSERS) as closers:
-            list(closers.map(self._close_place, places, repeat(_AT_THE_END)))
+        # No pool: when a program ends, pools take nothing more, and some versions of Python start no thread.
+        faults = list[StorageError]()
+        helpers = [Thread(target=self._close_places, args=(places, faults)) for _ in places[1:_CLOSERS]]
+        with suppress(RuntimeError):
+            for one in helpers:
+                one.start()
+        self._close_places(places, faults)
+        for one in helpers:
+            if one.ident is not None:
+                one.join()
+        if faults:
+            raise faults[0]
+
+    def _close_places(self, places: list[_Place], faults: list[StorageError]) -> None:
+        """Close the last of these places until there is none left; a fault keeps none from being closed."""
+        with suppress(IndexError):
+            while True:
+                place = places.pop()
+                try:
+                    self._close_place(place, _AT_THE_END)
+                except StorageError as fault:
+                    faults.append(fault)
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 
@@ -331,21 +342,10 @@ class People:
         if crowded:
             self._upkeep.wake()
 
-    def _open_in_time(self, place: _Place, wait: CancelToken | None) -> Companion:
-        until = time.monotonic() + self.in_use_patience
-        while wait is not None and (left := until - time.monotonic()) > 0:
-            with suppress(DataInUse):
-                return self._open_place(place)
-            wait.wait(min(left, _LOOK_AGAIN))  # the lock is the kernel's, which does not notify
-            wait.check()
-        return self._open_place(place)
-
     def _open_place(self, place: _Place) -> Companion:
         with place.lock:
             if place.companion is not None:
                 return place.companion
-            if time.monotonic() < self._left_alone.get(place.key, 0.0):
-                raise self._in_use()
             with self._changed:
                 self._changed.wait_for(lambda: self._next_to_close(_SPARE) is None, _PATIENCE)
             opened = self._open_companion(*place.key)
@@ -360,7 +360,7 @@ class People:
             raise UsageError("instruction.unknown", number=number)
         met = self._meeting.submit(self.registry.add_person, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = self._open_memory(folder, person)
+        memory = self._open_memory(folder, self._place_of(person, number), person)
         try:
             met.result()
         except BaseException:
@@ -372,9 +372,12 @@ class People:
         maintenance.client_history_done = partial(self._settle_client_history, opened, number)
         return opened
 
-    def _open_memory(self, folder: Path, person: str) -> Memory:
+    def _place_of(self, person: str, number: int | None) -> Path | OnServer:
+        return place_of(self.settings.data_dir, self.registry.server, person, number)
+
+    def _open_memory(self, folder: Path, place: Path | OnServer, person: str) -> Memory:
         return Memory(
-            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
+            place, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,
             external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
@@ -433,6 +436,29 @@ class People:
         if not place.users and place.companion is None:
             self._places.pop(place.key, None)
         self._changed.notify_all()
+
+
+@contextmanager
+def open_people(
+    settings: Settings,
+    log: logging.Logger,
+    *,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    scrubbers_of: Callable[[Path], Sequence[Scrub]] = lambda folder: (),
+) -> Iterator[People]:
+    """Everyone below a data folder, with the models of the settings, until the block ends. Raises StorageError."""
+    with (
+        closing(Registry(registry_in(settings.data_dir), clock, settings.database_url)) as registry,
+        closing(Llm(settings, log, clock=clock)) as llm,
+    ):
+        people = People(
+            settings, llm, registry, log,
+            clock=clock, new_id=new_id, most_open=settings.open_memories,
+            scrubbers_of=scrubbers_of,
+        )  # fmt: skip
+        with closing(people):
+            yield people
 
 
 def _remove_folder(folder: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from language.forget_requests import ForgetRequest, detect_forget_request, rounds_spoken_of
 from language.scripts import Language, language_of
 from models.embeddings import SentenceEmbedder
-from recall.forget_reading import read_like_forget_request
+from recall.relevance import read_like_forget_request
 
 Detect = Callable[[str], ForgetRequest | None]
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from models.embeddings import SentenceEmbedder
-from recall.forget_reading import READING_FILE, features_of
 from recall.ranking import Flags, Floats
+from recall.relevance import READING_FILE, features_of
 
 _SETS = Path(__file__).parent / "sets"
 _RIDGE, _FOLDS = 2.0, 8

@@ -1,7 +1,8 @@
-"""Files readable by their owner only, and atomic replacement of files."""
+"""Files readable by their owner only, atomic replacement of files, and locks that the kernel keeps."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +15,11 @@ PRIVATE_FOLDER = 0o700
 
 
 def make_private(path: Path) -> None:
-    """Create ``path``, or restrict it, for its owner only, whatever the umask."""
+    """Create ``path``, or restrict it, for its owner only, whatever the umask; one that is there is not opened."""
     with _as_ours(path):
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            os.fchmod(descriptor, PRIVATE_FILE)
-        finally:
-            os.close(descriptor)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE))
+        path.chmod(PRIVATE_FILE)
 
 
 def make_private_folder(path: Path) -> None:
@@ -55,12 +54,6 @@ def put_in_place(made: Path, path: Path) -> None:
         sync_folder(path.parent)
 
 
-def read_start(path: Path, count: int) -> bytes:
-    """The first ``count`` bytes of a file, or fewer if it is shorter."""
-    with _as_ours(path), path.open("rb") as file:
-        return file.read(count)
-
-
 def write_file(path: Path, content: bytes) -> None:
     """Write the content of a temporary file durably."""
     with _as_ours(path), path.open("r+b") as file:
@@ -76,6 +69,49 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class FileLock:
+    """A lock on a file, which is created; a program that dies lets go of it. The file stays where it is released.
+
+    >>> lock = FileLock(folder / ".vectors.writer")
+    >>> lock.take()
+    True
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def take(self, *, shared: bool = False, wait: bool = False) -> bool:
+        """Have it from now on, alone or with others; False where another has it. Raises StorageError."""
+        mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+        while self._descriptor is None:
+            with _as_ours(self.path):
+                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
+                try:
+                    fcntl.flock(descriptor, mode)
+                    if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                        self._descriptor = descriptor
+                except BlockingIOError:
+                    return False
+                except FileNotFoundError:  # removed before it was locked
+                    pass
+                finally:
+                    if self._descriptor is None:
+                        os.close(descriptor)
+        return True
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether this one has it."""
+        return self._descriptor is not None
+
+    def release(self) -> None:
+        """Let go of it; safe to call twice."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from domain.facts import Basis, MemoryType, Quote, Stance
@@ -26,6 +28,25 @@ class RecallLimits:
     messages: int
     tokens: int
     share: float = SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """What memories are wanted for: ``queries``, the last round first, if there is one, the new input last.
+
+    Nothing of the session is found whose messages are numbered ``hidden`` (the context), or nothing at all of it.
+    ``recent``: the messages before the input, oldest first, to resolve pronouns. ``gated``: irrelevant memories are
+    left out. ``apart``: the queries are independent, and the best results of each count the same.
+    """
+
+    queries: Sequence[str]
+    session_id: str
+    now: datetime
+    limits: RecallLimits
+    hidden: Collection[int] | None = None
+    recent: Sequence[str] = ()
+    gated: bool = True
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,15 +92,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One user message and its reply."""
+    """One user message and its reply; ``greeting`` is what the companion said first, where the person answered it."""
 
     user: Message
     assistant: Message
+    greeting: Message | None = None
 
     @property
-    def messages(self) -> tuple[Message, Message]:
-        """Both, in order."""
-        return self.user, self.assistant
+    def messages(self) -> tuple[Message, ...]:
+        """All of them, in order."""
+        return (*([self.greeting] if self.greeting else []), self.user, self.assistant)
 
     @property
     def hidden(self) -> bool:
@@ -121,11 +122,19 @@ def make_unstored_round(
 
 
 def pair_messages(messages: Iterable[Message]) -> tuple[Round, ...]:
-    """The rounds of these messages of one session; a message whose partner was erased is left out."""
+    """The rounds of these messages of one session; a message whose partner was erased is left out.
+
+    A greeting has the number of the round that answers it, below zero.
+    """
     rounds: dict[int, dict[Role, Message]] = {}
+    greetings = {}
     for message in messages:
-        rounds.setdefault(message.round, {})[message.role] = message
-    return tuple(Round(pair["user"], pair["assistant"]) for pair in rounds.values() if len(pair) == 2)
+        if message.round < 0:
+            greetings[-message.round] = message
+        else:
+            rounds.setdefault(message.round, {})[message.role] = message
+    pairs = ((number, pair) for number, pair in rounds.items() if len(pair) == 2)
+    return tuple(Round(pair["user"], pair["assistant"], greetings.get(number)) for number, pair in pairs)
 
 
 def without_hidden(rounds: Iterable[Round]) -> tuple[Round, ...]:

@@ -90,6 +90,23 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the companion's diary, on one session: its sentences, each with the ids of the messages it rests on."""
+
+    text_id: str
+    session_id: str
+    sentences: tuple[tuple[str, tuple[str, ...]], ...]
+    start: str
+    end: str
+    stored_at: str
+
+    @property
+    def text(self) -> str:
+        """The page as it is read."""
+        return "\n".join(sentence for sentence, _ in self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
 class NewChapter:
     """A chapter to be stored, with its ``members`` as they were read."""
 

@@ -49,7 +49,7 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
-    ``inferred``: the model concludes it, nobody said it.
+    ``inferred``: the model concludes it, nobody said it. ``open``: as what it is still ahead or unsettled, if it is.
     """
 
     restatement: str
@@ -68,6 +68,7 @@ class FactDraft:
     relations: tuple[RelationDraft, ...] = ()
     quotes: tuple[QuoteDraft, ...] = ()
     inferred: bool = False
+    open: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +283,7 @@ def _fact_fields(fact: Mapping[str, object], note: Mapping[str, object]) -> dict
         "about": _read_about(line_of(fact.get("about"))),
         "stance": _read_stance(stance),
         "inferred": stance.casefold() in _INFERRED,
+        "open": line_of(fact.get("open"))[:20].casefold(),
         "keywords": words_of(fact.get("keywords"))[:20],
         "persons": words_of(fact.get("persons"))[:20],
         "entities": words_of(fact.get("entities"))[:20],

@@ -111,6 +111,8 @@ _FIRST_PERSON = pattern_of(
     r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b"
     rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
+#: The speaker, alone or with others, not as the owner of a relation.
+_SELF = pattern_of(rf"[我咱](?!们?家?的?(?:{_MY_KIN}))")
 #: Something of the person's that somebody else did something to.
 _OWN_THING = pattern_of(r"(?<!^)\b(?:my|our) (?P<thing>[a-z]+)|(?<=.)(?:我|我们|咱们?)的(?P<han>[^，。！]{2})")
 #: Anybody whom a statement mentions beside the person; what may be an occupation, or a dislike, only as "Mara's".
@@ -243,6 +245,17 @@ def _is_of_the_other_one(statement: str, sentence: str) -> bool:
     compares = _COMPARED.search(statement.casefold()) is not None
     named = bool(than) and 2 * len(than & telling_terms(statement)) >= len(than)
     return named and bool(stated) and not compares and all(not numbers.isdisjoint(forms) for forms in stated)
+
+
+def is_tale(evidence: Sentence) -> bool:
+    """Whether a sentence is of a dream or a tale, in any of its clauses."""
+    return _STORY.search(evidence.text.casefold()) is not None or _is_story(evidence.text, evidence)
+
+
+def is_about_another(evidence: Sentence, around: str) -> bool:
+    """Whether a sentence is about somebody else alone: "my neighbour flies to Rome"."""
+    speaks_of_self = _FIRST_PERSON.search(evidence.text.casefold()) or _SELF.search(evidence.text)
+    return not speaks_of_self and any(_is_of_another("", one, around) for one in split_clauses(evidence.text))
 
 
 def _is_story(statement: str, evidence: Sentence) -> bool:

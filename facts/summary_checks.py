@@ -1,14 +1,14 @@
 """Summaries and chapters checked against their messages: their values, what has changed since, and what is vital.
 
 A sentence with a name, number, date or dose that is in no message and follows from none gives way to the words of the
-message that says it best, as a quotation, or is removed if no message is near enough. A summary is never a source of
-anything itself.
+message that says it best, as a quotation, or is removed if no message is near enough. A sentence of the diary names its
+messages, and is removed at once. Neither is ever a source of anything itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 
@@ -63,6 +63,12 @@ class SummarySources:
         if title is not None and lines and lines[0] != given[0]:
             lines[0] = title
         return "\n".join(line for line, was in zip(lines, given, strict=True) if line or not was.strip()).strip()
+
+    def supports(self, sentence: str, text_ids: Collection[str]) -> bool:
+        """Whether a sentence has no name, number or date of its own, and a telling word of one of these messages."""
+        own = (one for one in self._all if one.message.text_id in text_ids)
+        said = frozenset(term for one in own for part in one.sentences for term in part.terms)
+        return self._is_supported(sentence) and not said.isdisjoint(telling_terms(sentence))
 
     def _check_line(self, line: str, language: Language) -> str:
         sentences = split_sentences(line)

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from domain.file_reader import open_bytes
 from importers.json_stream import as_text
 
 #: Where SQLite's header says that a log is written beside (sqlite.org/fileformat2.html).
@@ -23,7 +24,7 @@ def open_readonly(path: Path, patience: float = 10.0) -> sqlite3.Connection:
 
 def _has_no_open_log(path: Path) -> bool:
     """Whether no one has this write-ahead database open: a reader would leave files beside it then."""
-    with path.open("rb") as file:
+    with open_bytes(path, 20) as file:
         kind = file.read(20)[18:]
     return kind == _LOGGED and not path.with_name(f"{path.name}-wal").exists()
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from domain.file_reader import open_bytes
+
 try:
     from lzma import LZMAError
 except ImportError:  # a Python that was built without it refuses such a member in another way
@@ -122,7 +124,7 @@ def file_on_disk(path: Path, name: str = "", within: str = "") -> ExportFile:
 
     @contextmanager
     def opened() -> Iterator[BinaryIO]:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             yield file
 
     return ExportFile(name or path.name, path.stat().st_size, opened, path, within or path.absolute().parent.name)

@@ -5,6 +5,7 @@ The whole of it can be read as well, row by row, for laying it back as it was, w
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from domain.file_reader import open_bytes
 from domain.imports import PastConversation, Spoken
 from domain.records import PREFIX
 from importers.conversation_builder import ConversationBuilder, LeftOut
@@ -71,7 +73,7 @@ def open_whole_export(path: Path) -> Iterator[WholeExport | None]:
     Going through its rows raises ``streaming.JsonError`` where the file is cut off or broken. A byte that is no UTF-8
     comes out as a lone surrogate, which no database takes.
     """
-    with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", "surrogateescape") as file:
         stream = JsonStream(file)
         head, fields = _read_head(stream)
         schema = head.get("schema")

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -25,7 +25,7 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
-from interfaces.service.search_schemas import SearchResponse
+from interfaces.service.search_schemas import OpenResponse, SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
@@ -343,6 +343,23 @@ _TABLE = (
         ),
     ),
     _operation(
+        "open_matters",
+        OpenResponse,
+        Effect.END,
+        Route("POST", "/open", "What is open: events ahead, deadlines, promises, questions, worries, birthdays"),
+        tool=Tool(
+            "open_matters",
+            "What is open",
+            "What is still ahead or unsettled in the person's life, by date, in their own words: events, deadlines, "
+            "promises of either side, questions, worries, birthdays. Call it at the start of a conversation to take up "
+            "one thing that is due. With a number it settles that one first, and only when the person says so: it is "
+            "done, they never want it mentioned again (drop), or not before a day (later).",
+        ),
+        number=(Annotated[int | None, Field(ge=1, le=_LARGEST, description="What to settle; none only lists.")], None),
+        deed=(Annotated[Literal["done", "drop", "later"], Field(description="What becomes of it.")], "done"),
+        when=(Annotated[str, Field(max_length=100, description="For later: the day, such as 2026-12-01.")], ""),
+    ),
+    _operation(
         "profile",
         memory.ProfileResponse,
         Effect.READ,
@@ -502,28 +519,21 @@ def set_signature(function: Callable[..., Any], parameters: Mapping[str, tuple[A
     function.__annotations__ = {**{name: one for name, (one, _) in parameters.items()}, "return": returns}
 
 
-class Memories(Protocol):
-    """The memories of many people, in this process or in another."""
-
-    def call(self, name: str, **arguments: object) -> BaseModel:
-        """The result of an operation. Raises UsageError, StorageError."""
-
-
-class LocalMemories:
-    """The memories of a service in this process."""
+class Memories:
+    """The memories of a service, by the names of its operations."""
 
     def __init__(self, service: MemoryService) -> None:
         self._service = service
 
     def call(self, name: str, **arguments: object) -> BaseModel:
-        """The result of an operation that a person's own program may call."""
+        """The result of an operation that a person's own program may call. Raises UsageError, StorageError."""
         operation = OPERATIONS.get(name)
         if operation is None or operation.access is not Access.PERSON:
-            raise errors.UsageError("socket.unknown_call", given=name)
+            raise errors.UsageError("operation.unknown", given=name)
         try:
             given = operation.parameters.model_validate(arguments)
         except ValidationError as fault:
             problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
-            raise errors.UsageError("socket.invalid", problems=problems) from None
+            raise errors.UsageError("operation.invalid", problems=problems) from None
         result: BaseModel = getattr(self._service, name)(**given.model_dump())
         return result

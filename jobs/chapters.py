@@ -1,6 +1,7 @@
 """Chapters: summaries of several sessions, and of several chapters, once a group is full.
 
     eight sessions -> a chapter; eight chapters -> one above them; eight messages of a long session -> a group
+    a session -> a page of the companion's diary
 
 Groups are greedy and in order. A full group is summarised once, and again only when something under it is removed, so
 there is at most one call per seven nodes; texts that are too long together are shortened, the longest first.
@@ -11,6 +12,7 @@ day's import calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +22,7 @@ from domain import errors
 from domain.events import Notice
 from domain.facts import Fact
 from domain.imports import IMPORT_CLIENT
-from domain.records import PREFIX
+from domain.records import PREFIX, SERVICE_CLIENT
 from domain.tree import Member
 from domain.workers import CancelToken
 from facts.importance import vital_facts
@@ -33,7 +35,9 @@ from memory import Memory
 from prompts import Material
 from recall.questions import parse_range as days_named
 
-__all__ = ["ChapterEvent", "ChapterWriter", "ChapterWritten", "days_named", "full_groups", "shorten_members"]
+__all__ = [
+    "ChapterEvent", "ChapterWriter", "ChapterWritten", "days_named", "full_groups", "shorten_members", "write_page",
+]  # fmt: skip
 
 #: At most so many calls in one run; an old memory without chapters gets the others later.
 _MOST_AT_ONCE = 20
@@ -43,6 +47,10 @@ _FAR_APART = timedelta(days=30)
 _OPENING = 120
 #: So many vital facts are in one chapter at the most.
 _MOST_VITAL = 12
+#: A page is from the last messages of its session: so many tokens, and so many of each. It has so many lines at most.
+_PAGE_TOKENS, _PAGE_MESSAGE, _PAGE_LINES = 12_000, 2_000, 12
+#: The numbers of messages at the end of a sentence.
+_RESTS_ON = re.compile(r"[\[［【]\s*(\d[\d\s,，、–-]*)[\]］】]\s*[.。]?\s*$")
 
 
 @dataclass(frozen=True)
@@ -206,6 +214,32 @@ class ChapterWriter:
             text = with_current_values(text, [*under, *_following(under, current)], language)
             return with_vital(text, vital, language)
         return _join_openings(due.members)
+
+
+def write_page(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken) -> None:
+    """Write the page of the diary on an archived session, of sentences that rest on its messages; or remove it.
+
+    Sentences that name no message, or say what these do not, are dropped. Raises ModelError, Interrupted.
+    """
+    session = memory.sessions.find(session_id)
+    if session is None or session.client in (IMPORT_CLIENT, SERVICE_CLIENT):  # no talk of the two
+        return
+    shown = [one for one in memory.messages.of_session(session_id) if not one.hidden and not one.demo]
+    language, names, left = memory.language(), memory.names(), _PAGE_TOKENS
+    recent = [one for one in shown[::-1] if (left := left - min(estimate(one.text), _PAGE_MESSAGE)) > 0][::-1]
+    lines: list[tuple[str, Sequence[str]]] = []
+    if any(one.role == "user" for one in recent):
+        sources = sources_of(memory, llm, names, shown)
+        for line in llm.write_page(recent, language, cancel, names).splitlines():
+            sentence, named = line, list[str]()
+            while found := _RESTS_ON.search(sentence):
+                sentence = sentence[: found.start()].strip()
+                numbers = map(int, re.findall(r"\d{1,6}", found[1]))
+                named += [recent[at - 1].text_id for at in numbers if 0 < at <= len(recent)]
+            if named and sources.supports(sentence, named):
+                lines.append((" ".join(sentence.split()).lstrip("-*• "), tuple(dict.fromkeys(reversed(named)))))
+    cancel.check()
+    memory.chapters.put_page(session_id, [one.text_id for one in shown], lines[:_PAGE_LINES])
 
 
 def _following(facts: Sequence[Fact], known: Mapping[str, Fact]) -> Iterator[Fact]:

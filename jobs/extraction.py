@@ -21,6 +21,7 @@ from typing import TypeVar
 from domain import errors
 from domain.events import Notice
 from domain.facts import Fact, Learned, NewFact, Window
+from domain.matters import NewMatter
 from domain.patterns import pattern_of
 from domain.quotations import own_words
 from domain.records import Message
@@ -40,6 +41,7 @@ from facts.checking import CheckedNotes, check_notes
 from facts.comparing import Outcome, compare_facts, find_near
 from facts.cues import gives_own_name
 from facts.drafts import Answer, FactDraft, NoteDraft, NotesRead, read_answers, read_comparison, read_notes
+from facts.matters import check_matters
 from facts.slots import COMPANION, OWN_NAMES, PERSON, Names, known_people, slot_of, stated_names
 from facts.spans import material_of
 from language.scripts import Language
@@ -195,7 +197,7 @@ class Extraction:
             ahead = Extraction(self._memory, self._llm, self._count_calls)
             try:
                 work = ahead._begin_window(messages)
-                ahead._verify_facts(work, ahead._extract_notes(work, cancel), cancel)
+                ahead._verify_facts(work, ahead._extract_notes(work, cancel)[0], cancel)
             except (errors.ModelError, errors.Interrupted) as fault:
                 self._log.info("a window is read in its turn", exc_info=fault)
             return ahead.calls
@@ -226,7 +228,7 @@ class Extraction:
         work = self._begin_window(messages)
         asked = True
         try:
-            checked = self._extract_notes(work, cancel)
+            checked, drafts = self._extract_notes(work, cancel)
             in_slots = self._memory.facts.in_slots(one.slot for one in checked.facts) if checked.facts else []
             work = replace(work, known=[*work.known, *in_slots])
             checked, asked = self._verify_facts(work, checked, cancel)
@@ -235,6 +237,7 @@ class Extraction:
             # It would be refused the next time as well, and nothing may be stuck on it for good.
             yield Notice("extraction.refused", {"error": fault})
             checked, outcome = CheckedNotes((), (), (), Counter()), Outcome((), (), {}, Counter())
+            drafts = ()
         except errors.ModelError as fault:
             self._log.warning("a window is left for later", exc_info=fault)
             yield Notice("extraction.failed", {"error": fault})
@@ -244,14 +247,15 @@ class Extraction:
         relations = tuple(one for one in checked.relations if one.fact in kept)
         learned = Learned(work.window, checked.notes, outcome.facts, relations, outcome.changes, checked.rejected)
         contradicted = tuple(self._find_contradicted(outcome))
-        if not self._memory.fact_log.learn(learned):
+        matters, left = self._find_open(work, drafts)
+        if not self._memory.fact_log.learn(learned, matters):
             return None
         if not asked:
             self._memory.jobs.request("verify", work.window.name)
         self._log.info(
-            "window %s: %d notes, %d facts (%s), %d changes; rejected: %s; ignored: %s",
+            "window %s: %d notes, %d facts (%s), %d changes, %d open; rejected: %s; ignored: %s",
             work.window.name, len(learned.notes), len(learned.facts), dict(Counter(one.basis for one in learned.facts)),
-            len(learned.changes), dict(checked.rejected), dict(outcome.ignored),
+            len(learned.changes), len(matters), dict(checked.rejected + left), dict(outcome.ignored),
         )  # fmt: skip
         return WindowExtracted(work.window, len(learned.notes), len(learned.facts), contradicted)
 
@@ -278,14 +282,14 @@ class Extraction:
 
     # -- the calls -----------------------------------------------------------------------------------------------
 
-    def _extract_notes(self, work: _Work, cancel: CancelToken) -> CheckedNotes:
-        """The notes of a window that its messages support; none, and no call, if only a companion spoke.
+    def _extract_notes(self, work: _Work, cancel: CancelToken) -> tuple[CheckedNotes, Sequence[FactDraft]]:
+        """The notes of a window that its messages support, with the drafts; no call if only a companion spoke.
 
         Raises BadReply when the reply holds none.
         """
         imported = self._memory.sessions.was_imported(work.messages[0].session_id)
         if not any(message.role == "user" or (message.speaker and not imported) for message in work.messages):
-            return CheckedNotes((), (), (), Counter())
+            return CheckedNotes((), (), (), Counter()), ()
 
         def ask() -> str:
             words = "\n".join(message.words for message in (*work.before, *work.messages))
@@ -321,7 +325,13 @@ class Extraction:
             facts = tuple(fact for fact in checked.facts if fact.about != "companion")
             checked = replace(checked, facts=facts)
         checked.rejected.update(drafts.rejected)
-        return checked
+        return checked, [fact for note in drafts.notes for fact in note.facts]
+
+    def _find_open(self, work: _Work, drafts: Sequence[FactDraft]) -> tuple[Sequence[NewMatter], Counter[str]]:
+        """What is open by a window; nothing of what another program exported."""
+        if self._memory.sessions.was_imported(work.messages[0].session_id):
+            return (), Counter()
+        return check_matters(drafts, work.messages, work.before, work.names)
 
     def _verify_facts(self, work: _Work, checked: CheckedNotes, cancel: CancelToken) -> tuple[CheckedNotes, bool]:
         """The facts as they are believed, and whether the model was asked; where it is not there, all are quoted."""
@@ -438,6 +448,7 @@ class Extraction:
         taken = {fact: by for fact, by in taken.items() if by in new}
         for before in self._memory.facts.with_ids(list(taken)):
             if before.about == "companion":
+                self._memory.voice.contradict([before.text_id])
                 now = new[taken[before.text_id]].restatement
                 yield Notice("canon.contradicted", {"before": before.restatement, "now": now})
 

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
+from domain.file_reader import open_bytes
 from domain.imports import (
     ASSISTANTS,
     HistoryFile,
@@ -36,8 +37,8 @@ from memory import Memory
 
 #: A conversation that rested for so long went on as another one.
 PAUSE = timedelta(hours=6)
-#: So many turns are stored in one commit.
-_AT_ONCE = 500
+#: So many messages are stored in one commit, so that no other program waits long.
+_AT_ONCE = 100
 #: Goes up when what is read of the same file may be more than before.
 READER = 1
 #: Of what cannot be read so much is named.
@@ -379,7 +380,7 @@ def digest_of(path: Path, cancel: CancelToken) -> str:
     for one in files:
         if path.is_dir():
             whole.update(f"\n{one.relative_to(path).as_posix()}\n".encode("utf-8", "surrogatepass"))
-        with open(one, "rb") as file:
+        with open_bytes(one) as file:
             while part := file.read(_BYTES):
                 cancel.check()
                 whole.update(part)

@@ -14,7 +14,7 @@ archived. Job modules are loaded when a job needs them, not when a conversation 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -35,16 +35,20 @@ from storage.jobs import Job, JobKind
 #: Threads for one memory alone: one for compaction, one for everything else.
 _OWN_THREADS = 2
 #: So many memories are archived in one commit, so that no one waits long for it.
-_ARCHIVED_AT_ONCE = 500
+_ARCHIVED_AT_ONCE = 100
 
 #: The events of a job, which ends with what became of it.
 Steps = Generator[object, None, Outcome]
 
 
 def session_to_open(memory: Memory, settings: Settings, now: datetime) -> tuple[Session, bool]:
-    """The session to go on in and whether it was there before; a new one when the newest is due to be saved."""
+    """The session to go on in and whether it was there before; a new one when the newest is due to be saved.
+
+    Never one that another program has; it is this program's from then on.
+    """
     session, resumed = memory.sessions.resume_or_start()
     if resumed and memory.is_idle(session.session_id, now, settings.idle_limit(session)):
+        memory.claims.release("session", session.session_id)
         return memory.sessions.start(), False
     return session, resumed
 
@@ -62,7 +66,10 @@ def compact(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken, *, s
         if shown := without_hidden(rounds):
             text = yield from write_summary(memory, llm, session_id, text, shown, cancel, following)
         cancel.check()
-        memory.rounds.compact(session_id, rounds[-1].user.round, text)
+        with memory.in_one_commit():  # what another program changed meanwhile is summarised again
+            unchanged = memory.messages.context(session_id)[: len(rounds)] == rounds
+            if unchanged and memory.summaries.of(session_id) == before and memory.sessions.is_open(session_id):
+                memory.rounds.compact(session_id, rounds[-1].user.round, text)
 
 
 def rounds_to_compact(memory: Memory, settings: Settings, session_id: str, *, shortened: bool) -> tuple[Round, ...]:
@@ -113,8 +120,6 @@ class Maintenance:
         self.log, self.clock = llm.log, llm.clock
         #: What the person should know; whoever shows it removes it.
         self.notices: list[Notice] = []
-        #: The sessions in use, which are not autosaved.
-        self.sessions_in_use: list[Callable[[], Collection[str]]] = []
         #: Called when nothing is left to extract from client histories.
         self.client_history_done: Callable[[CancelToken], None] = CancelToken.check
         #: What is prepared before the first job.
@@ -122,6 +127,9 @@ class Maintenance:
         #: Why each job failed last; a failure is reported once.
         self._failures: dict[tuple[str, str], str] = {}
         self._opened = False
+        #: Whether the companion keeps a diary; for served people it does so only where that is set.
+        own = settings.diary == "on" or (settings.diary == "auto" and scheduler is None)
+        self._writes_diary = own and not llm.describe().demo
         self.queue = JobQueue(
             memory.jobs, self._run_job, self._request_due, scheduler or Scheduler(_OWN_THREADS), llm.clock, llm.log
         )
@@ -146,8 +154,10 @@ class Maintenance:
         if window := next_window(self.memory, session_id, self.settings.window_size):
             do("extract", session_id, window[-1].text_id)
 
-    def after_save(self) -> None:
-        """Write the chapter that a save has filled, and archive what has become too much."""
+    def after_save(self, session_id: str) -> None:
+        """Write the chapter that a save has filled and the page of the diary, and archive what has become too much."""
+        if self._writes_diary:
+            self.queue.request("diary", session_id)
         if self._chapters_due():
             self.queue.request("chapters")
         if self.settings.forget_limit.most:
@@ -155,7 +165,7 @@ class Maintenance:
 
     def idle_sessions(self) -> tuple[Session, ...]:
         """The active sessions that are to be saved, oldest first; never one in use."""
-        in_use = {session_id for each in self.sessions_in_use for session_id in each()}
+        in_use = self.memory.claims.taken("session")
         return self.memory.idle_sessions(self.clock(), self.settings.idle_limit, besides=in_use)
 
     # -- pausing and ending --------------------------------------------------------------------------------------
@@ -208,6 +218,8 @@ class Maintenance:
         if self._chapters_due():
             yield "imported_chapters", "", ""
             yield "chapters", "", ""
+        if self._writes_diary:
+            yield from (("diary", page.session_id, "") for page in self.memory.chapters.pages(due=True))
         if imported := self.memory.imports.due_sessions():
             yield "import_backlog", "", f"{imported[0].session_id} {imported[0].asked}"
         if self.settings.forget_limit.most:
@@ -302,11 +314,16 @@ class Maintenance:
         session = next((one for one in self.idle_sessions() if one.session_id == job.key), None)
         if session is None:
             return "done"
-        for event in Saving(self.memory, self.llm).run(session, cancel, open_next=False):
-            if isinstance(event, Saved):
-                self._count_saved()
-                self.memory.jobs.request("chapters")
-            yield event
+        try:
+            for event in Saving(self.memory, self.llm).run(session, cancel, open_next=False):
+                if isinstance(event, Saved):
+                    self._count_saved()
+                    self.memory.jobs.request("chapters")
+                    if self._writes_diary:
+                        self.memory.jobs.request("diary", session.session_id)
+                yield event
+        finally:
+            self.memory.claims.release("session", session.session_id)
         return "done"
 
     def _count_saved(self) -> None:
@@ -369,6 +386,18 @@ class Maintenance:
         yield from events
         return "left" if any(isinstance(one, Notice) and "error" in one.details for one in events) else "done"
 
+    def _write_page(self, job: Job, cancel: CancelToken) -> Steps:
+        from jobs.chapters import write_page
+
+        try:
+            write_page(self.memory, self.llm, job.key, cancel)
+        except errors.ContentFiltered:
+            return "done"
+        except errors.ModelError as fault:
+            yield Notice("diary.failed", {"error": fault})
+            return "left"
+        return "done"
+
     def _run_archiving(self, job: Job, cancel: CancelToken) -> Steps:
         yield from archive_surplus(self.memory, self.settings.forget_limit, cancel)
         return "done"
@@ -392,5 +421,6 @@ _HANDLERS: Mapping[JobKind, Callable[[Maintenance, Job, CancelToken], Steps]] = 
     "imported_chapters": Maintenance._write_chapters,
     "import_backlog": Maintenance._run_import_backlog,
     "chapters": Maintenance._write_chapters,
+    "diary": Maintenance._write_page,
     "archive": Maintenance._run_archiving,
 })  # fmt: skip

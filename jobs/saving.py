@@ -45,7 +45,7 @@ class PersonaChange:
 
 @dataclass(frozen=True)
 class Saved:
-    """The session is archived and a new one is open."""
+    """The session is archived, as it was before, and a new one is open."""
 
     archived: Session
     opened: Session
@@ -71,32 +71,51 @@ class Saving:
     def run(self, session: Session, cancel: CancelToken, *, open_next: bool = True) -> Iterator[SaveEvent]:
         """Save a session; the last event is ``Saved`` or ``NothingToSave``. ``open_next``: it was the present one.
 
-        Raises ModelError or Interrupted: the session stays active and the stages that are done are kept.
+        What another program changes meanwhile is saved too. Raises ModelError or Interrupted: the session stays active
+        and the stages that are done are kept; UsageError where another program has the session, or has saved it.
         """
-        if not self._memory.messages.of_session(session.session_id):
+        memory, session_id = self._memory, session.session_id
+        if not memory.claims.take("session", session_id):
+            raise errors.UsageError("session.in_use")
+        if not memory.messages.of_session(session_id):
             yield NothingToSave()
             return
+        while True:
+            said = self._read_session(session_id)
+            summary, made, contradicted = yield from self._run_stages(session_id, cancel)
+            yield Stage("archive", done=False)
+            cancel.check()
+            with memory.in_one_commit():
+                if unchanged := self._read_session(session_id) == said:
+                    changes = tuple(self._persona_changes(session_id, made))
+                    opened = memory.rounds.save(
+                        session_id,
+                        summary,
+                        {change.persona: draft for change, draft in changes},
+                        waiting=[persona for persona in PERSONAS if persona not in made],
+                        open_next=open_next,
+                    )
+            if unchanged:
+                break
+        yield Stage("archive", done=True)
+        yield from contradicted
+        yield Saved(session, opened, summary, tuple(change for change, _ in changes))
+
+    def _read_session(self, session_id: str) -> tuple[object, ...]:
+        """What the summary rests on."""
+        return self._memory.messages.of_session(session_id), self._memory.summaries.of(session_id)
+
+    def _run_stages(
+        self, session_id: str, cancel: CancelToken
+    ) -> Generator[SaveEvent, None, tuple[str, list[Persona], list[Notice]]]:
+        """The summary, the personas that could be updated, and statements in which the companion contradicts itself."""
         # Rebuilds come first: the summary and the personas depend on them.
         yield from (event for event in rebuild(self._memory, self._llm, cancel) if isinstance(event, Notice))
         cancel.check()
-        summary = yield from self._write_summary(session.session_id, cancel)
-        all_noted, contradicted = yield from self._extract_notes(session.session_id, cancel)
-        made = yield from self._update_personas(session.session_id, cancel, all_noted=all_noted)
-        yield Stage("archive", done=False)
-        cancel.check()
-        changes = tuple(self._persona_changes(session.session_id, made))
-        opened = self._memory.rounds.save(
-            session.session_id,
-            summary,
-            {change.persona: draft for change, draft in changes},
-            waiting=[persona for persona in PERSONAS if persona not in made],
-            open_next=open_next,
-        )
-        archived = self._memory.sessions.find(session.session_id)
-        assert archived is not None
-        yield Stage("archive", done=True)
-        yield from contradicted
-        yield Saved(archived, opened, summary, tuple(change for change, _ in changes))
+        summary = yield from self._write_summary(session_id, cancel)
+        all_noted, contradicted = yield from self._extract_notes(session_id, cancel)
+        made = yield from self._update_personas(session_id, cancel, all_noted=all_noted)
+        return summary, made, contradicted
 
     def _write_summary(self, session_id: str, cancel: CancelToken) -> Generator[SaveEvent, None, str]:
         yield Stage("summary", done=False)

@@ -2,10 +2,11 @@
 
     request -> a row of the table ``job`` -> the next free thread -> its handler -> removed, or postponed
 
-Guarantees: two jobs of one lane of a memory never run at once; none begins during a pause, and what a pause cut off is
-run again after it; a job is removed only when its handler has ended and no one asked for it again meanwhile, so a job
-that is killed anywhere is finished by whoever opens the memory next; a job that failed is postponed and stops no other.
-After each job its thread is free for the jobs of other memories.
+Guarantees: of several programs one does a job, and another takes it over when that one has ended; two jobs of one lane
+of a memory never run at once; none begins during a pause, and what a pause cut off is run again after it; a job is
+removed only when its handler has ended and no one asked for it again meanwhile, so a job that is killed anywhere is
+finished by whoever opens the memory next; a job that failed is postponed and stops no other. After each job its thread
+is free for the jobs of other memories.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ class JobQueue:
         with lane.paused():
             self.jobs.request(kind, key, payload, at_once=at_once)
             job = self.jobs.find(kind, key)
-            if job and job.not_before <= self._timestamp():
+            if job and job.not_before <= self._timestamp() and self.jobs.claim(job):
                 self._run_job(job, CancelToken())
 
     def settle(self, kind: JobKind, timeout: float) -> bool:
@@ -245,7 +246,8 @@ class JobQueue:
             return False
         self._current[lane] = job
         try:
-            self._run_job(job, cancel)
+            if self.jobs.claim(job):
+                self._run_job(job, cancel)
         finally:
             del self._current[lane]
             self.scheduler.end(job.kind)

@@ -64,8 +64,8 @@ class Calendar:
     """weekday, day, month, year: a day in a sentence"""
     moment: str
     """weekday, date, age: when something was said"""
-    ages: tuple[str, str, str]
-    """count: today, yesterday, and further back"""
+    ages: tuple[str, str]
+    """today, yesterday"""
 
 
 _CALENDARS: dict[Language, Calendar] = {
@@ -75,15 +75,15 @@ _CALENDARS: dict[Language, Calendar] = {
         day="{weekday} {date}",
         whole_day="{weekday} {day} {month} {year}",
         moment="{weekday:.3} {date}, {age}",
-        ages=("today", "yesterday", "{count} days ago"),
+        ages=("today", "yesterday"),
     ),
     "zh": Calendar(
         weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
         months=tuple(str(number) for number in range(1, 13)),
         day="{date} {weekday}",
-        whole_day="{year} 年 {month} 月 {day} 日{weekday}",
+        whole_day="{year} 年 {month} 月 {day} 日，{weekday}",
         moment="{date} {weekday}，{age}",
-        ages=("今天", "昨天", "{count} 天前"),
+        ages=("今天", "昨天"),
     ),
 }
 
@@ -127,33 +127,20 @@ def names_day(text: str, day: date) -> bool:
 
 
 def age_in(language: Language, day: date, today: date) -> str:
-    """How many calendar days ago a day is; "" for a day in the future.
+    """How long ago a day is, as one says it; "" for a day in the future.
 
-    >>> age_in("en", date(2025, 11, 16), date(2026, 1, 10))
-    '55 days ago'
-    """
-    count = (today - day).days
-    return _CALENDARS[language].ages[min(count, 2)].format(count=count) if count >= 0 else ""
-
-
-def vague_age_in(language: Language, day: date, today: date) -> str:
-    """A rough age in words; "" for a day in the future.
-
-    >>> vague_age_in("en", date(2025, 3, 2), date(2026, 5, 10)), vague_age_in("zh", date(2025, 3, 2), date(2026, 5, 10))
-    ('fourteen months old', '十四个月前')
+    >>> age_in("en", date(2025, 3, 2), date(2026, 5, 10)), age_in("zh", date(2023, 5, 1), date(2025, 11, 24))
+    ('fourteen months ago', '两年多前')
     """
     days = (today - day).days
-    if days < 0:
-        return ""
-    for unit, zh_unit, least, length in _ROUGH_UNITS:
-        if days < least:
-            continue
-        count = days // length
-        if language == "zh":
-            return f"{_spell_chinese(count)}{zh_unit}前"
-        number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-        return f"{number} {unit}{'' if count == 1 else 's'} old"
-    return ""
+    if days < 2:
+        return _CALENDARS[language].ages[days] if days >= 0 else ""
+    unit, zh_unit, length = next(each[:2] + each[3:] for each in _ROUGH_UNITS if days >= each[2])
+    count, more = divmod(days, length)
+    if language == "zh":
+        return f"{_spell_chinese(count)}{zh_unit}{'多' if unit == 'year' and more >= _MORE_THAN else ''}前"
+    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    return f"{number} {unit}{'' if count == 1 else 's'} ago"
 
 
 def _spell_chinese(count: int) -> str:
@@ -166,8 +153,10 @@ def _spell_chinese(count: int) -> str:
     return head + (digits[ones] if ones or not tens else "")
 
 
-#: Units of a rough age: in English, in Chinese, the days from which on they are used, and those of one.
+#: Units of an age: in English, in Chinese, the days from which on they are used, and those of one.
 _ROUGH_UNITS = (("year", "年", 730, 365), ("month", "个月", 60, 30), ("week", "周", 14, 7), ("day", "天", 0, 1))
+#: So many days beyond whole years are 多.
+_MORE_THAN = 60
 #: Small numbers in English.
 _NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -179,7 +168,7 @@ def moment_in(language: Language, timestamp: str, now: datetime) -> str:
     """When something was said, in short; without an age where that lies ahead.
 
     >>> moment_in("en", "2025-11-16T21:30", datetime(2026, 1, 10)), moment_in("zh", "2025-11-16", datetime(2026, 1, 10))
-    ('Sun 2025-11-16 21:30, 55 days ago', '2025-11-16 星期日，55 天前')
+    ('Sun 2025-11-16 21:30, seven weeks ago', '2025-11-16 星期日，七周前')
     """
     if (day := day_of(timestamp)) is None:
         return UNKNOWN_DATE

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -64,7 +64,7 @@ def resolve_references(text: str, recent: Sequence[str], look_back: int = _LOOK_
     earlier = [part for message in recent[-look_back:] for part in _sentences(message[-_LONGEST:])]
     resolved, end = [], 0
     for match, pronoun in found:
-        if any(one.at < match.start() and _fits(one, pronoun) for one in own):
+        if any(one.at < match.start() and _fits(one, pronoun) and _may_mean(one, match, text) for one in own):
             continue  # the message says itself whom it means
         meant = _latest(pronoun, earlier)
         if meant is None or _names(text, meant):
@@ -91,6 +91,40 @@ def begins_with_pronoun(text: str) -> bool:
     """
     first = next(_find_pronouns(text), None)
     return first is not None and not text[: first[0].start()].strip()
+
+
+def name_subject(text: str, subject: str) -> str:
+    """A statement that begins with a pronoun with its subject in that place; as it is where that is no name either.
+
+    >>> name_subject("Her cat is fifteen.", "Mara"), name_subject("他会下围棋。", "外公")
+    ("Mara's cat is fifteen.", '外公会下围棋。')
+    """
+    match, pronoun = next(_find_pronouns(text))
+    if begins_with_pronoun(subject):
+        return text
+    return text[: match.start()] + _in_place(pronoun.write(subject), match, text) + text[match.end() :]
+
+
+def says_what_it_means(text: str) -> bool:
+    """Whether each pronoun of a text means something that the text names before it.
+
+    >>> says_what_it_means("Tom sold his car."), says_what_it_means("I sold it."), says_what_it_means("I like tea.")
+    (True, False, True)
+    """
+    own = _mentions_of(text[:_LONGEST])
+    return all(
+        any(one.at < match.start() and _fits(one, pronoun) for one in own) for match, pronoun in _find_pronouns(text)
+    )
+
+
+def people_named(text: str) -> frozenset[str]:
+    """The people whom a text calls by name.
+
+    >>> sorted(people_named("Bob moved to Oslo with my sister.")), sorted(people_named("小王和房东吵架了"))
+    (['Bob'], ['小王'])
+    """
+    people = [one.name for one in _mentions_of(text[:_LONGEST]) if one.kind == "person" and not one.plural]
+    return frozenset(name for name in people if name[0].isupper() or not (name.isascii() or _ZH_KIN.fullmatch(name)))
 
 
 # -- pronouns --------------------------------------------------------------------------------------------------------
@@ -123,7 +157,8 @@ _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     (r"\btheirs?\b", _Pronoun((*_PEOPLE, "thing"), True, "", _possessive)),
     (rf"\b(?:these|those)(?: ones)?{_NO_NOUN}", _Pronoun(_THINGS, True, "", _same)),
     (
-        r"\bit\b(?!['’]?s?\s+(?:(?:is|was|be|been|will be)\s+)?(?:rain|snow|late|early|cold|hot|warm|dark|time|true"
+        r"\bit\b(?!['’]?s?\s+(?:(?:is|was|be|been|will be)\s+)?"
+        r"(?:(?:always|still|already|often|usually|really|so|very|too|quite|getting|ever)\s+)?(?:rain|snow|late|early|cold|hot|warm|dark|time|true"
         r"|fine|ok|okay|\w+ there\b|nice (?:to|that|out)|good (?:to|that)|hard to|easy to|possible|possibly|seems"
         r"|going|been|monday|tuesday|wednesday|thursday|friday|saturday|sunday|christmas|that|who|how|what))"
         r"(?<!how is it)(?<!how's it)(?<!time is it)(?<!day is it)(?<!make it)(?<!call it)",
@@ -144,7 +179,7 @@ _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     (r"她(?!们)", _Pronoun(_PEOPLE, False, "f", _same)),
     (r"它(?!们)", _Pronoun(_THINGS, None, "", _same)),
     (
-        r"[这那](?:个|一个|件|本|部|首|款|道)(?:书|电影|片子|歌|东西|菜|游戏|小说)|[这那](?:个|一个|件|本|部|台|只|首"
+        r"[这那](?:个|一个|件|本|部|首|款|道)(?:书|电影|片子|剧|电视剧|节目|戏|画|歌|东西|菜|游戏|小说)|[这那](?:个|一个|件|本|部|台|只|首"
         r"|款|道|双|条|辆|套|些|家|瓶|杯|份|盆|碗|盒|把|张|颗|篇|幅)"
         r"(?=[，。！？,.!?\s]|$|[吗呢吧啊好是怎贵多还有能会可要甜香辣难便太很真不没也都就算适给用吃喝看玩穿住值拍写做讲演唱画])",
         _Pronoun(_THINGS, None, "", _same),
@@ -152,6 +187,12 @@ _PRONOUNS: tuple[tuple[str, _Pronoun], ...] = (
     (r"(?<![你我他她们])[那这](?:里|儿|边)(?!有没有人)", _Pronoun(("place",), None, "", _same)),
 )  # fmt: skip
 _COMPILED = tuple((pattern_of(pattern, re.IGNORECASE), pronoun) for pattern, pronoun in _PRONOUNS)
+
+
+_WHOSE_PRONOUNS = frozenset(("his", "her", "hers", "its", "their", "theirs"))
+_NEXT_CLAUSE = pattern_of(
+    r"[,;:.!?]|\b(?:and|or|but|because|if|when|that|so|since|while|who|which|than|before|after)\b"
+)
 
 
 def _find_pronouns(text: str) -> Iterator[tuple[re.Match[str], _Pronoun]]:
@@ -175,13 +216,23 @@ def _latest(pronoun: _Pronoun, sentences: Sequence[str]) -> Mention | None:
     """The mention that a pronoun means: in the latest sentence with one that fits, if it is clear which."""
     for sentence in reversed(sentences):
         fitting = {one.name: one for one in _mentions_of(sentence) if _fits(one, pronoun)}
+        again = next((match.start() for match, same in _find_pronouns(sentence) if same == pronoun), len(sentence))
+        if any(one.at > again for one in fitting.values()):
+            if any(one.kind == "person" and not one.plural for one in fitting.values()):
+                return None
+            continue  # "They loved the sharks." goes on about those who were meant before.
         best = max((one.rank for one in fitting.values()), default=0)
-        first = [one for one in fitting.values() if one.rank == best]
-        if len(first) == 1:
-            return first[0]
-        if first:
-            return None
+        named = bool(pronoun.gender) and best < 2  # "My cousin Bram married Noor.": either
+        meant = [one for one in fitting.values() if one.rank == best or (named and one.name[0].isupper())]
+        if meant:
+            return meant[0] if len(meant) == 1 else None
     return None
+
+
+def _may_mean(own: Mention, pronoun: re.Match[str], text: str) -> bool:
+    """Whether a mention before a pronoun in the same message may be meant: not in one clause ("call him about it")."""
+    whose = pronoun[0].casefold() in _WHOSE_PRONOUNS
+    return whose or not text.isascii() or _NEXT_CLAUSE.search(text, own.at, pronoun.start()) is not None
 
 
 def _names(text: str, mention: Mention) -> bool:
@@ -233,7 +284,7 @@ _RELATIVE = rf"{_SHE}|{_HE}|{_EITHER}|{_ANIMAL}|{_GROUP}"
 #: Not behind "is": "a doctor" says there what somebody is.
 _WHOSE = r"(?:my|your|our|his|her|their|the|(?<!is )(?<!was )(?<!am )(?<!are )(?<!became )(?<!as )an?)"
 #: "my (little) sister (Joan)", "my daughter is called joan", "my sister's name is Joan".
-_TITLES = r"(?-i:Dr|Mr|Mrs|Ms|Prof)\.? "
+_TITLES = r"(?-i:Dr|Mrs?|Ms|Miss|Prof|Professor|Doctor|Coach|Captain|Aunt|Uncle)\.? "
 _TITLED = pattern_of(rf"\b{_TITLES}[A-Z][\w’'-]*[a-z]")
 _KIN = pattern_of(
     rf"\b(?P<whose>{_WHOSE}) (?P<which>(?:(?!{_RELATIVE}\b)[a-z]+ ){{0,2}}?)(?P<kin>{_RELATIVE})\b(?!-)"
@@ -256,11 +307,16 @@ _PLACE = pattern_of(
     r"\b(?:in|to|from|near|around|at|visit(?:ed|ing)?|live(?:s|d)? in) (?:the )?"
     r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*)"
 )
+#: To whom, not whereto.
+_RECIPIENT = pattern_of(
+    r"\b(?:gave|give|given|sold|sell|sent|send|lent|lend|wrote|write|talk|talked|spoke|speak|said|showed|show|read|married"
+    r"|introduced|listen|listened|offered|promised|apologi[sz]ed|lied|paid)\b[^,.;!?]{0,40}? to (?P<name>[A-Z][\w'’-]+)"
+)
 _BOUNDARY = (
     "is|are|was|were|be|will|would|can|could|has|have|had|and|or|but|in|on|at|to|for|from|with|of|by|that|which|who"
     "|because|so|yesterday|today|tonight|tomorrow|last|now|again|this|as|when|while|finally|just|really|broke|died"
     "|arrived|came|went|got|about|into|over|after|before|online|ago|the|a|an|my|i|we|you|he|she|it|they|not|also|too"
-    "|looks?|feels?|tastes?|smells?|sounds?|costs?|works?"
+    "|looks?|feels?|tastes?|smells?|sounds?|costs?|works?|all|every|each|never|always|often|sometimes|usually"
 )
 _NOUN_PHRASE = pattern_of(
     rf"\b(?P<det>my|our|your|a|an|the|this|that|these|those|some|new|two|three|four|five|his|her|their) "
@@ -278,10 +334,21 @@ _POSSESSED = pattern_of(
 #: What one reads is no person.
 _READ = pattern_of(r"\b(?:re-?)?read(?:ing)? (?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)")
 _NAMED_THING = pattern_of(r"\b(?:named|call|called) (?:the|our|my|her|his) [a-z]+ (?P<name>[A-Z][\w-]*)")
+_PAST = (
+    "broke|fell|ate|drank|quit|bought|found|won|sang|drove|wrote|spoke|began|flew|grew|rode|sold|sent|kept|thought"
+    "|forgot|ran|stood|swam|taught|knew|hid|slept|spent|brought|caught|chose|wore|paid|lent|gave|met|told|said|got|went|made|had|came|took|blew|shook|froze|threw|stole"
+)
 _OPENING_NAME = pattern_of(
-    r"^\W*(?P<name>[A-Z][a-z]{2,}) (?:broke|fell|ate|drank|quit|bought|lost|won|sang|drove|wrote|spoke|began|flew|grew"
-    r"|rode|sold|sent|kept|felt|thought|brought|caught|chose|wore|hurt|cut|put|let|paid|moved|started|passed|turned|called"
-    r"|plays|loves|likes|works|lives|wants|needs|lent|gave|met|told|asked|said|got|went|made|had|came|took|showed)\b"
+    rf"^\W*(?P<name>[A-Z][a-z]{{2,}}) (?:{_PAST}|lost|felt|hurt|cut|put|let|moved|started|passed|turned|called"
+    r"|plays|loves|likes|works|lives|wants|needs|asked|showed)\b"
+)
+#: Behind a subject: that its verb follows, and that this may be so.
+_VERB = pattern_of(
+    rf"['’]|\s+(?:is|are|was|were|will|would|can|could|has|have|do|does|did|should|may|might|must|{_PAST}|\w+ed"
+    r"|died|looks?|feels?|tastes?|smells?|sounds?|costs?|works?)\b"
+)
+_BESIDE_VERB = pattern_of(
+    r"\s+(?:in|on|at|to|for|from|with|of|by|about|over|near|never|always|often|again|just|really)\b"
 )
 _BARE_SUBJECT = pattern_of(r"^\W*(?P<noun>[A-Z][a-z]+s) (?:are|were|have|taste|look|smell)\b")
 #: What is said of a noun behind it.
@@ -292,9 +359,10 @@ _BEHIND_NOUN = frozenset(
 _NO_THING = frozenset(
     """
     week day month year morning evening afternoon night time moment lot bit while way thing things weather idea problem
-    question reason kind sort couple few weekend today tomorrow people person minute hour minutes hours days weeks
-    months years other others same end beginning front back side top bottom first second rest half point fact truth news
-    sun rain world place room work school home office bed hand hands head face eyes mind life dinner lunch breakfast
+    winter spring summer autumn season question reason kind sort couple few weekend today tomorrow people person minute
+    hour minutes hours days weeks months years other others same end beginning front back side top bottom first second
+    rest half point fact truth news sun rain world place room work school home office bed hand hands head face eyes
+    mind life dinner lunch breakfast
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 #: Names that nearly always tell the gender.
@@ -346,12 +414,18 @@ _ZH_GENDER: dict[str, Gender] = {
     **dict.fromkeys(["表姐", "表妹", "堂姐", "堂妹"], "f"),
     **dict.fromkeys(["表哥", "表弟", "堂哥", "堂弟"], "m"),
 }
+#: What no modifier of a noun has.
+_ZH_NO_MODIFIER = "被把给和跟让叫在是了有送借带去来找见对向为的从"
 _ZH_KIN = pattern_of(
-    rf"(?P<whose>我们?家?的?|咱们?家?的?|你们?家?的?|他的?|她的?|楼[上下]的?|隔壁的?)?(?P<kin>{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL})"
+    rf"(?P<whose>(?:[我咱你]们?家?的(?:(?![{_ZH_NO_MODIFIER}])[{_HAN}]){{1,4}}?)|我们?家?的?|咱们?家?的?|你们?家?的?|他的?|她的?|楼[上下]的?|隔壁的?)?(?P<kin>{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL})"
     rf"(?!们)(?:的?名字(?:是|叫)|也?名?叫做?|取名叫?|是)?"
 )
+#: What time a sentence goes on with behind a name.
+_ZH_WHEN = (
+    "下(?=[个周星月班午次])|后(?=[天来])|明(?=[天年早晚])|上(?=[个周星月班午次])|周(?=[末一二三四五六日])|[今昨这每]"
+)
 #: What a person does, at the beginning of what stands behind their name.
-_ZH_DOES = "吵聊商约合分离订病开送借还辞升毕考退当做得赢输哭笑睡醒跑唱写画学教拿忘丢卖租一两三几"
+_ZH_DOES = "找收参准调吵聊商约合分离订病开送借还辞升毕考退当做得赢输哭笑睡醒跑唱写画学教拿忘丢卖租一两三几"
 _ZH_NAME_END = (
     r"(?=[，。！？、,.!?\s”\"』」）)]|$|今年|今天|昨天|明天|在|是|也|很|的|了|去|和|跟|会|有|喜欢|刚|最近|上|说|要|比|才|从|住"
     r"|来)"
@@ -361,51 +435,56 @@ _ZH_CALLED = pattern_of(
     rf"|好)(?P<name>[{_HAN}]{{1,4}}?|[A-Za-z][\w-]*){_ZH_NAME_END}"
 )
 _ZH_SURNAMES = (
-    "[王李张刘陈杨赵黄周吴徐孙胡朱郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈"
+    "[王李张刘林何陈杨赵黄周吴徐孙胡朱郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈"
     "曾彭吕苏卢蒋蔡贾魏薛阎余潘杜戴夏钟汪姜范姚谭廖邹熊陆郝孔崔邱秦顾侯邵孟段雷钱汤尹黎贺赖龚]"
 )
+#: What makes no name behind 小, 老 or 阿.
+_ZH_NO_NAME = "时区心是家公板婆师爸妈狗猫孩朋说伙姨姐妹哥弟学店吃事样气城镇书菜声看产跑睡得想忘觉"
+_ZH_NICKNAME = rf"[小阿](?![{_ZH_NO_NAME}])[{_HAN}]"
 _ZH_SURNAMED = (
-    r"(?:(?:小|老|阿)(?!时|区|心|是|家|公|板|婆|师|爸|妈|狗|猫|孩|朋|说|伙|姨|姐|妹|哥|弟|学|店|吃|事|样|气|城|镇|书|菜)"
-    rf"[{_HAN}]|(?:欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}?|{_ZH_SURNAMES}(?:(?:总|老师|医生|教授|经理|主任|阿姨|叔叔"
-    rf"|先生|女士|太太|师傅)|(?!天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一"
+    rf"(?:{_ZH_NICKNAME}|老(?![{_ZH_NO_NAME}])[{_HAN}]|(?:欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}?|{_ZH_SURNAMES}(?:(?:总|老师|医生|教授|经理|主任|阿姨|叔叔"
+    rf"|先生|女士|太太|师傅)|(?!时|必|况|天|末|年|月|日|里|家|店|色|金|油|豆|瓜|花|山|海|河|湖|江|国|的|了|一"
     rf"|子)[{_HAN}]{{1,2}}?))"
 )
 _ZH_PERSON = pattern_of(
     rf"(?:(?<![{_HAN}])|(?<=[和跟找见给问帮陪是叫让请约被把了来]))(?P<name>{_ZH_SURNAMED})"
-    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最今昨前从被看吃喝买做见帮带问陪{_ZH_DOES}]|$)"
+    rf"(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱怎为要想也都刚来给告打搬生结换住最前从被看吃喝买做见帮带问陪{_ZH_DOES}]|{_ZH_WHEN}|$)"
 )
 _ZH_BEHIND_KIN = pattern_of(
-    rf"是?({_ZH_SURNAMED})(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱要想也都刚来给告搬生结换最今昨前{_ZH_DOES}]|$)"
+    rf"是?({_ZH_NICKNAME}|{_ZH_SURNAMED}(?=[，。！？、,.!?\s的了说在去和跟是有会喜爱要想也都刚来给告搬生结换最前{_ZH_DOES}]"
+    rf"|{_ZH_WHEN}|$))"
 )
 _ZH_TITLED = pattern_of(rf"[{_HAN}](?:总|老师|医生|教授|经理|主任|阿姨|叔叔|先生|女士|太太|师傅)")
 _ZH_WITH_TITLE = pattern_of(rf"{_ZH_SURNAMES}(?:老师|医生|教练|阿姨|叔叔|先生|女士|太太)$")
 _ZH_GROUP_OF = pattern_of(
     rf"(?P<one>[{_HAN}]{{2,3}}?)[和跟与](?P<two>[{_HAN}]{{2,3}}?)(?=[，。！？、,.!?\s]|$|都|一起|去|来|在|要|结婚"
-    rf"|吵架|是|昨|今|明|上|[{_ZH_DOES}])"
+    rf"|吵架|是|{_ZH_WHEN}|[{_ZH_DOES}])"
 )
 _ZH_PLACE = pattern_of(
-    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?:一?[趟次])?(?P<name>(?!了|过|趟|见|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
-    rf"(?=[，。！？、,.!?\s]|$|工作|上班|上学|住|玩|旅游|旅行|出差|读书|学习|买|的|了|看|吃|开会|待|过|出发|回来|租|开|当|做|认识|遇[到见]|碰[到见])"
+    rf"(?:搬到|搬去|去了|到了|住在|回到|在|去|到|从|回)(?:一?[趟次])?(?P<name>(?!了|过|趟|年|见|哪|这|那|家(?![{_HAN}])|一起|于|是|来|我|你|他|她)[{_HAN}]{{2,5}}?)"
+    rf"(?=[，。！？、,.!?\s]|$|工作|上班|上学|住|读|念|学|办|玩|旅游|旅行|出差|读书|学习|买|的|了|看|吃|开会|待|过|出发|回来|租|开|当|做|认识|遇[到见]|碰[到见])"
 )
 _ZH_SHOP = pattern_of(r"(?:馆|店|餐厅|超市|公园|商场|酒吧|书吧|食堂|房)$")
 _ZH_MEASURE = (
     "台|辆|本|部|家|个|只|条|件|双|套|张|把|盆|棵|首|篇|款|杯|份|盒|瓶|间|栋|座|幅|块|颗|束|斤|箱|袋|些|顶|架|支|副"
+    "|片|群|排|堆|批|串|根|锅|盘|碟|壶|罐|桶|卷|节|场|门|封|扇|口"
 )
 _ZH_OBJECT = pattern_of(
     rf"(?:把(?P<taken>[{_HAN}]{{1,6}}?)(?=[弄丢忘卖洗修送借拿放扔打换吃喝装摔给])|[里上下边]有"
     r"|(?:买|看|吃|养|换|做|收到|读|听(?!说)|学|借|租|开|丢|捡|种|写|画|织|订|点|喝|玩|拍|装|养过|试|弄|煮|烤|送我|卖|修)"
     rf"(?:了|过|完|好|到|着|上)?了?)(?:给[{_HAN}]{{1,3}}?(?=[一两三几]))?(?:(?:一|两|三|四|五|几|半|这|那|新|一些"
-    rf"|\d+)*(?:{_ZH_MEASURE}))?(?P<name>(?!了|[焦糊坏丢好碎断]|过|完|什么|一|了吗|得|起来|很|给|我|你|他|她"
+    rf"|\d+)*(?:{_ZH_MEASURE}))?(?P<name>(?!了|的|[焦糊坏丢好碎断]|过|完|什么|一|了吗|得|起来|很|给|我|你|他|她"
     rf"|它)[{_HAN}]{{1,8}})"
     r"(?=[，。！？、,.!?\s]|$|给|送|回|吧|来)"
 )
 _ZH_SUBJECT = pattern_of(
     r"^(?:今天|昨天|前天|最近|刚才|刚刚|今年|去年|今早|晚上|早上|终于|听说|哎呀?|唉|对了|其实|那个|，|,|\s)*(?:我们?家?的?"
-    r"|咱家的?|院子里的?|家里的?|树上的?|楼下的?|新买的|这|那)?(?:个|些|本|部|台|只|棵|盆)?"
-    rf"(?P<name>(?![我你他她它谁这那很真太不没好是有在去什么]|听说)[{_HAN}]{{1,6}}?)"
-    r"(?:已经|都|终于|也|又|还|快|刚|特别|非常|挺|真的?|太|很|有点|不太?|没|全|正在|开始|今天|昨天)*(?:熟|坏|甜|好(?!友)"
+    rf"|咱家的?|[{_HAN}]{{1,3}}?[里上下台]的|家里|院子里|新买的|这|那)?(?:个|些|本|部|台|只|棵|盆)?"
+    r"(?:刚刚?|才|最近|昨天|今天|已经|终于|又)*"
+    rf"(?P<name>(?![的我你他她它谁这那很真太不没好是有在去什么]|听说)[{_HAN}]{{1,6}}?(?<!的))"
+    r"(?:已经|都|终于|也|又|还|总|老|就|突然|快|刚|特别|非常|挺|真的?|太|很|有点|不太?|没|全|正在|开始|今天|昨天)*(?:熟|坏|甜|好(?!友)"
     r"|开|死|丢|停|修|到货|到了|漏|旧|贵|便宜|漂亮|好用|好吃|好看|好听|难|酸|苦|辣|大|小|长|短|新|香|臭|黑|白|红|绿|黄"
-    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|慢|重|轻|薄|厚|亮|暗|高|低|脏|吵|[烤煮炒摔弄吃卖洗做喝用修]?[焦糊坏丢完碎断]|[烤煮炒洗做修]好|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
+    r"|枯|谢|掉|碎|破|断|热|冷|凉|满|空|慢|重|轻|薄|厚|亮|暗|高|低|脏|吵|[烤煮炒摔弄吃卖洗做喝用修]?[焦糊坏丢完碎断]|[烤煮炒洗做修包蒸炸熬拌切晒腌缝装织画写烧炖]好|送到|卖完|涨价|上映|结束|火|是|有|被|让|比)"
 )
 _ZH_NO_THING = frozenset(
     """
@@ -414,7 +493,7 @@ _ZH_NO_THING = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 )
 #: What is in no name of a thing.
-_ZH_NO_PART = pattern_of(r"[了过着得只叫把被]|^[和跟与先后又再还就才都也]|(?:[来去里上]|名字)$")
+_ZH_NO_PART = pattern_of(r"[了过着得只叫把被]|^[和跟与先后又再还就才都也]|(?:[来去里上下边]|名字)$")
 #: A child's name in two equal characters, at the beginning: 乐乐.
 _ZH_TWICE = pattern_of(
     rf"^\W*(?P<name>(?![妈爸爷奶哥弟姐妹叔天常刚慢谢拜哈呵嗯往偏渐好星宝人家个处偷悄默白轻])([{_HAN}])\2)"
@@ -452,7 +531,7 @@ def _with_pronoun_gender(text: str, found: list[Mention]) -> list[Mention]:
     if bool(she) == bool(he):
         return found
     one = people[0]
-    known = Mention(one.name, one.kind, one.at, one.plural, "f" if she else "m", one.rank)
+    known = replace(one, gender="f" if she else "m")
     return [known if each is one else each for each in found]
 
 
@@ -505,7 +584,13 @@ def _latin_people(text: str) -> list[Mention]:
 
 
 def _gender_of_title(name: str) -> Gender:
-    return "m" if name.startswith(("Mr ", "Mr.")) else "f" if name.startswith(("Ms", "Mrs")) else ""
+    return (
+        "m"
+        if name.startswith(("Mr ", "Mr.", "Uncle"))
+        else "f"
+        if name.startswith(("Ms", "Mrs", "Miss", "Aunt"))
+        else ""
+    )
 
 
 def _gender_of(name: str) -> Gender:
@@ -513,10 +598,15 @@ def _gender_of(name: str) -> Gender:
 
 
 def _latin_places(text: str) -> list[Mention]:
+    people = {match["name"] for match in _RECIPIENT.finditer(text)}
     return [
         Mention(match["name"], "place", match.start(), rank=match.start())
         for match in _PLACE.finditer(text)
-        if match["name"].split()[0].casefold() not in _NO_NAME | STOP_WORDS and not _gender_of(match["name"].split()[0])
+        for first in [match["name"].split()[0]]
+        if first not in people
+        and not _gender_of(first)
+        and not _TITLED.match(match["name"])
+        and first.casefold() not in _NO_NAME | STOP_WORDS
     ]
 
 
@@ -524,11 +614,19 @@ def _latin_things(text: str) -> list[Mention]:
     found = []
     names = set(latin_names(text))
     for match in _NOUN_PHRASE.finditer(text):
+        if any(word[0].isupper() for word in match["noun"].split()[1:]):
+            continue  # "our accountant Helga found"
         words = match["noun"].casefold().split()
-        alone = not text[: match.start()].strip() and not text[match.end() :].strip(" .!?")
-        while len(words) > 1 and (alone or words[-1] in _BEHIND_NOUN or words[-1].endswith(("ed", "ly"))):
+        verbs = [at for at, word in enumerate(words) if at and re.fullmatch(_PAST, word)]
+        words, rest = words[: verbs[0] if verbs else None], text[match.end() :]
+        begins = not text[: match.start()].strip(" ,")
+        while len(words) > 1 and (words[-1] in _BEHIND_NOUN or words[-1].endswith(("ed", "ly"))):
             words.pop()
-            alone = False  # "The dishwasher leaks."
+        if begins and len(words) == len(match["noun"].split()) > 1 and not _VERB.match(rest):
+            if not _BESIDE_VERB.match(rest):
+                words.pop()  # "The dishwasher leaks."
+            elif words[-1].endswith("s"):
+                continue  # "my printer jams in", "my running shoes in"
         head, det = words[-1], match["det"].casefold()
         if (
             (head in _NO_THING and not (len(words) > 1 and head == "place"))
@@ -542,9 +640,8 @@ def _latin_things(text: str) -> list[Mention]:
         plural = head.endswith("s") and not head.endswith(("ss", "us", "is"))
         if det == "new":
             words.insert(0, det)
-        subject = not text[: match.start()].strip(" ,") or bool(
-            re.match(r"\s+(?:is|are|was|were)\b", text[match.end() :])
-        )
+        behind = re.search(r"\b(?:in|on|at|of|from|with|near|by|for|to|under) $", text[: match.start()])
+        subject = begins or (not behind and bool(re.match(r"\s+(?:is|are|was|were)\b", rest)))
         whose = det if det in ("my", "our") else "my" if det == "your" else "" if plural else "the"
         new = {"a", "an", "my", "our", "some", "new", "two", "three", "four", "five"}
         rank = 2 if subject else 1 if det in new else 0
@@ -601,7 +698,7 @@ def _han_people(text: str) -> list[Mention]:
         )
     for match in called:
         if match["name"] not in kin_of:
-            thing = re.search("书|电影|剧|歌|店|公司|游戏|软件|餐厅", text[: match.start()])
+            thing = re.search("(?:书|电影|剧|歌|店|公司|游戏|软件|餐厅)[，,]?$", text[: match.start()])
             kind = "thing" if thing else "person"
             found.append(Mention(match["name"], kind, match.start(), gender=_zh_gender("", match["name"]), rank=3))
     people = [
@@ -648,9 +745,12 @@ def _han_things(text: str) -> list[Mention]:
     for part in re.finditer(r"[^，。！？,.!?\n]+", text):
         if (match := _ZH_SUBJECT.match(part[0])) and not _ZH_OBJECT.match(part[0], match.start("name")):
             found.append(Mention(match["name"], "thing", part.start() + match.start("name"), rank=2))
-    kin = f"{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}|{_ZH_ANIMAL}"
+    people = f"{_ZH_GROUP}|{_ZH_EITHER}|{_ZH_SHE}|{_ZH_HE}"
+    found = [replace(one, rank=0) if re.search(rf"(?:{_ZH_ANIMAL})$", one.name) else one for one in found]
     return [
         one
         for one in found
-        if one.name not in _ZH_NO_THING and not _ZH_NO_PART.search(one.name) and not re.search(rf"(?:{kin})$", one.name)
+        if one.name not in _ZH_NO_THING
+        and not _ZH_NO_PART.search(one.name)
+        and not re.search(rf"(?:{people})$", one.name)
     ]

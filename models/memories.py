@@ -29,7 +29,7 @@ from domain.recollection import (
 )
 from domain.records import PREFIX, Role
 from domain.text import format_record, make_harmless
-from language.calendar import UNKNOWN_DATE, date_of, in_zone, moment_in, vague_age_in
+from language.calendar import UNKNOWN_DATE, age_in, date_of, in_zone, moment_in
 from language.scripts import Language, language_of
 from prompts import TEMPLATES, Templates
 
@@ -141,7 +141,7 @@ def _day_fields(day: _Day, context: RecordContext) -> dict[str, object]:
     if clients:
         fields["through"] = TEMPLATES[context.language].clients[clients[0]]
     if archived:  # in which tone it is to be mentioned
-        age = vague_age_in(context.language, _parse_time(day.timestamp).date(), context.now.date())
+        age = age_in(context.language, _parse_time(day.timestamp).date(), context.now.date())
         fields["faint"] = TEMPLATES[context.language].faint.format(age=age)
     if day.summaries:
         text = context.harmless_text("\n".join(one.text for one in day.summaries))

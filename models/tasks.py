@@ -171,6 +171,11 @@ class Task:
         records += [{"vital": self._harmless_text(one)} for one in vital]
         return self._task_prompt(self._templates.chapter, records, material=self._templates.material[material])
 
+    def diary_prompt(self, messages: Sequence[Message], longest: int) -> tuple[PromptMessage, ...]:
+        """The prompt to write a page of the diary: messages numbered from 1, each cut to ``longest`` characters."""
+        records = ({"turn": at, **self._message_record(one, longest)} for at, one in enumerate(messages, 1))
+        return self._task_prompt(self._templates.diary, [{"today": self._today}, *records])
+
     def _member_record(self, member: Member, material: Material) -> Mapping[str, str]:
         """A member of a chapter as a record; a message has its speaker."""
         roles: tuple[Role, Role] = ("user", "assistant")

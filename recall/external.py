@@ -1,9 +1,13 @@
 """External memories: read-only sources, recalled within the same budget, each with the name of its source.
 
-They are read once, in the background, into memory, and searched like our own messages (``recall.retriever``). Only
-texts that share a word with the question, or are near it, are recalled, in a limited share of the budget if our own
-memory returns anything. What was erased here, or is hidden, is left out, which is reported before anything is recalled.
-Nothing is written. A missing or broken source is reported once and stops nothing.
+They are read once, in the background, into a store in memory, and searched like our own messages
+(``recall.retriever``). Only texts that share a word with the question, or are near it, are recalled, in a limited share
+of the budget if our own memory returns anything. What was erased here, or is hidden, is left out, which is reported
+before anything is recalled, and so is what retells the hidden, but for a question about it.
+
+Nothing of it is ever on our disk, so that nothing is left of a source that is unset, and an erasure here has nothing to
+search for in it. Vectors are made in this program, never by a server, of the newest texts. A missing or broken source
+is reported once and stops nothing.
 """
 
 from __future__ import annotations
@@ -18,24 +22,32 @@ from typing import TYPE_CHECKING
 
 from domain import errors
 from domain.events import Notice
-from domain.recollection import RecalledExternal, RecalledMessage, RecallLimits, Recollection
-from domain.records import PREFIX
+from domain.indexes import Embedder, Hit
+from domain.recollection import RecalledExternal, RecalledMessage, RecallLimits, RecallRequest, Recollection
+from domain.records import PREFIX, Kind
 from domain.settings import ExternalMemory
-from domain.text import encode_json
-from language.scripts import estimate, unspaced_share
+from language.forget_requests import retells_hidden
+from language.scripts import unspaced_share
 from language.words import tokens
 from recall.embedding import BACKGROUND, SENTENCE_MODEL, HashedEmbedder, key_in, query_key
-from storage.external.texts import is_within, locate_source
+from storage.engine import Stamp
+from storage.erased import texts_like
+from storage.external import ExternalText, SourceTexts, is_within, locate_source, read_source
+from storage.messages import NewMessage
+from storage.repositories import Repositories, open_repositories
 
 if TYPE_CHECKING:
-    from domain.indexes import Embedder
-    from recall.retriever import Retriever
-    from storage.external.text_index import ExternalTexts, SourcedText
+    from domain.indexes import Vector
+    from recall.retriever import OwnMemories
+    from storage.vectors.table import InMemoryRows
 
 #: The share of the budget if our own memory returns anything; the most texts.
 _SHARE, _MOST = 0.3, 8
-#: Tokens of a record without its text, and of the explanation of such records.
-_RECORD, LEGEND = 45, 110
+#: Texts of all sources together that get a vector, the newest: a hundred in a second.
+MOST_VECTORS = 4_000
+_AT_ONCE, _EMBEDDED_AT_ONCE = 200, 16
+#: Stored in place of an unknown time.
+_LONG_AGO = "1970-01-01T00:00:00+00:00"
 #: Seconds that a search waits for reading to finish.
 _READING = 5.0
 #: How much nearer than unrelated sentences, as a cosine, a text without a shared word must be.
@@ -45,52 +57,89 @@ _LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalMatches:
-    """What was found in external memories, best first, for a recollection within ``limits``."""
+class SourcedText:
+    """A text and the name of the source that it is from."""
 
-    limits: RecallLimits
-    found: tuple[RecalledExternal, ...] = ()
+    source: str
+    text: ExternalText
+
+
+class ExternalTexts:
+    """Texts of other memories by id, in a store and an index of vectors that live only in memory."""
+
+    def __init__(self, embedder: Embedder, log: logging.Logger) -> None:
+        self.of = open_repositories(None, tokens, Stamp(datetime.now, lambda: ""), log)
+        self.texts: dict[str, SourcedText] = {}
+        self.embedder = embedder
+        self._rows: InMemoryRows | None = None
+        self._sessions: set[str] = set()
+
+    # -- an index of vectors
 
     @property
-    def remaining_limits(self) -> RecallLimits:
-        """The remaining budget for our own memory."""
-        if not self.found:
-            return self.limits
-        return replace(self.limits, tokens=self.limits.tokens - LEGEND - sum(map(cost_of, self._fitting_share)))
+    def state(self) -> str:
+        """Whether vectors can be searched."""
+        return "empty" if self._rows is None else "ready"
 
-    @property
-    def _fitting_share(self) -> tuple[RecalledExternal, ...]:
-        return fit_budget(self.found, int(self.limits.tokens * _SHARE))
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str, limit: int) -> Sequence[Hit]:
+        """The nearest texts; there are no summaries."""
+        if self._rows is None or kind == "summary" or limit < 1:
+            return []
+        return [Hit(*found) for found in self._rows.search(_unit(vector), None, limit)]
 
-    def add_to(self, own: Recollection) -> Recollection:
-        """Our own recollection with these matches; if it is empty they get the whole budget."""
-        if not self.found:
-            return own
-        return replace(own, external=self._fitting_share if own else fit_budget(self.found, self.limits.tokens))
+    def add(self, source: str, read: SourceTexts, stopped: Callable[[], bool]) -> None:
+        """Take in all that was read of a source, findable by its words."""
+        for start in range(0, len(read.texts), _AT_ONCE):
+            if stopped():
+                return
+            with self.of.database.write() as tx:
+                for text in read.texts[start : start + _AT_ONCE]:
+                    text_id = f"@{source}·{len(self.texts) + 1}"
+                    when, session = text.timestamp or _LONG_AGO, f"@{source}:{text.group}"
+                    self.texts[text_id] = SourcedText(source, text)
+                    if session not in self._sessions:
+                        self._sessions.add(session)
+                        self.of.sessions.add(tx, session, when, client="others", client_key=session)
+                    message = NewMessage(text_id, when, text.role or "user", text.text)
+                    stored = self.of.messages.add_round(tx, session, (message,), "stop", when)
+                    self.of.index.add_messages(tx, stored, new=True)
+
+    def embed(self, stopped: Callable[[], bool]) -> None:
+        """Make the vectors of the newest texts, a few at a time."""
+        newest = sorted(self.texts, key=lambda one: self.texts[one].text.timestamp, reverse=True)[:MOST_VECTORS]
+        for start in range(0, len(newest), _EMBEDDED_AT_ONCE):
+            if stopped():
+                return
+            self._embed_batch(newest[start : start + _EMBEDDED_AT_ONCE])
+
+    def _embed_batch(self, text_ids: Sequence[str]) -> None:
+        import numpy as np
+
+        from storage.vectors.table import InMemoryRows
+
+        messages = self.of.messages.with_ids(text_ids)
+        made = self.embedder.embed(
+            [key_in(self.of, message.text_id, self.embedder.model) or "" for message in messages]
+        )
+        rows = [(message, vector) for message, vector in zip(messages, made, strict=True) if vector is not None]
+        if not rows:
+            return
+        if self._rows is None:
+            self._rows = InMemoryRows(len(rows[0][1]))
+        ids, sessions = [message.text_id for message, _ in rows], [message.session_id for message, _ in rows]
+        self._rows.put(ids, sessions, np.stack([_unit(vector) for _, vector in rows]))
 
 
-def fit_budget(found: Sequence[RecalledExternal], budget: int) -> tuple[RecalledExternal, ...]:
-    """The best that fit the budget."""
-    fitting: list[RecalledExternal] = []
-    left = budget - LEGEND
-    for one in found:
-        if (cost := cost_of(one)) <= left:
-            fitting.append(one)
-            left -= cost
-    return tuple(fitting)
-
-
-def cost_of(one: RecalledExternal) -> int:
-    """Tokens of a record."""
-    return _RECORD + estimate(encode_json([one.source, one.place, one.text]))
+def _unit(vector: Vector) -> Vector:
+    unit: Vector = (vector / float(vector @ vector) ** 0.5).astype("float32")
+    return unit
 
 
 class ExternalMemories:
     """The external memories in the settings. Reading begins with ``start``; searches wait a little for it.
 
-    >>> external = ExternalMemories(settings.external_memories, folder, embedder, log)
+    >>> external = ExternalMemories(settings.external_memories, folder, embedder, log, own)
     >>> external.start()
-    >>> external.find(["Where is the spare key?"], now, limits).add_to(own)
     """
 
     def __init__(
@@ -99,18 +148,18 @@ class ExternalMemories:
         own_folder: Path,
         embedder: Embedder,
         log: logging.Logger,
-        forgotten: Callable[[Sequence[str]], set[str]],
+        own: Repositories,
     ) -> None:
-        """``forgotten`` says which of some texts were erased or hidden in our own memory."""
+        """``own`` says which texts were erased or hidden in our own memory."""
         #: Problems with sources that were not yet reported.
         self.notices: list[Notice] = []
         self._embedder = embedder
         self._log = log
-        self._forgotten = forgotten
+        self._own = own
         self._stopped, self._readable, self._settled = Event(), Event(), Event()
         self._thread: Thread | None = None
         self._texts: ExternalTexts | None = None
-        self._retriever: Retriever | None = None
+        self._searched: OwnMemories | None = None
         self._sources = [one for one in sources if self._is_usable(one, own_folder)]
 
     def _is_usable(self, source: ExternalMemory, own_folder: Path) -> bool:
@@ -162,21 +211,18 @@ class ExternalMemories:
             self._settled.set()
 
     def _read_sources(self) -> None:
-        from recall.retriever import Retriever
-        from storage.external.text_index import ExternalTexts
+        from recall.retriever import OwnMemories
 
         # A local embedder: no external text is sent to a server.
         is_local = self._embedder.model in (SENTENCE_MODEL, HashedEmbedder.model)
         embedder = self._embedder if is_local else HashedEmbedder()
-        self._texts = ExternalTexts(embedder, tokens, lambda one, of: key_in(of, one, embedder.model), self._log)
-        self._retriever = Retriever(self._texts.of, self._texts, self._log, lambda: embedder.model)
+        self._texts = ExternalTexts(embedder, self._log)
+        self._searched = OwnMemories(self._texts.of, self._texts, embedder, self._log)
         for source in self._sources:
             if not self._stopped.is_set():
                 self._read_one(source, self._texts)
 
     def _read_one(self, source: ExternalMemory, texts: ExternalTexts) -> None:
-        from storage.external.sources import read_source
-
         try:
             read = read_source(source.path)
         except errors.StorageError as fault:
@@ -197,40 +243,38 @@ class ExternalMemories:
 
     # -- finding -------------------------------------------------------------------------------------------------
 
-    def find(
-        self,
-        queries: Sequence[str],
-        now: datetime,
-        limits: RecallLimits,
-        *,
-        recent: Sequence[str] = (),
-        gated: bool = True,
-        apart: bool = False,
-    ) -> ExternalMatches:
-        """The matches of these queries, with the arguments of ``Retriever.recall``."""
-        finder = self._wait_for_retriever()
-        if finder is None or self._texts is None:
-            return ExternalMatches(limits)
-        most = replace(limits, messages=min(limits.messages, _MOST))
+    def find(self, asked: RecallRequest, found: Recollection) -> Recollection:
+        """The recollection with the matches that fit: into their share, or into all if there is nothing else."""
+        from recall.selection import LEGEND, cost_of_external, fit_budget, make_room
+
+        searched = self._wait_until_readable()
+        if searched is None or self._texts is None:
+            return found
+        most = replace(asked.limits, messages=min(asked.limits.messages, _MOST))
         try:
-            recalled = finder.recall(
-                queries, self._texts.embedder.embed, session_id="", now=now, limits=most,
-                recent=recent, gated=gated, apart=apart,
-            )  # fmt: skip
+            recalled = searched.find(replace(asked, session_id="", hidden=None, limits=most), Recollection())
         except errors.StorageError:
             self._log.exception("external memories cannot be searched")
-            return ExternalMatches(limits)
-        near = self._near_ids(queries[-1], self._texts) if gated else set()
+            return found
+        near = self._near_ids(asked.queries[-1], self._texts) if asked.gated else set()
         hits = [message for message in recalled.messages if message.hit]
-        hits = [message for message in hits if message.why.words or message.text_id in near or not gated]
-        return ExternalMatches(limits, self._best_first(hits))
+        hits = [message for message in hits if message.why.words or message.text_id in near or not asked.gated]
+        hidden, question = self._hidden_words() if hits else (), " ".join(asked.queries)
+        best = [one for one in self._best_first(hits) if not hidden or not retells_hidden(one.text, hidden, question)]
+        tokens = asked.limits.tokens
+        fitting = fit_budget(best, cost_of_external, int(tokens * _SHARE if found else tokens) - LEGEND)
+        if not fitting:
+            return found
+        found = make_room(found, tokens - LEGEND - sum(map(cost_of_external, fitting)))
+        return replace(found, external=tuple(fitting))
 
-    def search(self, words: str, limits: RecallLimits) -> tuple[RecalledExternal, ...]:
-        """The texts that contain these words in any form, best first."""
-        finder = self._wait_for_retriever()
-        if finder is None:
-            return ()
-        return self._best_first(finder.search(words, limits).messages)
+    def search(self, text: str, limits: RecallLimits, found: Recollection) -> Recollection:
+        """The recollection with the texts that contain these words in any form, best first."""
+        searched = self._wait_until_readable()
+        if searched is None:
+            return found
+        hits = searched.search(text, limits, Recollection()).messages
+        return replace(found, external=self._best_first(hits))
 
     def _near_ids(self, query: str, texts: ExternalTexts) -> set[str]:
         """The ids of texts near to a question in meaning."""
@@ -242,13 +286,21 @@ class ExternalMemories:
         hits = texts.search(vector, kind="conversation", exclude_session="", limit=_LOOKED_AT)
         return {hit.text_id for hit in hits if hit.similarity - floor >= _NEAR}
 
-    def _wait_for_retriever(self) -> Retriever | None:
-        """The retriever, once everything is read; None if that takes too long."""
+    def _wait_until_readable(self) -> OwnMemories | None:
+        """The texts as memories, once everything is read; None if that takes too long."""
         if not self._sources or self._stopped.is_set():
             return None
         self.start()
         self._readable.wait(_READING)
-        return self._retriever
+        return self._searched
+
+    def _hidden_words(self) -> list[str]:
+        return [message.words for message in self._own.messages.hidden() if message.role == "user"]
+
+    def _forgotten(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that say what was erased, or what the person asked to have forgotten."""
+        hidden = self._hidden_words()
+        return self._own.erased.holds(texts) | (texts_like(texts, hidden) if hidden else set())
 
     def _best_first(self, hits: Sequence[RecalledMessage]) -> tuple[RecalledExternal, ...]:
         """The texts of hits, without what was forgotten since they were read."""

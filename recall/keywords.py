@@ -1,8 +1,7 @@
 """Search by words alone: ``/search``, and archived memories, which are in no index.
 
 ``search`` returns the memories that contain the words in any form. ``ArchivedMemories`` reads the archive a slice at a
-time if a precise question (a rare word, certain days) found little of what it names, and adds matches to the
-recollection within the same budget.
+time if a precise question (a rare word, certain days) found little of what it names.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from domain.quotations import as_memory, memory_text, own_words
-from domain.recollection import RecalledMessage, RecalledSummary, RecallLimits, Recollection, Why
+from domain.recollection import RecalledMessage, RecalledSummary, RecallLimits, RecallRequest, Recollection, Why
 from domain.records import PREFIX, Message
-from domain.text import encode_json
 from language import words
 from language.calendar import DAY_NAMES, MONTH_NAMES, day_of
-from language.scripts import estimate, is_unspaced
+from language.scripts import is_unspaced
 from language.times import TimeRange
 from recall import questions
 from recall.ranking import rarity
 from recall.relevance import needs_memory
-from recall.selection import ENTRY, FRAME, RECORD, excerpt
+from recall.selection import RECORD, cost_of_recollection, cost_of_text, excerpt, fit_budget, make_room
 
 if TYPE_CHECKING:
     from domain.indexes import Postings, WordTable
@@ -48,13 +46,16 @@ class _Match:
     terms: frozenset[str]
 
 
-def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollection:
-    """The messages and summaries that contain the words of a text; ``why.words`` has the words as written there."""
+def search(archive: Repositories, text: str, limits: RecallLimits, found: Recollection) -> Recollection:
+    """The recollection with the messages and summaries that contain the words of a text.
+
+    ``why.words`` has the words as written there.
+    """
     every = words.search_terms(text) or words.terms(text)
     terms = _drop_single_characters(every) or every
     by_message = _matching_rows(archive.index, "message", terms)
     best = by_message[: limits.messages]
-    found = {message.seq: as_memory(message) for message in archive.messages.by_number(sorted(one.seq for one in best))}
+    stored = {one.seq: as_memory(one) for one in archive.messages.by_number(sorted(match.seq for match in best))}
     messages = [
         RecalledMessage(
             message.text_id,
@@ -68,12 +69,12 @@ def search(archive: Repositories, text: str, limits: RecallLimits) -> Recollecti
             undated=message.undated,
         )
         for one in best
-        if (message := found.get(one.seq)) and message.words
+        if (message := stored.get(one.seq)) and message.words
     ]
     ranked = tuple(message.text_id for message in messages)
     oldest_first = tuple(sorted(messages, key=lambda message: message.timestamp))
     summaries = _matching_summaries(archive, text, terms, limits.sessions)
-    return Recollection(summaries, oldest_first, ranked, (text,), (text,))
+    return replace(found, summaries=summaries, messages=oldest_first, ranked=ranked, queries=(text,), resolved=(text,))
 
 
 def _matching_rows(index: TextIndex, table: WordTable, terms: Sequence[str]) -> list[_Match]:
@@ -126,7 +127,7 @@ _MOST_DAYS = 31
 #: The share of the budget that archived memories always get.
 _SHARE = 0.25
 #: The most characters of a message; tokens of its mark as archived, and of the explanation.
-_LONGEST, MARK, LEGEND = 400, 14, 60
+_LONGEST, MARK, ARCHIVED_LEGEND = 400, 14, 60
 #: How many likely messages are read word by word.
 _READ_CLOSELY = 100
 _OF_THAT_DAY = "@day"
@@ -153,27 +154,28 @@ class _Sought:
 
 
 class ArchivedMemories:
-    """Finds archived memories. Nothing here writes.
-
-    >>> archived.add_archived(found, ["Where did we see the zeppelin?"], now, limits, session_id)
-    """
+    """Finds archived memories. Nothing here writes."""
 
     def __init__(self, of: Repositories) -> None:
         self._of = of
         self._words = of.index.words
 
-    def add_archived(
-        self, found: Recollection, queries: Sequence[str], now: datetime, limits: RecallLimits, session_id: str
-    ) -> Recollection:
-        """The recollection with archived memories if a precise question found little; never of ``session_id``."""
+    def find(self, asked: RecallRequest, found: Recollection) -> Recollection:
+        """The recollection with archived memories if a precise question found little; never of its session."""
+        if not self._of.archive.has_any():
+            return found
         known = [f"{message.text}\n{message.whole}" for message in found.messages]
         days = {message.timestamp for message in found.messages if message.hit}
-        sought = [one for query in queries if (one := self._read_search(query, known, days, now.date()))]
-        hits = [hit for one in sought for hit in self._find_hits(one, session_id)]
-        return _add_within_budget(found, sorted(hits, key=lambda hit: -hit.why.score), limits)
+        queries = asked.queries if asked.apart else asked.queries[-1:]
+        sought = [one for query in queries if (one := self._read_search(query, known, days, asked.now.date()))]
+        hits = [hit for one in sought for hit in self._find_hits(one, asked.session_id)]
+        best = {hit.text_id: hit for hit in sorted(hits, key=_score_of)}
+        return _add_within_budget(found, sorted(best.values(), key=_score_of, reverse=True), asked.limits)
 
-    def add_matches(self, found: Recollection, text: str, limits: RecallLimits) -> Recollection:
+    def search(self, text: str, limits: RecallLimits, found: Recollection) -> Recollection:
         """The recollection with archived memories that contain the rarest of these words in any form."""
+        if not self._of.archive.has_any():
+            return found
         terms = _drop_single_characters(words.search_terms(text) or words.terms(text))
         weights = self._term_weights(terms)
         rarest = max(weights.values(), default=0.0)
@@ -214,7 +216,7 @@ class ArchivedMemories:
         likely = self._likely_messages(sought, session_id)
         scored = ((as_memory(message), *sought.score(message)) for message in likely)
         hits = [_as_recalled(message, sought, score, terms) for message, score, terms in scored if score > 0.0]
-        return sorted(hits, key=lambda hit: -hit.why.score)[:most]
+        return sorted(hits, key=_score_of, reverse=True)[:most]
 
     def _likely_messages(self, sought: _Sought, session_id: str) -> list[Message]:
         """The messages worth a close reading: those that seem to contain the rarest terms."""
@@ -271,44 +273,18 @@ def _as_recalled(message: Message, sought: _Sought, score: float, terms: frozens
 
 def _add_within_budget(found: Recollection, hits: Sequence[RecalledMessage], limits: RecallLimits) -> Recollection:
     """The recollection with the hits that fit, by time. If they need more room, up to their share, its weakest go."""
-    fitting = _fit_budget(
-        hits, max(limits.tokens - _recollection_cost(found), int(limits.tokens * _SHARE)), limits.messages
-    )
+    budget = max(limits.tokens - cost_of_recollection(found), int(limits.tokens * _SHARE)) - ARCHIVED_LEGEND
+    fitting = fit_budget(hits, _cost_of_message, budget)[: min(_MOST, limits.messages)]
     if not fitting:
         return found
-    left = limits.tokens - LEGEND - sum(map(_message_cost, fitting.values()))
-    weakest = [*(message.text_id for message in found.messages if not message.hit), *reversed(found.ranked)]
-    while weakest and _recollection_cost(found) > left:
-        dropped = weakest.pop(0)
-        found = replace(
-            found,
-            messages=tuple(message for message in found.messages if message.text_id != dropped),
-            ranked=tuple(one for one in found.ranked if one != dropped),
-        )
-    messages = sorted(
-        (*found.messages, *fitting.values()), key=lambda message: datetime.fromisoformat(message.timestamp)
-    )
-    return replace(found, messages=tuple(messages), ranked=(*found.ranked, *fitting))
+    found = make_room(found, limits.tokens - ARCHIVED_LEGEND - sum(map(_cost_of_message, fitting)))
+    messages = sorted((*found.messages, *fitting), key=lambda message: datetime.fromisoformat(message.timestamp))
+    return replace(found, messages=tuple(messages), ranked=(*found.ranked, *(hit.text_id for hit in fitting)))
 
 
-def _fit_budget(hits: Sequence[RecalledMessage], budget: int, most: int) -> dict[str, RecalledMessage]:
-    """The best that fit the budget, by id."""
-    left, fitting = budget - LEGEND, dict[str, RecalledMessage]()
-    for hit in hits:
-        if hit.text_id not in fitting and _message_cost(hit) <= left and len(fitting) < min(_MOST, most):
-            fitting[hit.text_id] = hit
-            left -= _message_cost(hit)
-    return fitting
+def _score_of(hit: RecalledMessage) -> float:
+    return hit.why.score
 
 
-def _message_cost(hit: RecalledMessage) -> int:
-    return RECORD + ENTRY + MARK + estimate(encode_json(hit.text))
-
-
-def _recollection_cost(found: Recollection) -> int:
-    """About the tokens of a recollection, rather too many."""
-    texts = [*(one.text for one in found.messages), *(one.text for one in found.facts)]
-    days = len({(message.session_id, message.timestamp[:10]) for message in found.messages}) + len(found.summaries)
-    entries = sum(ENTRY + estimate(encode_json(text)) for text in [*texts, *(one.text for one in found.summaries)])
-    marks = sum(len(one.annotations) for one in found.messages) + sum(len(one.annotations) for one in found.summaries)
-    return FRAME + RECORD * (days + len(found.facts)) + entries + 25 * marks
+def _cost_of_message(hit: RecalledMessage) -> int:
+    return RECORD + cost_of_text(hit.text) + MARK

@@ -39,8 +39,9 @@ _WHEN = pattern_of(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|mont
 _MANY = pattern_of(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
 _YOU_SAID = pattern_of(
     r"\byou(?:'ve)?\s+(?:\w+ )?"
-    r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce)"
-    r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我)",
+    r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce|wrote|write|promise)"
+    r"|\b(?:word for word|verbatim|your (?:exact |very |own )?words)\b"
+    r"|你.{0,6}(?:推荐|建议|告诉|说过|提到|介绍|给我|写|答应)|逐字|一字不差|原话",
     re.IGNORECASE,
 )
 #: What a message is about, and the attributes of the person that matter for it.
@@ -215,6 +216,15 @@ def seeks_several(text: str) -> bool:
     return bool((_SEEKS.search(text) or _TELL.search(text)) and _SEVERAL.search(text))
 
 
+def seeks_reply(text: str) -> bool:
+    """Whether a question asks for what the companion said.
+
+    >>> [seeks_reply(text) for text in ("Which book did you recommend?", "你给我写的诗是怎么说的？", "Where is Ann?")]
+    [True, True, False]
+    """
+    return bool(_YOU_SAID.search(text))
+
+
 def wants_plan(planning: Planning, text: str, found: int) -> bool:
     """Whether a question is worth a search plan; ``found``: how many messages an ordinary search returned.
 
@@ -224,7 +234,7 @@ def wants_plan(planning: Planning, text: str, found: int) -> bool:
         return planning == "always"
     if _ADVICE.search(text):
         return False
-    of_us = bool(_OF_US.search(text) or _YOU_SAID.search(text))
+    of_us = bool(_OF_US.search(text)) or seeks_reply(text)
     if seeks_several(text):
         return bool(found) or of_us
     return not found and of_us and bool(_SEEKS.search(text)) and not _NO_FACT.search(text)

@@ -1,4 +1,4 @@
-"""Recall: from questions to a ``Recollection``.
+"""Recall: from questions to a ``Recollection``, over our own memory, external ones and what is archived.
 
     questions -> references resolved -> relevance -> words, vectors, times -> pool -> ranking -> relevance -> selection
 
@@ -9,15 +9,14 @@ Nothing here writes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import date, datetime
-from functools import lru_cache
+from functools import lru_cache, reduce
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from domain import errors
-from domain.recollection import MissingPart, RecallLimits, Recollection
+from domain.recollection import MissingPart, RecallLimits, RecallRequest, Recollection
 from language.forget_requests import Reading
 from language.references import resolve_references
 from language.scripts import unspaced_share
@@ -25,14 +24,22 @@ from recall import keywords, questions, ranking
 from recall.annotations import KnownFacts, SlotsAsked, cost_of_facts
 from recall.candidates import Candidates, CandidateSearch, Hidden, MessageTable
 from recall.embedding import BACKGROUND, HashedEmbedder, message_key, query_key
-from recall.forget_reading import read_like_forget_request
-from recall.relevance import Amount, MessageKinds, examples_for, is_of_ourselves, judge, needs_memory, read_features
+from recall.relevance import (
+    Amount,
+    MessageKinds,
+    examples_for,
+    is_of_ourselves,
+    judge,
+    needs_memory,
+    read_features,
+    read_like_forget_request,
+)
 from recall.selection import ENTRY, FRAME, RECORD, RankedSearch, Selector
 from recall.time_ranges import TimeRangeSearch
 
 if TYPE_CHECKING:
     from domain.facts import Slot
-    from domain.indexes import Embed, Vector, VectorIndex
+    from domain.indexes import Embedder, Vector, VectorIndex
     from storage.repositories import Repositories
 
 
@@ -56,25 +63,49 @@ _BEST_SHARE = 0.6
 _TOKENS_A_WORD = 2.5
 
 
-class Retriever:
-    """Recall over one archive. Safe to call from several threads.
+class MemorySource(Protocol):
+    """Memories of one origin. Each adds what it has to what the sources before it found, within the same budget."""
 
-    ``model``: the name of the embedder's model, which decides the weight of its vectors.
+    def find(self, asked: RecallRequest, found: Recollection) -> Recollection:
+        """The recollection with the memories that belong to the queries."""
+
+    def search(self, text: str, limits: RecallLimits, found: Recollection) -> Recollection:
+        """The recollection with the memories that contain the words of a text."""
+
+
+class Retriever:
+    """Recall over all sources, in their order: our own memory first."""
+
+    def __init__(self, *sources: MemorySource) -> None:
+        self._sources = sources
+
+    def recall(self, asked: RecallRequest) -> Recollection:
+        """The memories that belong to the queries."""
+        return reduce(lambda found, source: source.find(asked, found), self._sources, Recollection())
+
+    def search(self, text: str, limits: RecallLimits) -> Recollection:
+        """The memories that contain the words of a text."""
+        return reduce(lambda found, source: source.search(text, limits, found), self._sources, Recollection())
+
+
+class OwnMemories:
+    """The memories of one archive that are in the indexes. Safe to call from several threads.
+
     ``slots_asked``: reads which slots a question asks for.
 
-    >>> retriever.recall(["Where did we go last May?"], embedder.embed, session_id=now_open, now=clock())
-    Recollection(summaries=(...), turns=(...), ...)
+    >>> own.find(RecallRequest(["Where did we go last May?"], now_open, clock(), limits), Recollection())
+    Recollection(summaries=(...), messages=(...), ...)
     """
 
     def __init__(
         self,
         archive: Repositories,
         vectors: VectorIndex | None,
+        embedder: Embedder,
         log: logging.Logger,
-        model: Callable[[], str] = lambda: "",
         slots_asked: SlotsAsked = lambda _: (),
     ) -> None:
-        self._model = model
+        self._embedder = embedder
         self._slots_asked = slots_asked
         self._vectors = vectors
         self._archive = archive
@@ -87,37 +118,24 @@ class Retriever:
         self._vector_of = lru_cache(_VECTORS_CACHED)(HashedEmbedder().vector)
         self._lock = Lock()
 
-    def recall(
-        self,
-        queries: Sequence[str],
-        embed: Embed | None,
-        *,
-        session_id: str,
-        now: datetime,
-        limits: RecallLimits,
-        hidden: Collection[int] | None = None,
-        recent: Sequence[str] = (),
-        gated: bool = True,
-        apart: bool = False,
-    ) -> Recollection:
-        """The memories that belong to ``queries``: the last round first, if there is one, the new input last.
+    def find(self, request: RecallRequest, found: Recollection) -> Recollection:
+        """What is found first, with the whole budget.
 
-        The input is searched for alone and together with the last round; the better result counts. The summary of
-        ``session_id`` is never found, nor are its messages: those numbered ``hidden`` (the context), or all of them.
-        ``embed`` is called once; None if there is no embedder. ``recent``: the messages before the input, oldest
-        first, to resolve pronouns. ``gated``: irrelevant memories are left out. ``apart``: the queries are
-        independent, and the best results of each count the same.
+        The input is searched for alone and together with the last round; the better result counts. Everything is
+        embedded in one call. The summary of the session is never found.
         """
+        queries, limits, now, apart = request.queries, request.limits, request.now, request.apart
         said = [query for query in queries if query.strip()]
-        if not said or (gated and not any(needs_memory(query) for query in (said if apart else said[-1:]))):
-            return Recollection(queries=tuple(queries))
-        read = _separate_questions if apart else _combined_questions
-        asked = read(said, recent, now.date())
-        table, unseen = self._current_table(), Hidden(session_id, hidden)
-        learned = ranking.has_learnt(self._model())
+        if not said or (request.gated and not any(map(needs_memory, said if apart else said[-1:]))):
+            return replace(found, queries=tuple(queries))
+        asked = _read_questions(said, request)
+        table, unseen = self._current_table(), Hidden(request.session_id, request.hidden)
+        learned = ranking.has_learnt(self._embedder.model)
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
-        vectors = self._embed_queries([each.text for each in asked], embed, search.missing)
-        self._keep_input(said[-1], vectors[-1])
+        vectors = self._embed_queries([each.text for each in asked], search.missing)
+        with self._lock:
+            # Until the round is stored; ``reads_like_forget_request`` reads it.
+            self._inputs = dict([*self._inputs.items(), (said[-1].strip(), vectors[-1])][-_INPUTS_KEPT:])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -130,14 +148,15 @@ class Retriever:
         amounts: list[Amount] = []
         for at, query in zip(range(0, len(ranked), size), said if apart else said[-1:], strict=True):
             together = ranked[at : at + size]
-            amounts.append(self._judge(together, kinds[at : at + size], query, table, limits) if gated else "enough")
-            if amounts[-1] != "nothing":
+            judged = self._judge(together, kinds[at : at + size], query, table, limits) if request.gated else "enough"
+            amounts.append(judged)
+            if judged != "nothing":
                 relevant += [replace(each, ranked=ranking.level(each.ranked)) if apart else each for each in together]
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
-        present = self._archive.sessions.number_of(session_id)
-        known = KnownFacts(self._archive, session_id, hidden, self._slots_of, now.date().isoformat())
+        present = self._archive.sessions.number_of(request.session_id)
+        known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
         shares, others = (
             [(each.searched.asked.text, each.searched.facts) for each in searches]
             for searches in (relevant, ranked[-1:])
@@ -149,33 +168,34 @@ class Retriever:
         elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
-        selector = Selector(self._archive, table, limits, known, present, cutting=gated)
+        selector = Selector(self._archive, table, limits, known, present, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
-        resolved = tuple(each.text for each in asked)
-        recalled = (
-            selected.summaries,
-            selected.messages,
-            selected.hits,
-            tuple(queries),
-            resolved,
-            tuple(search.missing),
-        )
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
-        chapters = in_range.chapters if in_range else ()
-        return Recollection(*recalled, facts=selected.facts, chapters=chapters, unknown=unknown)
+        return replace(
+            found,
+            summaries=selected.summaries,
+            messages=selected.messages,
+            ranked=selected.hits,
+            queries=tuple(queries),
+            resolved=tuple(each.text for each in asked),
+            degraded=tuple(search.missing),
+            facts=selected.facts,
+            chapters=in_range.chapters if in_range else (),
+            unknown=unknown,
+        )
 
     def _slots_of(self, text: str) -> Collection[Slot]:
         """The slots that a message asks for, and those that are vital for its matter."""
         return dict.fromkeys((*self._slots_asked(text), *questions.vital_slots(text)))
 
-    def search(self, text: str, limits: RecallLimits) -> Recollection:
+    def search(self, text: str, limits: RecallLimits, found: Recollection) -> Recollection:
         """The memories that contain the words of ``text``, and no others."""
-        return keywords.search(self._archive, text, limits)
+        return keywords.search(self._archive, text, limits, found)
 
     def reads_like_forget_request(self, text: str) -> Reading | None:
         """How certain a request to forget one of the last inputs is by its vector."""
-        return read_like_forget_request(text, self._inputs.get(text.strip()), self._model())
+        return read_like_forget_request(text, self._inputs.get(text.strip()), self._embedder.model)
 
     def warm(self) -> None:
         """Load the message table, so that the first question need not wait for it."""
@@ -194,21 +214,16 @@ class Retriever:
                 has_more = len(new.seq) == _AT_ONCE
             return table.snapshot()
 
-    def _keep_input(self, said: str, vector: Vector | None) -> None:
-        """Keep the vector of an input until its round is stored."""
-        with self._lock:
-            self._inputs = dict([*self._inputs.items(), (said.strip(), vector)][-_INPUTS_KEPT:])
-
-    def _with_background(self, embed: Embed, texts: Sequence[str]) -> Sequence[Vector | None]:
+    def _with_background(self, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; what is compared with all of them is embedded in the same call as the first.
 
         That is the background of a script, and the examples of kinds of messages.
         """
-        model = self._model()
+        model = self._embedder.model
         new = {unspaced_share(text) > 0.5 for text in texts} - self._background.keys()
         known = [(script, sentence) for script in sorted(new) for sentence in BACKGROUND[script]]
         examples = examples_for(model) if self._kinds is None and ranking.has_learnt(model) else ()
-        vectors = embed([*texts, *(sentence for _, sentence in known), *examples])
+        vectors = self._embedder.embed([*texts, *(sentence for _, sentence in known), *examples])
         for script in new:
             of_script = [v for (of, _), v in zip(known, vectors[len(texts) :], strict=False) if of == script]
             self._background[script] = [vector for vector in of_script if vector is not None]
@@ -245,16 +260,12 @@ class Retriever:
             return "enough"  # something was said on the very day that is asked about
         return judge(features, said, seeks=asked.looks_up)
 
-    def _embed_queries(
-        self, texts: Sequence[str], embed: Embed | None, missing: list[MissingPart]
-    ) -> Sequence[Vector | None]:
-        if embed is None:
-            missing.append("embeddings")
-        elif self._vectors is None or self._vectors.state not in ("ready", "empty"):
+    def _embed_queries(self, texts: Sequence[str], missing: list[MissingPart]) -> Sequence[Vector | None]:
+        if self._vectors is None or self._vectors.state not in ("ready", "empty"):
             missing.append("index")
         else:
             try:
-                return self._with_background(embed, [query_key(text) for text in texts])
+                return self._with_background([query_key(text) for text in texts])
             except errors.EmbeddingError:
                 self._log.exception("recall goes on by words")
                 missing.append("embeddings")
@@ -277,15 +288,14 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
     return replace(ranked, messages=ranked.messages * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
-def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
-    """The questions to search for, each alone."""
-    return [questions.parse_question(resolve_references(query, recent), today) for query in said]
-
-
-def _combined_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
-    """The questions to search for: the input alone, and together with the last round."""
-    alone = questions.parse_question(resolve_references(said[-1], recent), today)
-    alone = replace(alone, alone=True)
+def _read_questions(said: Sequence[str], request: RecallRequest) -> list[questions.Question]:
+    """The questions to search for: each by itself if they are apart, else the input with the last round, and alone."""
+    today = request.now.date()
+    own = said if request.apart else said[-1:]
+    each = [questions.parse_question(resolve_references(query, request.recent), today) for query in own]
+    if request.apart:
+        return each
+    alone = replace(each[0], alone=True)
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]

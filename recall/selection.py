@@ -7,12 +7,22 @@ looked for. A long turn is cut to what was found in it; a neighbour comes along 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from domain.patterns import pattern_of
 from domain.quotations import as_memory, memory_text
-from domain.recollection import Annotation, RecalledFact, RecalledMessage, RecalledSummary, RecallLimits, Why
+from domain.recollection import (
+    Annotation,
+    RecalledExternal,
+    RecalledFact,
+    RecalledMessage,
+    RecalledSummary,
+    RecallLimits,
+    Recollection,
+    Why,
+)
 from domain.records import PREFIX, Message, Summary
 from domain.text import encode_json
 from language.calendar import seconds_of
@@ -20,12 +30,15 @@ from language.scripts import estimate, unspaced_length
 from language.words import matching_forms, terms
 from recall.annotations import KnownFacts, cost_of, cost_of_annotations, cost_of_facts
 from recall.candidates import Candidates, MessageTable
+from recall.questions import seeks_reply
 from recall.ranking import Floats, Ranked
 from storage.repositories import Repositories
 
 #: Tokens of one record in a prompt without what it tells (date, age, marks of JSON), of what stands around the
 #: text of one turn in it, or of its summary, and of what stands around all records.
 RECORD, ENTRY, FRAME = 24, 10, 98
+#: Tokens of a record of an external memory without its text, and of the explanation of such records.
+_EXTERNAL, LEGEND = 45, 110
 #: Tokens of the numbers by which two records are known to be of one conversation.
 _NUMBERS = 12
 #: The hit that has half the room of the best one, counted from 0, and the least room of any, in characters.
@@ -38,8 +51,6 @@ _SPARE = 4
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
-#: What a turn scored with the input by itself counts so much beside the better of its scores.
-_BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -59,6 +70,7 @@ _AGAIN, _FIRST, _ADJACENT = 0.25, 0.35, 0.3
 
 #: One day of one session, which is one record.
 Day = tuple[str, str]
+_Memory = TypeVar("_Memory")
 
 
 @dataclass(frozen=True)
@@ -147,7 +159,7 @@ class Selector:
         """
         if not searches and not facts:
             return Selected()
-        offered = _fitting_facts(facts, int((fact_budget or self._limits.tokens) * _FACTS))
+        offered = fit_budget(facts, cost_of, int((fact_budget or self._limits.tokens) * _FACTS))
         laid = self._laid(searches)
         summaries = self._summaries(searches)
         recorded = [one.session_id for one in summaries]
@@ -170,18 +182,13 @@ class Selector:
     def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
-        the input found by itself beside what came before it counts a little more: what both find is the likelier.
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
         """
         best: dict[int, _Best] = {}
         for found in searches:
             rows, scores = found.searched.pool.rows, _above(found)
             for at in scores.argsort(kind="stable")[::-1][: self._limits.messages].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
-        for found in searches if len(searches) > 1 else ():
-            if found.searched.asked.alone:
-                scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
-                best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.messages
         if self._cutting:
@@ -192,7 +199,8 @@ class Selector:
         """The best turns with what they need to be understood, cut, and what became of what they say."""
         best = self._best_messages(searches)
         read = self._read(best)
-        around = {row: self._company(row, read[row]) for row in best if row in read}
+        replies = any(seeks_reply(found.searched.asked.text) for found in searches)
+        around = {row: self._company(row, read[row], replies=replies) for row in best if row in read}
         read |= self._read({near for beside in around.values() for near in beside} - read.keys())
         sought, room = _sought(searches), {row: longest(place) for place, row in enumerate(best)}
         said = {row: excerpt(message.words, sought, room.get(row, _LONG_NEIGHBOUR)) for row, message in read.items()}
@@ -240,9 +248,14 @@ class Selector:
         }
         return {row: read[seq] for row, seq in numbers.items() if seq in read and read[seq].words.strip()}
 
-    def _company(self, row: int, message: Message) -> list[int]:
-        """What a short turn needs to be understood: a question its answer, anything else what was said before it."""
+    def _company(self, row: int, message: Message, *, replies: bool) -> list[int]:
+        """What a short message needs to be understood: a question its answer, anything else what was said before it.
+
+        With ``replies``, what the person said brings the reply to it, which is what is asked for.
+        """
         said = message.words.strip()
+        if replies and message.role == "user":
+            return [int(self._table.next[row])] if self._table.next[row] >= 0 else []
         if size_of(said) >= _SHORT:
             return []
         beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
@@ -276,13 +289,43 @@ class Selector:
         return tuple(kept)
 
 
-def _fitting_facts(facts: Sequence[RecalledFact], budget: int) -> list[RecalledFact]:
-    left, kept = budget, list[RecalledFact]()
-    for fact in facts:
-        if (cost := cost_of(fact)) <= left:
-            kept.append(fact)
-            left -= cost
-    return kept
+def fit_budget(found: Iterable[_Memory], cost: Callable[[_Memory], int], budget: int) -> list[_Memory]:
+    """The best that fit the budget, of what is given best first; what does not fit is passed over."""
+    fitting: list[_Memory] = []
+    for one in found:
+        if (price := cost(one)) <= budget:
+            fitting.append(one)
+            budget -= price
+    return fitting
+
+
+def make_room(found: Recollection, tokens: int) -> Recollection:
+    """The recollection without its weakest messages, until what is left takes no more than these tokens."""
+    weakest = [*(message.text_id for message in found.messages if not message.hit), *reversed(found.ranked)]
+    while weakest and cost_of_recollection(found) > tokens:
+        dropped = weakest.pop(0)
+        found = replace(
+            found,
+            messages=tuple(message for message in found.messages if message.text_id != dropped),
+            ranked=tuple(one for one in found.ranked if one != dropped),
+        )
+    return found
+
+
+def cost_of_recollection(found: Recollection) -> int:
+    """About the tokens of a recollection, rather too many."""
+    texts = [one.text for one in found.messages] + [one.text for one in found.summaries]
+    texts += [one.text for one in found.facts] + [one.text for one in found.chapters]
+    days = len({(message.session_id, message.timestamp[:10]) for message in found.messages}) + len(found.summaries)
+    marks = sum(len(one.annotations) for one in found.messages) + sum(len(one.annotations) for one in found.summaries)
+    external = sum(map(cost_of_external, found.external), LEGEND if found.external else 0)
+    records = days + len(found.facts) + len(found.chapters)
+    return FRAME + RECORD * records + sum(map(cost_of_text, texts)) + 25 * marks + external
+
+
+def cost_of_external(one: RecalledExternal) -> int:
+    """Tokens of the record of a text of an external memory."""
+    return _EXTERNAL + estimate(encode_json([one.source, one.place, one.text]))
 
 
 def _summarised(summary: Summary, where: _Best, sought: Mapping[str, float]) -> RecalledSummary:

@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import TextIO
 
 from domain import errors
+from domain.file_reader import DATABASE
 from domain.files import make_private, make_private_folder, put_in_place, storage_error, write_file
-from storage.owner import Owner
+from storage.programs import FolderLock
 from storage.sqlite import schema
 from storage.sqlite.copies import PlainRow, check_copy, copy_database, exported_tables, plain_rows, write_rows
 from storage.sqlite.database import as_ours
 
-#: The file of a memory in its folder.
-DATABASE = "memory.db"
 #: Where a copy is made whole, below its folder; a crash may leave it, and an erasure removes it like every other copy.
 _COPY = ".memory.before-restoring"
 #: Changes a copy before it takes the place of the present database, given both paths.
@@ -76,9 +75,10 @@ def restore(
         raise errors.StorageError("backup.missing", path=str(backup))
     with as_ours(backup):
         check_copy(backup)
-    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
-        shutil.copyfile(backup, unfinished)
+    with FolderLock(folder, clock), _place_for_copy(folder) as unfinished:
         make_private(unfinished)
+        with as_ours(backup):
+            copy_database(backup, unfinished)
         prepare(unfinished, folder / DATABASE)
         return lay_in_place(unfinished, folder)
 
@@ -181,7 +181,7 @@ def restore_portable(
     """
     if version != schema.VERSION:
         raise errors.NewerSchema(path=FORMAT, found=version, known=schema.VERSION)
-    with Owner(folder, clock), _place_for_copy(folder) as unfinished:
+    with FolderLock(folder, clock), _place_for_copy(folder) as unfinished:
         make_private(unfinished)
         write_file(unfinished, schema.empty_database())
         with as_ours(unfinished):

@@ -3,22 +3,23 @@
     message (rank 0) -> group of messages (1, if it is long) -> session with its summary (1) -> chapters (2) -> life (2)
 
 A session and a message name the chapter above them, a chapter the one above it. A chapter without text is to be written
-again: something under it is gone.
+again: something under it is gone. Beside the tree stands the diary: a page for a session, of height 0 and with nothing
+above or below it.
 
-Guarantees: a chapter is stored only from what it was made from; what goes takes the text of every chapter above it
-along in the same commit, and a chapter with fewer than two children is removed.
+Guarantees: a chapter or a page is stored only from what it was made from; what goes takes the text of every chapter
+above it, and of the page on its session, along in the same commit; a chapter with fewer than two children is removed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from domain.tree import Chapter, Member, NewChapter, Node
-from storage.engine import EACH, Stamp
-from storage.sqlite.database import Database, Row, Transaction
+from domain.tree import Chapter, Member, NewChapter, Node, Page
+from storage.engine import EACH, Database, Row, Stamp, Transaction
 
 _NODE = (
     'SELECT text_id, rank, parent, place, source, start, "end", metadata, visit_count, last_visit, never_delete,'
@@ -92,9 +93,9 @@ class Chapters:
             return [_read_node(row) for row in self._database.run(query, rank)]
         return [_read_node(row) for row in self._database.run(f"{_NODE} WHERE parent = ? ORDER BY place", parent)]
 
-    def all(self, text_ids: Sequence[str] | None = None) -> list[Chapter]:
-        """All chapters, or these, the earliest first."""
-        rows = self._database.run(_CHAPTER)
+    def all(self, text_ids: Sequence[str] | None = None, *, pages: bool = False) -> list[Chapter]:
+        """All chapters, or these, the earliest first; ``pages``: those of the diary too."""
+        rows = self._database.run(_CHAPTER if pages or text_ids is not None else f"{_CHAPTER} WHERE c.height > 0")
         below: dict[str, list[_Child]] = {}
         for child in self._read_children() if rows else ():
             below.setdefault(child.parent, []).append(child)
@@ -238,7 +239,7 @@ class Chapters:
         A session of which nothing may be shown any more is in none: a chapter would wait for its summary for ever.
         """
         query = (
-            "SELECT seq, text_id FROM chapter c WHERE text = '' AND"
+            "SELECT seq, text_id FROM chapter c WHERE text = '' AND height > 0 AND"
             " (SELECT count(*) FROM session WHERE chapter = c.seq)"
             " + (SELECT count(*) FROM conversation WHERE chapter = c.seq AND hidden = 0)"
             f" + (SELECT count(*) FROM chapter WHERE parent = c.seq) < {_LEAST}"
@@ -263,12 +264,15 @@ class Chapters:
         tx.many("DELETE FROM archived_memory WHERE text_id = ?", [(name,) for name in names])
 
     def _numbers_of(self, messages: Sequence[str], sessions: Sequence[str]) -> list[int]:
-        """The chapters right above these."""
-        query = f"SELECT DISTINCT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH}"
+        """The chapters right above these, and the pages on their sessions."""
+        query = (
+            f"SELECT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH} UNION SELECT seq FROM chapter"
+            f" WHERE height = 0 AND session_id IN (SELECT t.session_id FROM {{0}} t WHERE t.{{1}} IN {EACH})"
+        )
         found = []
         for table, column, values in (("conversation", "text_id", messages), ("session", "session_id", sessions)):
             if values:
-                found += [row[0] for row in self._database.run(query.format(table, column), list(values))]
+                found += [row[0] for row in self._database.run(query.format(table, column), list(values), list(values))]
         return list(dict.fromkeys(found))
 
     def _numbers_with_ancestors(self, numbers: Sequence[int]) -> list[int]:
@@ -277,7 +281,45 @@ class Chapters:
 
     def _void_texts(self, tx: Transaction, numbers: Sequence[int]) -> None:
         spine = [(number,) for number in self._numbers_with_ancestors(numbers)]
-        tx.many("UPDATE chapter SET text = '' WHERE seq = ? AND text <> ''", spine)
+        tx.many("UPDATE chapter SET text = '', evidence = '' WHERE seq = ? AND text <> ''", spine)
+
+    # -- the diary -------------------------------------------------------------------------------------------------
+
+    def pages(self, *, due: bool = False) -> list[Page]:
+        """The pages of the diary on archived sessions, the earliest first; ``due``: those to be written again."""
+        query = (
+            f"SELECT c.text_id, c.session_id, c.text, c.evidence, {_EDGE.format('')} AS start, {_EDGE.format('DESC')}"
+            " AS ending, c.stored_at FROM chapter c JOIN session s ON s.session_id = c.session_id"
+            " WHERE c.height = 0 AND s.status = 'archived' ORDER BY s.position"
+        )
+        return [_read_page(row) for row in self._database.run(query) if bool(row["text"]) != due]
+
+    def put_page(self, session_id: str, read: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> bool:
+        """Store the page on a session, in place of the one before; without ``lines`` there is none any more.
+
+        False, and nothing, when the session is open again or what may be shown of it is not what was ``read``.
+        """
+        text, evidence = "\n".join(line for line, _ in lines), json.dumps([list(ids) for _, ids in lines])
+        with self._database.write() as tx:
+            shown = (
+                "SELECT text_id FROM conversation WHERE session_id = ? AND hidden = 0 AND demo = 0 ORDER BY position"
+            )
+            there = [row["text_id"] for row in self._database.run(shown, session_id)]
+            archived = "SELECT 1 FROM session WHERE session_id = ? AND status = 'archived'"
+            if there != list(read) or not self._database.run(archived, session_id):
+                return False
+            tx.do("DELETE FROM chapter WHERE height = 0 AND session_id = ?", session_id)
+            if lines:
+                columns = "(seq, text_id, session_id, height, text, evidence, stored_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                row = (tx.next("chapter"), self._stamp.new_id(), session_id, 0, text, evidence, self._stamp.now())
+                tx.do(f"INSERT INTO chapter {columns}", *row)
+        return True
+
+
+def _read_page(row: Row) -> Page:
+    evidence = [tuple(ids) for ids in json.loads(row["evidence"] or "[]")]
+    lines = tuple(zip(row["text"].split("\n"), evidence, strict=False))
+    return Page(row["text_id"], row["session_id"], lines, row["start"] or "", row["ending"] or "", row["stored_at"])
 
 
 def _read_node(row: Row) -> Node:

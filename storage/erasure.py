@@ -9,25 +9,24 @@ other lines stay; what can be rebuilt is requested in the same commit. Memories 
 nor touched, wherever they lie.
 
 The proof is a search of every file: for a text as UTF-8, as UTF-16 of both byte orders, JSON-escaped, and in base64 at
-each of its three alignments; for a vector as its bytes in float16 and float32. Files are read in parts.
+each of its three alignments; for a vector as its bytes in float16 and float32. A child process reads the files.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from threading import Lock
 from typing import TypedDict
 
 from domain.facts import Fact, Note, Relation
+from domain.file_reader import find_bytes
 from domain.receipts import ErasureReason
 from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
@@ -55,7 +54,6 @@ _TEXTS = {
     "erasure": ("days",),
 }
 _AT_ONCE = 5_000
-_PART = 1 << 20
 #: A form of fewer bytes is in some file by chance and would prove nothing.
 SHORTEST = 4
 
@@ -83,7 +81,7 @@ class Needles:
 
     def are_in(self, path: Path) -> bool:
         """Whether a file, or any file below a folder, holds one of them."""
-        return bool(find_traces([path], self.forms) if path.is_dir() else _find_in_file(path, self.forms))
+        return bool(find_traces([path], self.forms))
 
 
 #: Cleans what others wrote of these texts.
@@ -178,7 +176,7 @@ class Eraser:
             other
             for message in self.of.messages.with_ids([text_id])
             for other in self.of.messages.of_session(message.session_id)
-            if other.round == message.round
+            if abs(other.round) == abs(message.round)
         ]
         return self._with_derived(messages)
 
@@ -207,7 +205,7 @@ class Eraser:
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *holding)}
         pins = [pin for persona in PERSONAS for pin in self.of.personas.pins(persona) if wanted in normalise(pin)]
         notes, facts = self._known_with(wanted)
-        chapters = [one for one in self.of.chapters.all() if wanted in normalise(one.text)]
+        chapters = [one for one in self.of.chapters.all(pages=True) if wanted in normalise(one.text)]
         flying = (one for one in self.of.sessions.every_in_flight() if wanted in normalise(one.text + one.partial))
         return replace(
             chosen,
@@ -229,7 +227,7 @@ class Eraser:
             chosen,
             in_flight=tuple(flying),
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
-            chapters=_distinct_chapters(self.of.chapters.all()),
+            chapters=_distinct_chapters(self.of.chapters.all(pages=True)),
             file_names=tuple(one.name for one in self.imports.all()),
             **self._derived_from(
                 messages, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
@@ -393,9 +391,9 @@ class Eraser:
         for scrub in self.scrubbers:
             scrub(needles)
         self._clean_database()
-        found = find_traces(self.folders, needles.forms | vectors, self.besides)
-        files = sum(1 for _ in files_below(self.folders, self.besides))
-        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), tuple(found))
+        files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)
+        traces = tuple(Trace(path, form) for path, form in found)
+        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), traces)
         with self.of.database.write() as tx:
             self.of.erased.record_proof(tx, receipts, proof.files, proof.searched, len(proof.traces))
         return proof
@@ -509,29 +507,6 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def find_traces(folders: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()) -> list[Trace]:
-    """Every file below the folders that still holds a needle, and which; but for those ``besides``."""
-    return [Trace(path, form) for path in files_below(folders, besides) for form in _find_in_file(path, needles)]
-
-
-def files_below(folders: Iterable[Path], besides: Sequence[Path] = ()) -> Iterator[Path]:
-    """Every regular file below the folders, links not followed, and nothing of what is ``besides``."""
-    for place, below, names in chain.from_iterable(map(os.walk, folders)):
-        inside = Path(place)
-        below[:] = sorted(name for name in below if inside / name not in besides)
-        files = (inside / name for name in sorted(names))
-        yield from (path for path in files if path.is_file() and not path.is_symlink() and path not in besides)
-
-
-def _find_in_file(path: Path, needles: Mapping[str, bytes]) -> list[str]:
-    left = dict(needles)
-    overlap = max(map(len, needles.values()), default=1) - 1
-    present, tail = [], b""
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        while left and (part := file.read(_PART)):
-            window = tail + part
-            found = [form for form, needle in left.items() if needle in window]
-            present += found
-            left = {form: needle for form, needle in left.items() if form not in found}
-            tail = window[-overlap:] if overlap else b""
-    return present
+def find_traces(paths: Iterable[Path], needles: Mapping[str, bytes], besides: Sequence[Path] = ()) -> list[Trace]:
+    """Every file of these and below these folders that still holds a needle, and which; but for those ``besides``."""
+    return [Trace(path, form) for path, form in find_bytes(paths, needles, besides)[1]]

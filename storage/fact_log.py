@@ -20,14 +20,15 @@ from typing import Literal
 
 from domain.fact_states import EVENT_OF_VERDICT, Event, EventKind, FactState, LearnedFact, settle_slot, state_of
 from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, Window
+from domain.matters import NewMatter
 from domain.records import Message
 from storage.embeddings import TextIndex
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
 from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under, part_names
 from storage.jobs import Steps
+from storage.matters import Matters
 from storage.messages import Messages, UndoableSaves
-from storage.sqlite.database import Database, Row, Transaction
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class _Affected:
 
 @dataclass(frozen=True)
 class FactLog:
-    """Writes the tables ``note``, ``fact``, ``relation`` and ``fact_event``.
+    """Writes the tables ``note``, ``fact``, ``relation`` and ``fact_event``, and what is open with them.
 
     >>> fact_log.learn(learned)
     True
@@ -133,13 +134,14 @@ class FactLog:
 
     facts: Facts
     windows: Windows
+    matters: Matters
     index: TextIndex
     saves: UndoableSaves
     erased: ErasedTexts
     stamp: Stamp
 
-    def learn(self, learned: Learned) -> bool:
-        """Store everything extracted from one window, in one commit; it is read from then on.
+    def learn(self, learned: Learned, matters: Sequence[NewMatter] = ()) -> bool:
+        """Store everything extracted from one window, and what is open by it, in one commit; it is read from then on.
 
         False, and nothing, when one of its messages was read already, is gone or is hidden. What names no message of
         the window, or one outside of it, is not stored; nor is a change of a fact that is gone, or that a person put
@@ -155,6 +157,7 @@ class FactLog:
             facts = self._add_facts(tx, learned, messages, notes, now)
             _add_relations(tx, learned.relations, facts)
             changed = self._add_changes(tx, learned.window.name, learned.changes, facts, now)
+            self.matters.add(tx, learned.window.name, matters, messages, now)
             self.windows.mark_read(tx, learned.window, learned.rejected, now)
             self._settle_states(tx, _Affected({*facts.values(), *changed}, set()))
             self._index_renamed(tx, names)
@@ -306,6 +309,7 @@ class FactLog:
             notes = self._read_numbers(f"SELECT seq FROM note WHERE window_id IN {EACH}", wanted)
             events = self._read_numbers(f"SELECT seq FROM fact_event WHERE window_id IN {EACH}", wanted)
             self._remove_numbered(tx, notes, facts, events)
+            self.matters.remove(tx, windows=wanted)
             self.windows.mark_unread(tx, wanted)
 
     def forget_messages(self, tx: Transaction, messages: Sequence[int]) -> None:
@@ -323,6 +327,7 @@ class FactLog:
             self._read_numbers(caused, windows) if windows else [],
         )
         if windows:
+            self.matters.remove(tx, messages=seqs)
             self.windows.forget_messages(tx, seqs, windows)
 
     def remove_named(self, tx: Transaction, notes: Sequence[str], facts: Sequence[str]) -> None:

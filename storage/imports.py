@@ -28,20 +28,19 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Message
-from storage.engine import EACH, instant
+from storage.engine import EACH, Row, Transaction, instant
 from storage.erased import SaidMessage
 from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import digests
-from storage.sqlite.database import Row, Transaction
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
 _DIGEST = 16
 #: So far apart are sessions that are put between two others one after another.
 _CLOSE = 1 << 8
 #: So many messages are taken back in one commit.
-_AT_ONCE = 200
+_AT_ONCE = 50
 #: In ``meta``: a day, and how many calls were made on it to read the backlog.
 _CALLS = "import_calls"
 #: In ``meta``: nothing is to be read.
@@ -150,8 +149,8 @@ class Imports:
         messages = self._of.messages.with_ids(text_ids)
         self._rounds.remove(tx, messages)
         self._database.digest_changes()
-        for table in ("stored_message", "imported_message"):
-            tx.many(f"DELETE FROM {table} WHERE message = ?", [(message.seq,) for message in messages])
+        for table, column in (("stored_message", "message"), ("imported_message", "seq")):
+            tx.many(f"DELETE FROM {table} WHERE {column} = ?", [(message.seq,) for message in messages])
         for session_id in dict.fromkeys(message.session_id for message in messages):
             summary = self._of.summaries.of(session_id)
             self._of.summaries.remove(tx, summary)
@@ -176,12 +175,12 @@ class Imports:
         return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
-        """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.
+        """Store a message that is said now, at the end of a session of an import, or in a new one; its commit may wait.
 
         What it costs does not depend on how long the session is.
         """
         query = "SELECT seq, role FROM conversation WHERE session_id = ? ORDER BY position DESC LIMIT 1"
-        with self._database.write() as tx:
+        with self._database.write(wait=True) as tx:
             rows = self._database.run(query, session_id)
             after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
             replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"
@@ -235,7 +234,9 @@ class Imports:
         """The keys of messages that are still in the memory, by where they are stored or by their digests."""
         ((salt,),) = self._database.run(digests.SALT)
         names = {message.key: _message_digests(str(salt), message) for message in messages}
-        query = f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.seq WHERE m.digest IN {EACH}"
+        query = (
+            f"SELECT m.digest FROM stored_message m JOIN conversation c ON c.seq = m.message WHERE m.digest IN {EACH}"
+        )
         wanted = [name for by_id, said in names.values() for name in (*by_id, said)]
         found = {str(row[0]) for row in self._database.run(query, wanted)}
         numbers = f"SELECT seq FROM conversation WHERE seq IN {EACH}"

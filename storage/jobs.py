@@ -1,5 +1,6 @@
 """Work that must happen later, and the results of work that is done in steps.
 
+``Claims``    what one program alone uses or does; a claim is void once its program has ended
 ``Jobs``      what the scheduler runs: a row for each, found again by whoever opens the memory next
 ``Rebuilds``  summaries and personas of which something was removed, or whose model failed at a save
 ``Steps``     results of stages, stored as each arrives, so that a long job resumes where it was cut short
@@ -10,20 +11,81 @@ refused, or its job runs once more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from domain.imports import IMPORT_CLIENT
 from domain.records import RebuildRequest, RebuildTarget
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
     "forget_request", "compact", "rebuild", "autosave", "extract", "verify", "consolidate", "client_history",
-    "imported_chapters", "import_backlog", "chapters", "archive",
+    "imported_chapters", "import_backlog", "chapters", "diary", "archive",
 ]  # fmt: skip
+
+
+#: What a program claims beside jobs: a session that it talks in or saves, an erasure.
+ClaimKind = Literal["session", "erasure"]
+
+
+class Claims:
+    """Reads and writes the table ``claim``. ``program`` is the name of this one, ``lives`` says whether another runs.
+
+    >>> claims.take("session", session_id)
+    True
+    """
+
+    def __init__(
+        self, database: Database, program: str = "", lives: Callable[[str], bool] = lambda name: False
+    ) -> None:
+        self._database = database
+        self.program = program
+        self._lives = lives
+
+    def take(self, kind: ClaimKind, key: str = "") -> bool:
+        """Have this alone from now on; False where another living program has it."""
+        if self.taken(kind).get(key) == self.program:
+            return True
+        with self._database.write() as tx:
+            living = self.taken(kind)
+            if living.get(key, self.program) != self.program:
+                return False
+            if void := sorted(set(self._read_rows(kind).values()) - set(living.values())):
+                tx.do(f"DELETE FROM claim WHERE program IN {EACH}", void)
+            tx.do(
+                "INSERT INTO claim (kind, key, program) VALUES (?, ?, ?)"
+                " ON CONFLICT (kind, key) DO UPDATE SET program = excluded.program",
+                kind, key, self.program,
+            )  # fmt: skip
+        return True
+
+    def taken(self, kind: ClaimKind) -> dict[str, str]:
+        """The keys that living programs have, this one too, each with the name of its program."""
+        rows = self._read_rows(kind).items()
+        return {key: program for key, program in rows if self._is_own(program) or self._lives(program)}
+
+    def taken_elsewhere(self, kind: ClaimKind) -> dict[str, str]:
+        """The same of other programs."""
+        return {key: program for key, program in self.taken(kind).items() if not self._is_own(program)}
+
+    def release(self, kind: ClaimKind, *keys: str) -> None:
+        """Let go of what this program has."""
+        own = {key for key, program in self.taken(kind).items() if self._is_own(program)}.intersection(keys)
+        if own:
+            with self._database.write() as tx:
+                tx.do(f"DELETE FROM claim WHERE kind = ? AND program = ? AND key IN {EACH}", kind, self.program, [*own])
+
+    def is_elsewhere(self, program: str) -> bool:
+        """Whether this names another program that lives."""
+        return bool(program) and not self._is_own(program) and self._lives(program)
+
+    def _read_rows(self, kind: ClaimKind) -> dict[str, str]:
+        return {row[0]: row[1] for row in self._database.run("SELECT key, program FROM claim WHERE kind = ?", kind)}
+
+    def _is_own(self, program: str) -> bool:
+        return program == self.program
 
 
 @dataclass(frozen=True)
@@ -38,13 +100,16 @@ class Job:
     not_before: float
     #: Why the last try failed: nothing, or the key of a message and, behind a space, its numbers as JSON.
     reason: str
+    #: The program that does it, if one does.
+    program: str = ""
 
 
 class Jobs:
-    """Reads and writes the jobs of the scheduler in the table ``job``."""
+    """Reads and writes the jobs of the scheduler in the table ``job``. Of several programs one does a job."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, claims: Claims) -> None:
         self._database = database
+        self._claims = claims
 
     def request(self, kind: JobKind, key: str = "", payload: str = "", *, at_once: bool = False) -> None:
         """Have this done, once more where it runs by now.
@@ -60,13 +125,23 @@ class Jobs:
             )  # fmt: skip
 
     def next(self, kinds: Collection[JobKind], now: float) -> Job | None:
-        """The job of these kinds to run now."""
-        return next((job for job in self.waiting(kinds) if job.not_before <= now), None)
+        """The job of these kinds to run now, that no other program does."""
+        due = (job for job in self.waiting(kinds) if job.not_before <= now)
+        return next((job for job in due if not self._claims.is_elsewhere(job.program)), None)
+
+    def claim(self, job: Job) -> bool:
+        """Do this job here; False where it is gone, or another living program does it."""
+        with self._database.write() as tx:
+            found = self.find(job.kind, job.key)
+            if found is None or self._claims.is_elsewhere(found.program):
+                return False
+            tx.do("UPDATE job SET program = ? WHERE kind = ? AND key = ?", self._claims.program, job.kind, job.key)
+        return True
 
     def waiting(self, kinds: Collection[JobKind]) -> list[Job]:
         """All jobs of these kinds, the most urgent first."""
         query = (
-            "SELECT kind, key, payload, generation, attempts, not_before, reason FROM job"
+            "SELECT kind, key, payload, generation, attempts, not_before, reason, program FROM job"
             f" WHERE kind IN {EACH} ORDER BY priority, generation"
         )
         return [Job(*row) for row in self._database.run(query, list(kinds))]
@@ -89,7 +164,8 @@ class Jobs:
         """Note that a try has failed, why, and when the next one may be made."""
         with self._database.write() as tx:
             tx.do(
-                "UPDATE job SET attempts = attempts + 1, reason = ?, not_before = ? WHERE kind = ? AND key = ?",
+                "UPDATE job SET attempts = attempts + 1, reason = ?, not_before = ?, program = ''"
+                " WHERE kind = ? AND key = ?",
                 reason, not_before, job.kind, job.key,
             )  # fmt: skip
 

@@ -14,7 +14,6 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -33,12 +32,11 @@ from domain.records import (
     Summary,
     pair_messages,
 )
-from domain.text import clean_text
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
-from storage.engine import EACH, Stamp, instant
-from storage.sqlite.database import Database, Row, Transaction
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
+from storage.jobs import Claims
 
 #: Between the positions of two messages of a session.
 MESSAGE_SPACE = 512
@@ -84,6 +82,8 @@ class NewMessage:
     demo: bool = False
     #: Who said it, if neither of the two did; the role is "assistant" then.
     speaker: str = ""
+    #: Whether the companion said it first, before the round.
+    greeting: bool = False
 
 
 class MessageColumns(NamedTuple):
@@ -240,11 +240,11 @@ class Messages:
             at = self._database.run("SELECT position FROM conversation WHERE seq = ?", before.user.seq)[0][0]
             self.move(tx, session_id, at, 2 * MESSAGE_SPACE)
             position = at - MESSAGE_SPACE
-        seq = tx.next("conversation", len(messages))
+        seq, this = tx.next("conversation", len(messages)), last_round + 1
         added = [
             Message(
                 seq + at, one.text_id, session_id, one.timestamp, one.role, PREFIX[one.role] + one.words,
-                last_round + 1, finish, stored_at=now, position=position + (at + 1) * MESSAGE_SPACE,
+                -this if one.greeting else this, finish, stored_at=now, position=position + (at + 1) * MESSAGE_SPACE,
                 quoted=one.quoted, demo=one.demo, speaker=one.speaker,
             )
             for at, one in enumerate(messages)
@@ -270,25 +270,6 @@ class Messages:
         """Put other words in place of those of a message."""
         tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[message.role] + words, message.seq)
 
-    def add_metadata(self, tx: Transaction, message: int, metadata: Mapping[str, Any]) -> None:
-        """What a program says of a new message, by its number: values of JSON by name."""
-        rows = []
-        for key, value in metadata.items():
-            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            rows.append((message, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
-        tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
-
-    def metadata_of(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """What programs said of these messages, by id; nothing of what is hidden."""
-        query = (
-            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
-            f" WHERE c.text_id IN {EACH} AND {_VISIBLE} ORDER BY d.key"
-        )
-        found: dict[str, dict[str, Any]] = defaultdict(dict)
-        for text_id, key, value in self._database.run(query, list(text_ids)) if text_ids else ():
-            found[text_id][key] = json.loads(value)
-        return dict(found)
-
     def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
         """Let all rounds as far as the round ``upto`` leave the context."""
         last = "(SELECT max(position) FROM conversation WHERE session_id = ? AND round = ?)"
@@ -306,8 +287,10 @@ class Messages:
         rounds = max(message.round for message in [*first, *present])
         places = max(message.position for message in [*first, *present])
         # Downwards, so that no two rounds have one number for a moment.
-        moved = [(message.round + rounds, message.position + places, message.seq) for message in present]
-        tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", sorted(moved, reverse=True))
+        shifts = ((message, rounds if message.round > 0 else -rounds) for message in present)
+        moved = [(message.round + shift, message.position + places, message.seq) for message, shift in shifts]
+        ordered = sorted(moved, key=lambda row: -abs(row[0]))
+        tx.many("UPDATE conversation SET round = ?, position = ? WHERE seq = ?", ordered)
 
     def move(self, tx: Transaction, session_id: str, position: int, by: int) -> None:
         """Move what is in a session from a position on."""
@@ -655,20 +638,26 @@ _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
 
 class Sessions:
-    """Reads and writes the tables ``session`` and ``in_flight``. Several sessions may be active.
+    """Reads and writes the tables ``session`` and ``in_flight``. Several sessions may be active, each in one program.
 
     >>> session, resumed = sessions.resume_or_start()
     >>> sessions.recent(10)[0].session_id == session.session_id
     True
     """
 
-    def __init__(self, database: Database, stamp: Stamp) -> None:
+    def __init__(self, database: Database, stamp: Stamp, claims: Claims) -> None:
         self._database = database
         self._stamp = stamp
+        self._claims = claims
 
     def find(self, session_id: str) -> Session | None:
         """One session by its id."""
         return next(iter(self._find_all("WHERE session_id = ?", session_id)), None)
+
+    def is_open(self, session_id: str) -> bool:
+        """Whether there is a session that is not archived."""
+        session = self.find(session_id)
+        return session is not None and session.status == "active"
 
     def number_of(self, session_id: str) -> int | None:
         """The number of a session; None when there is none."""
@@ -707,9 +696,10 @@ class Sessions:
         return int(sessions), int(rounds)
 
     def newest_active(self) -> Session | None:
-        """The active session of the terminal that comes last; those of clients are none of it."""
-        found = self._find_all("WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1")
-        return next(iter(found), None)
+        """The active session that comes last of those that no other program has; those of clients are none of it."""
+        taken = self._claims.taken_elsewhere("session")
+        query = "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT ?"
+        return next((one for one in self._find_all(query, len(taken) + 1) if one.session_id not in taken), None)
 
     def active(self, client: str | None = None, *, besides: Collection[str] = ()) -> list[Session]:
         """Every active session, or those of one client, oldest first.
@@ -728,27 +718,29 @@ class Sessions:
     # -- starting and ending -------------------------------------------------------------------------------------
 
     def resume_or_start(self) -> tuple[Session, bool]:
-        """The newest active session and whether it was there before; a new one where none is active."""
-        session = self.newest_active()
-        return (self.start(), False) if session is None else (session, True)
+        """The newest active session that no other program has, and whether it was there before; else a new one.
+
+        It is this program's from then on.
+        """
+        with self._database.write():
+            session = self.newest_active()
+            if session is None:
+                return self.start(), False
+            self._claims.take("session", session.session_id)
+            return session, True
 
     def start(
         self, began: str | None = None, *, before: str | None = None, client: str = "", client_key: str | None = None
     ) -> Session:
         """A new active session: the last of all, or right ``before`` one, or before the first that ``began`` later.
 
-        One of a client, or right before another, is never gone on with as the newest.
+        One of a client, or right before another, is never gone on with as the newest; any other is this program's.
         """
         with self._database.write() as tx:
-            return self.add(
-                tx,
-                self._stamp.new_session_id(),
-                self._stamp.now(),
-                began,
-                before=before,
-                client=client,
-                client_key=client_key,
-            )
+            name, now = self._stamp.new_session_id(), self._stamp.now()
+            if not client:
+                self._claims.take("session", name)
+            return self.add(tx, name, now, began, before=before, client=client, client_key=client_key)
 
     def start_for(self, client: str, key: str) -> Session:
         """A new active session that a client has under a key; the terminal never goes on with it on its own."""
@@ -784,12 +776,13 @@ class Sessions:
             sql = "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL"
             tx.do(sql, ended, session_id)
 
-    def close(self, tx: Transaction, session_id: str, now: str) -> None:
-        """Archive a session as it is."""
-        tx.do(
-            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?) WHERE session_id = ?",
-            now, session_id,
-        )  # fmt: skip
+    def close(self, tx: Transaction, session_id: str, now: str) -> bool:
+        """Archive a session as it is. False where it is gone, or archived already."""
+        sql = (
+            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?)"
+            " WHERE session_id = ? AND status = 'active' RETURNING session_id"
+        )
+        return bool(tx.run(sql, now, session_id))
 
     def reopen(self, tx: Transaction, session_id: str) -> None:
         """Make a session the terminal's own, and active."""

@@ -3,13 +3,15 @@
 The newest version in the database is the persona; the file is where a person reads and edits it. The database remembers
 which version was last written to the file, so that three cases can be distinguished:
 
-- the file says what was written to it: nothing happened, or a newer version has not reached it yet (a crash
-  between commit and file). The newest version is written to it.
+- the file says what was written to it, or any version since: nothing happened, or a newer version has not reached
+  it yet (a crash between commit and file, or between file and the note of it). The newest version is written to it.
 - the file says anything else: a hand edit. It wins, and becomes a version of origin ``hand``. A file emptied
   by hand is such an edit: the persona is empty then, and ``restore`` brings any version back.
 - there is no file, or something that cannot be one (a folder, a pipe, more than 1 MB). It is kept aside under
   another name, and the newest version is written where it was: a file that is gone says nothing, it may have
   been lost in a copy.
+
+Any number of programs read and write the files: each is judged inside of a write, after all that others committed.
 
 A byte order mark, CRLF, a missing or doubled end of line are not edits. Bytes that are no UTF-8 are read with
 U+FFFD in their place, and the original is kept aside. The files follow each commit that changes a persona.
@@ -40,10 +42,9 @@ from domain.patterns import pattern_of
 from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
 from language.scripts import is_unspaced
-from storage.engine import EACH, Commit, Stamp
+from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction
 from storage.jobs import Rebuilds
 from storage.messages import UndoableSaves
-from storage.sqlite.database import Database, Row, Transaction
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -61,7 +62,7 @@ class Personas:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         database: Database,
         rebuilds: Rebuilds,
         saves: UndoableSaves,
@@ -78,8 +79,12 @@ class Personas:
         database.on_commit(self._write_changed)
 
     def path(self, persona: Persona) -> Path:
-        """Where the person finds the file."""
-        return self._folder / _FILE[persona]
+        """Where the person finds the file, if there is one."""
+        return (self._folder or Path()) / _FILE[persona]
+
+    def place(self, persona: Persona) -> Path | str:
+        """Where the persona is: its file, or the database where there are no files."""
+        return self.path(persona) if self._folder else self._database.path
 
     def read(self, persona: Persona) -> str:
         """The persona as it is now; a hand edit has become a version by then.
@@ -98,6 +103,8 @@ class Personas:
 
         Where the file says what was last written to it, and that is the newest version, nothing has to be settled.
         """
+        if self._folder is None:
+            return self.versions.newest(persona)
         said = self._file_content(persona)
         latest, laid = self.versions.newest_and_laid(persona)
         if said is not None and latest and (said, laid) == (latest.text, latest.version):
@@ -128,8 +135,8 @@ class Personas:
 
         Returns the version in force afterwards.
         """
-        self.settle(persona)
         with self._database.write() as tx:
+            self.settle(persona)
             self.versions.add(tx, persona, as_persona(text), origin, self._stamp.now(), session_id)
         return self.newest(persona)
 
@@ -149,6 +156,7 @@ class Personas:
             return False
         persona: Persona = "self" if requests[0].what == "self" else "user"
         with self._database.write() as tx:
+            self.settle(persona)
             if self.versions.newest(persona) != base or not self._rebuilds.remove_fulfilled(tx, requests):
                 return False
             self.versions.replace(tx, persona, base, persona_draft(draft), self._stamp.now())
@@ -157,21 +165,19 @@ class Personas:
 
     def pin(self, persona: Persona, text: str) -> None:
         """Keep a line through every rewrite, and put it into the persona at once: one commit, then the file."""
-        self.settle(persona)
-        latest = self.versions.newest(persona)
-        before, now = latest.text if latest else "", self._stamp.now()
-        after = as_persona(with_pins(before, [as_persona(text)]))
         with self._database.write() as tx:
+            latest = self.newest(persona)
+            before, now = latest.text if latest else "", self._stamp.now()
+            after = as_persona(with_pins(before, [as_persona(text)]))
             self.versions.add_pin(tx, persona, now, text, added=after != before)
             if after != before:
                 self.versions.add(tx, persona, after, "hand", now)
 
     def unpin(self, persona: Persona, text: str) -> None:
         """Let go of a pin; the line goes with it if the pin brought it, and it is there word for word."""
-        self.settle(persona)
-        latest = self.versions.newest(persona)
-        before = latest.text if latest else ""
         with self._database.write() as tx:
+            latest = self.newest(persona)
+            before = latest.text if latest else ""
             brought = self.versions.remove_pin(tx, persona, text)
             after = without_block(before, as_persona(text)) if brought else before
             if after != before:
@@ -180,9 +186,9 @@ class Personas:
     @contextmanager
     def losing_lines(self, messages: Sequence[str]) -> Iterator[None]:
         """One commit in which messages go, and with them the lines of the personas as they are that rest on them."""
-        if any(self.versions.lines_resting_on(persona, messages) for persona in PERSONAS):
-            self.settle_all()
         with self._database.write() as tx:
+            if any(self.versions.lines_resting_on(persona, messages) for persona in PERSONAS):
+                self.settle_all()
             lines = {persona: set(self.versions.lines_resting_on(persona, messages)) for persona in PERSONAS}
             yield
             latest = {persona: self.versions.newest(persona) for persona, gone in lines.items() if gone}
@@ -193,9 +199,9 @@ class Personas:
     @contextmanager
     def losing_all_lines(self, messages: Sequence[str]) -> Iterator[None]:
         """The same, with the lines of every version."""
-        if any(self.versions.lines_ever_resting_on(messages).values()):
-            self.settle_all()
         with self._database.write() as tx:
+            if any(self.versions.lines_ever_resting_on(messages).values()):
+                self.settle_all()
             lost = {persona: lines for persona, lines in self.versions.lines_ever_resting_on(messages).items() if lines}
             yield
             for persona, lines in lost.items():
@@ -211,15 +217,18 @@ class Personas:
         The file is judged in one transaction: a version that was committed in between would make what was written
         before it look like an edit. Raises StorageError when the file can neither be read nor written.
         """
+        if self._folder is None:
+            return
         if not self._folder.is_dir():
             make_private_folder(self._folder)
-        with self._database.write():
-            for persona in personas:
-                self._reconcile_file(persona)
+        with self._database.write() as tx:
+            if "personas" not in tx.commit.follows:  # else files follow this commit, and say nothing that may be undone
+                for persona in personas:
+                    self._reconcile_file(persona)
 
     def replaced_files(self) -> list[Path]:
         """What was found in the place of a persona and is kept under another name."""
-        return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
+        return sorted(self._folder.glob("*.aside-*")) if self._folder and self._folder.is_dir() else []
 
     def _write_changed(self, done: Commit) -> None:
         if "personas" in done.follows:
@@ -236,7 +245,7 @@ class Personas:
         elif latest is not None and said == latest.text:
             if laid != latest.version:
                 self.versions.set_laid(persona, latest.version)
-        elif laid is not None and (written := self.versions.find(laid)) and said == written.text:
+        elif laid is not None and self.versions.says_since(persona, laid, said):
             self._write_file(persona, latest)
         elif said or laid is not None:
             self._take_edit(persona, said)
@@ -391,6 +400,11 @@ class PersonaVersions:
         """One version by its number."""
         rows = self._database.run(f"{_VERSION} WHERE version = ?", number)
         return PersonaVersion(*rows[0]) if rows else None
+
+    def says_since(self, persona: Persona, number: int, text: str) -> bool:
+        """Whether a version says this, of those from ``number`` on."""
+        query = "SELECT 1 FROM persona WHERE persona = ? AND version >= ? AND text = ? LIMIT 1"
+        return bool(self._database.run(query, persona, number, text))
 
     def add(
         self, tx: Transaction, persona: Persona, text: str, origin: Origin, now: str, session_id: str | None = None

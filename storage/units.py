@@ -20,8 +20,7 @@ from domain.forests import DERIVED, OPERATORS, UNKNOWN_SPEAKER, UnitFilter, Unit
 from domain.records import PREFIX
 from domain.text import clean_text
 from domain.tree import LIFE
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 _SEARCHED = "NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _BESIDE = (
@@ -60,7 +59,7 @@ _SUMMARIES = (
     " (SELECT min(o.began) FROM under o WHERE o.chapter = c.seq),"
     " (SELECT max(o.ended) FROM under o WHERE o.chapter = c.seq),"
     f" coalesce(p.text_id, c.session_id, '{LIFE}'), c.session_id, c.session_id"
-    " FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent WHERE c.text <> '') a"
+    " FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent WHERE c.text <> '' AND c.height > 0) a"
     " LEFT JOIN visit v ON v.text_id = a.id"
 )
 #: What is under each chapter, with when it began and ended.
@@ -100,10 +99,10 @@ class Units:
         tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
 
     def metadata(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The metadata of messages, by id; only of those that have some."""
+        """The metadata of messages, by id; only of those that have some, and of none that is hidden."""
         query = (
             "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
-            f" WHERE c.text_id IN {EACH} ORDER BY d.key"
+            f" WHERE c.text_id IN {EACH} AND c.hidden = 0 ORDER BY d.key"
         )
         found: dict[str, dict[str, Any]] = defaultdict(dict)
         for text_id, key, value in self._database.run(query, list(text_ids)):

@@ -74,7 +74,7 @@ def test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_
     notes.mkdir()
     (notes / "diary.md").write_text(life["early"][1] + life["beside"], encoding="utf-8")
     settings = {"MAX_CONV_NUM": "2", "REFRESH_EVERY_CONV_NUM": "1", "GROUP_SIZE": "2", "RECALL_PLANNING": "always"}
-    settings |= {"EXTERNAL_MEMORIES": f"vault={notes}"}
+    settings |= {"EXTERNAL_MEMORIES": f"vault={notes}", "DIARY": "on"}
     with house(tmp_path, server, clock, new_id, log, **settings) as at:
         live(at, *life["early"])
         at.save()
@@ -94,9 +94,13 @@ def test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_
         at.save()
         live(at, life["after"][0])
         later = server.chats[answered + 1 :]
-        assert {_kind(one) for one in later} >= {"talk", "fold", "notes", "chapter", "self", "user", "plan"}
+        assert {_kind(one) for one in later} >= {"talk", "fold", "notes", "chapter", "diary", "self", "user", "plan"}
         assert not secret.search(derived(at))
         assert life["kept"] in derived(at), "the rest of the session is there"
+        at.talk.maintenance.wait()
+        pages = [one.text for one in at.memory.chapters.pages()]
+        assert any(life["kept"] in one for one in pages)
+        assert not any(secret.search(one) for one in pages)
         session = at.talk.session.session_id
     with house(tmp_path, server, clock, new_id, log, **settings) as at:
         assert at.talk.session.session_id == session
@@ -128,5 +132,5 @@ def _kind(request: Any) -> str:
     """Which task a request is; those of planned search are none that ``marked`` knows."""
     if re.match("Task: (?:plan|judge|answer)|任务：(?:规划|判断记忆|根据)", request["messages"][0]["content"]):
         return "plan"
-    kinds = ("forget", "fold", "notes", "compare", "chapter", "self", "user")
+    kinds = ("forget", "fold", "notes", "compare", "chapter", "diary", "self", "user")
     return next((kind for kind in kinds if marked(request, kind)), "talk")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from llm import Llm
 from models.chat import Patience
 from people import ME, Companion, People, Registry, folder_of, registry_in
 from storage.erasure import Needles, Scrub
+from storage.programs import Programs
 from tests.domain.test_workers import PATIENCE, threads_of, until
 from tests.support.house import friend
 from tests.support.server import ScriptedServer
@@ -57,9 +59,9 @@ class Town:
         """Whether somebody holds this person's folder: nobody else may open it then."""
         from datetime import UTC, datetime
 
-        from storage.owner import Owner
+        from storage.programs import FolderLock
 
-        owner = Owner(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
+        owner = FolderLock(folder_of(self.data_dir, person, instruction), lambda: datetime.now(UTC))
         try:
             owner.acquire()
         except DataInUse:
@@ -175,15 +177,17 @@ def test_one_in_use_is_never_closed_and_the_end_waits_for_it(town):
     assert not town.is_open("ann")
 
 
-def test_a_memory_is_let_go_for_another_program_and_left_to_it_for_a_moment(town):
-    with town.people.companion(ME) as companion:
+def test_a_person_whose_memory_another_program_uses_is_not_erased(town):
+    with town.people.companion("ann") as companion:
         tell(companion, "I am Ann.")
-    town.people.release(ME)
-    assert not town.is_open(ME)
-    with pytest.raises(DataInUse), town.people.companion(ME):
-        pass
-    with town.people.companion("ben"):
-        assert not town.is_open(ME)
+    other = Programs(folder_of(town.data_dir, "ann"), lambda: datetime.now(UTC))
+    other.enter()
+    with pytest.raises(DataInUse):
+        town.people.erase_person("ann")
+    other.leave()
+    with town.people.companion("ann") as companion:
+        assert companion.memory.sessions.counts()[1] == 1
+    assert [one.messages for one in town.people.erase_person("ann")] == [2]
 
 
 def test_many_people_at_once_cost_a_handful_of_threads(tmp_path, clock, new_id):

@@ -16,7 +16,7 @@ from domain import errors
 from domain.events import TextDelta
 from domain.workers import CancelToken
 from jobs.saving import Stage
-from storage.owner import Owner
+from storage.programs import FolderLock
 from tests import torture
 from tests.support.house import House, Mind, friend, house
 from tests.support.server import Exchange, ScriptedServer, cut_body, delta, say, status, stream, vectors
@@ -234,7 +234,7 @@ def test_p9_words_serve_while_the_embedding_server_is_away(tmp_path, server, clo
 
 
 def test_p12_a_second_program_is_told_who_holds_the_directory(tmp_path, clock):
-    with Owner(tmp_path / "data", clock):
+    with FolderLock(tmp_path / "data", clock):
         done = run_program(tmp_path, "--plain")
     assert done.returncode == 4
     assert str(tmp_path / "data") in done.stderr

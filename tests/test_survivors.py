@@ -166,7 +166,7 @@ def test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_no
         from datetime import UTC, datetime
         from pathlib import Path
         from domain import errors
-        from storage.owner import Owner
+        from storage.programs import FolderLock
         folder = Path(sys.argv[1])
         removed = []
         def remove(event, arguments):
@@ -175,7 +175,7 @@ def test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_no
                 os.unlink(folder / ".owner")
         sys.addaudithook(remove)
         clock = lambda: datetime(2026, 1, 2, tzinfo=UTC)
-        first, second = Owner(folder, clock), Owner(folder, clock)
+        first, second = FolderLock(folder, clock), FolderLock(folder, clock)
         first.acquire()
         assert removed
         try:

@@ -25,7 +25,7 @@ from interfaces.http.memory_routes import ErrorResponse, admin_router, chat_memo
 from interfaces.http.page import assets, routes
 from interfaces.mcp.server import Ctx, Declined, make_server
 from interfaces.messages import Words, choose_language
-from interfaces.operations import LocalMemories
+from interfaces.operations import Memories
 from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from people import People
@@ -123,7 +123,7 @@ def _add_mcp(app: FastAPI, people: People, service: MemoryService, version: str)
     app.state.mcp = []
     for paths in (_BASIC, _FULL):
         server = make_server(
-            LocalMemories(service), words, people.log, version=version, full=paths is _FULL, person_of=_person_of_call
+            Memories(service), words, people.log, version=version, full=paths is _FULL, person_of=_person_of_call
         )
         made = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=_GUARDED)
         (route,) = (one for one in made.routes if isinstance(one, Route))

@@ -93,6 +93,8 @@ _USAGE = {
     "memory.erased": 409,
     "memory.unknown": 404,
     "person.unknown": 404,
+    "session.in_use": 409,
+    "session.saved": 409,
     "person.owner": 409,
     "person.unnamed": 400,
     "person.two": 400,

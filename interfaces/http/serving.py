@@ -44,8 +44,6 @@ from people import ME, People, Registry, Scrub, registry_in
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from interfaces.socket.memory_server import BackgroundMemoryServer
-
 #: Makes the application of these people; True where only this machine reaches it.
 MakeApp = Callable[[People, bool], "FastAPI"]
 
@@ -92,7 +90,7 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
     """Serve until asked to end. Raises OldFriendError where it cannot begin."""
     check_installed(*_PACKAGES)
     settings = setup.settings
-    registry = Registry(registry_in(settings.data_dir), setup.clock)
+    registry = Registry(registry_in(settings.data_dir), setup.clock, settings.database_url)
     shorten_thread_turns()
     with closing(registry), _only_server(registry), listening_on(host, port) as bound:
         only_here = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
@@ -104,16 +102,13 @@ def serve(setup: ServerSetup, host: str, port: int, make: MakeApp, grace: float 
         if not registry.tokens():
             names = _make_first_token(setup, registry, bound)
         with _open_people(setup, registry) as people:
-            from interfaces.socket.memory_server import BackgroundMemoryServer
-
             app = make(people, only_here)
             running = ServerThread(app, bound, grace, setup.log)
-            memory_server = BackgroundMemoryServer(people, app.state.service, setup.words)
             say = setup.words.say
             unnamed = "serve.to_no_one" if registry.tokens() else "serve.alone"
             who = say("serve.to_tokens", names=", ".join(names)) if names else say(unnamed, person=ME)
             setup.say("serve.ready", url=_url_of(bound), path=settings.data_dir, who=who)
-            return _run_until_stopped(setup, running, partial(_close_all, people, memory_server), grace)
+            return _run_until_stopped(setup, running, partial(_close_all, people), grace)
 
 
 # -- beginning
@@ -136,7 +131,10 @@ def check_installed(*packages: str) -> None:
 
 @contextmanager
 def _only_server(registry: Registry) -> Iterator[None]:
-    """Raises DataInUse where another server serves the same people."""
+    """Raises DataInUse where another server serves the same people; from a database server any number may."""
+    if registry.server:
+        yield
+        return
     try:
         lock = registry.served_alone()
         lock.acquire()
@@ -321,14 +319,9 @@ def _next_wish(wishes: Wishes) -> CancelToken:
     return wishes.begin()
 
 
-def _close_all(people: People, memory_server: BackgroundMemoryServer) -> bool:
+def _close_all(people: People) -> bool:
     """Close every memory; False where that takes too long."""
-
-    def close() -> None:
-        memory_server.close()
-        people.close()
-
-    thread = threading.Thread(target=close, name="closing", daemon=True)
+    thread = threading.Thread(target=people.close, name="closing", daemon=True)
     thread.start()
     thread.join(_CLOSING)
     return not thread.is_alive()

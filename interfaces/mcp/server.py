@@ -1,7 +1,7 @@
 """The operations as tools of the Model Context Protocol, on the official SDK; the same for stdio and HTTP.
 
 ``main.py --mcp`` serves one person over standard input and output, for the program that started it: no argument of a
-tool reaches another person's memory. The memory is opened on first use, or used through the program that has it open.
+tool reaches another person's memory. The memory is opened on first use, beside other programs that have it open.
 
 Promises: a tool's result is byte for byte the body that HTTP returns, and the same as structured content; an error is a
 result that the model can read and act on, never a path, a process or a traceback; nothing depends on a connection, so

@@ -59,7 +59,11 @@ class Words:
         >>> Words("en").count("round", 1), Words("en").count("round", 2)
         ('1 round', '2 rounds')
         """
-        one, _, many = self.say(f"count.{thing}", count=count).partition("|")
+        return self.plural(f"count.{thing}", count)
+
+    def plural(self, key: str, count: int) -> str:
+        """A message in its form for this count: what is before the ``|`` for one, behind it for more."""
+        one, _, many = self.say(key, count=count).partition("|")
         return many if many and count != 1 else one
 
     def describe_setting(self, setting: Setting) -> str:
@@ -69,14 +73,20 @@ class Words:
 
     def describe_notice(self, notice: Notice) -> str:
         """Something worth saying, in words."""
-        details = dict(notice.details)
-        if notice.key.startswith("forget_request."):
-            counted = {"round": details.get("rounds"), "turn": details.get("turns")}
-            details |= {
-                f"{thing}s": self.count(thing, many) for thing, many in counted.items() if isinstance(many, int)
-            }
-        named = notice.key == "forget_request.detected" and details.get("matter")
-        return self.say("forget_request.detected_of" if named else notice.key, **details)
+        details, key = dict(notice.details), notice.key
+        if key == "opening.autosaved":
+            return self.plural(key, int(str(details["sessions"])))
+        rounds = details.get("rounds")
+        if key.startswith("forget_request.") and isinstance(rounds, int):
+            names = self.say("number.words").split()
+            details["hidden"] = self.count("hidden", rounds)
+            details["rounds"] = self.count("round", rounds)
+            details["others"] = names[rounds - 1] if rounds <= len(names) else rounds - 1
+            if details.get("matter") and rounds > 1:
+                key = "forget_request.detected_of"
+        if isinstance(turns := details.get("turns"), int):
+            details["messages"] = self.count("turn", turns)
+        return self.say(key, **details)
 
     def _format_detail(self, value: object) -> str:
         """A detail on one line. A space in front of it is kept, since hints begin with one."""

@@ -5,7 +5,7 @@
     with Friend("data") as friend:
         print(friend.chat("My cat is called Douban."))
 
-Promises: it is the same memory as the terminal's, under the same lock; nothing is loaded that is not used; a call
+Promises: it is the same memory as the terminal's, also while that runs; nothing is loaded that is not used; a call
 returns when everything is stored. Raises the errors of ``domain.errors``.
 """
 
@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
@@ -27,13 +27,12 @@ from domain.records import Session
 from domain.text import check_input, clean_text, one_line
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
-from interfaces.operations import OPERATIONS, LocalMemories
+from interfaces.operations import OPERATIONS, Memories
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.search_schemas import FoundMemory
-from interfaces.socket.memory_client import open_people
 from jobs.client_memories import consolidate
 from jobs.maintenance import session_to_open
-from people import ME
+from people import ME, open_people
 
 #: The client of added dialogues.
 _DIALOGUES = "dialogue"
@@ -42,8 +41,23 @@ _LONGEST_NAME = 60
 _HOME = Path(__file__).resolve().parents[2]
 
 
-class Friend:
-    """One companion of one person, for one program at a time. Safe to use from several threads.
+class Closing(Protocol):
+    """What a ``with`` block closes at its end."""
+
+    def close(self) -> None:
+        """Close it; safe to call twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Friend(Closing):
+    """One companion of one person. Safe to use from several threads, and beside other programs.
 
     >>> with Friend("data", settings={"OPENAI_API_BASE": "http://localhost:11434/v1", "CHAT_MODEL": "qwen3"}) as friend:
     ...     friend.chat("What is my cat called?")
@@ -61,7 +75,7 @@ class Friend:
     ) -> None:
         """``settings`` are those of ``.env``, by their names, and count before it and before the environment.
 
-        Raises SettingsError, DataInUse where another program has the memory open, other StorageErrors.
+        Raises SettingsError, StorageErrors.
         """
         given = {**(settings or {}), **({"DATA_DIR": str(data_dir)} if data_dir else {})}
         self.settings = config.load_settings(config.home_of(_HOME), os.environ, given)
@@ -80,14 +94,6 @@ class Friend:
             self._service = MemoryService(self._people)
             self._companion = opened.enter_context(self._people.companion(person))
             self._opened = opened.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the memory; safe to call twice. Background work continues when it is opened again."""
@@ -134,7 +140,7 @@ class Friend:
             given = {**dict(zip(operation.parameters.model_fields, arguments, strict=False)), **named}
             if given.get("user_id") is None:
                 given["user_id"] = self.person
-            return LocalMemories(self._service).call(operation.name, **given)
+            return Memories(self._service).call(operation.name, **given)
 
         return call
 

@@ -127,7 +127,7 @@ class ChatMemory:
             known = self._people.registry.instruction(person, instruction)
             text = known.text if known else ""
         chat = ClientChat("chat", messages, name, text, batch, self._people.settings.conversation_keep_size)
-        with self._people.companion(person, instruction, wait=self._stop) as companion:
+        with self._people.companion(person, instruction) as companion:
             memory, steps = companion.memory, companion.turn_steps()
             request = steps.client_request(chat, ranking="client_notes")
             request = replace(request, text=check_input(request.text), options=options)

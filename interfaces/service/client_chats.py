@@ -156,7 +156,7 @@ class RelayedChats:
             return RelayedChat(person, request, body, "off")
         if request.side or is_blank(request.said):
             return RelayedChat(person, request, body, "side")
-        with self._people.companion(person, wait=gone) as companion:
+        with self._people.companion(person) as companion:
             turn = companion.turn_steps().client_request(ClientChat(_OPENAI, request.history, name))
             prepared, profile, recalled = self._prompt_texts(companion, request, turn, gone)
         sent = {**body, "messages": add_memory(request, profile, recalled)["messages"]}
@@ -185,11 +185,7 @@ class RelayedChats:
         """Store the round, if there is one. Raises StorageError, Interrupted when the client is ``gone``."""
         if chat.turn is None or chat.person is None or not relayed.is_whole:
             return
-        with (
-            self._people.companion(chat.person, wait=gone) as companion,
-            companion.turns,
-            companion.memory.in_one_commit(),
-        ):
+        with self._people.companion(chat.person) as companion, companion.turns, companion.memory.in_one_commit():
             stored = companion.turn_steps().store(chat.turn, relayed.text, relayed.ended or "stop")
             if stored.forget.reading:
                 companion.maintenance.queue.compaction.wake()
@@ -204,7 +200,7 @@ class RelayedChats:
             return calling
         found = None
         if person is not None:
-            with self._people.companion(person, wait=gone) as companion:
+            with self._people.companion(person) as companion:
                 found = self._history_of(companion).find_response(response)
         if found is None:
             raise UsageError("chat.no_such_response", given=one_line(response, 60))

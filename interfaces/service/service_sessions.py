@@ -25,8 +25,6 @@ from jobs.forgetting import hide_forgotten_alone
 from memory import Memory
 from people import Companion, People
 
-#: The prefix of ids that an interface gives to requests without one, so that retries are stored once.
-OF_INTERFACE = "interface\0"
 #: No session is open longer, whatever the setting says, in seconds.
 _A_CENTURY = 100 * 366 * 86_400.0
 #: An identical message within this time was sent twice.
@@ -107,9 +105,7 @@ class ServiceSessions:
     ) -> Message | None:
         """The message that an earlier copy of this request stored."""
         if request_id is not None:
-            found = next(iter(self._memory.messages.with_ids([_id_of(request_id)])), None)
-            if found or not request_id.startswith(OF_INTERFACE):
-                return found
+            return next(iter(self._memory.messages.with_ids([_id_of(request_id)])), None)
         last = going_on.events[-1] if going_on and going_on.events else None
         if last is None or (last.role, last.words) != (role, text):
             return None

@@ -8,37 +8,21 @@ from __future__ import annotations
 import json
 import os
 import select
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, TextIO
 
-from conversation import Conversation, TurnEvent
 from domain import errors
 from domain.errors import Exit
-from domain.events import MemoryAnswer, Notice, Reply
-from domain.recollection import Recollection
-from domain.settings import Settings
+from domain.events import Notice, Reply
 from domain.text import clean_text, is_blank, one_line
 from interfaces.interrupting import Wishes
 from interfaces.recollections import recalled_values
-from interfaces.socket import protocol
-from interfaces.socket.chat_server import ChatMemoryServer
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import CommandContext, explain_error
-from interfaces.terminal.commands.command_table import BY_NAME
-from interfaces.terminal.parsing import (
-    Farewell,
-    Typed,
-    TypedCommand,
-    TypedMessage,
-    is_block_mark,
-    parse_input,
-    with_files,
-)
+from interfaces.terminal.parsing import Farewell, Typed, TypedCommand, TypedMessage, is_block_mark, parse_input
 from interfaces.terminal.repl import Repl
-from interfaces.terminal.reply import ReplyView, counted_line
-from interfaces.terminal.wiring import Program, Streams, open_conversation
+from interfaces.terminal.wiring import Streams
 from jobs.rebuild import rebuild_some
 
 #: Seconds that one thing to say or ask waits for a program that is soon done.
@@ -256,84 +240,3 @@ def _read_part(stream: TextIO, wishes: Wishes) -> bytes:
         if wishes.stop.is_set:
             raise errors.Interrupted
     return os.read(stream.fileno(), _READ_SIZE)
-
-
-# -- through the program that holds the memory
-
-
-def say_or_open(program: Program, open_things: ExitStack) -> Exit | tuple[Conversation, ChatMemoryServer]:
-    """Say one thing through the program that holds the memory, or open everything here.
-
-    Waits for a program that holds the memory and soon ends or opens its socket. Raises DataInUse when that takes too
-    long, what went wrong there, and Unreachable where it went away.
-    """
-    give_up, reported, may_use_server = time.monotonic() + _WAITING, False, _may_use_server(program.options)
-    while True:
-        if may_use_server and _server_is_running(program.settings):
-            try:
-                return _say_through_server(program)
-            except protocol.ServerGone as fault:
-                raise errors.Unreachable("socket.lost") from fault
-        try:
-            return open_things.enter_context(open_conversation(program))
-        except errors.DataInUse as fault:
-            if time.monotonic() > give_up or not (may_use_server or not _server_is_running(program.settings)):
-                raise
-            if not reported:
-                print(program.words.say("storage.waiting", **fault.details), file=program.streams.stderr, flush=True)
-            reported = True
-        if program.wishes.stop.wait(_LOOK):
-            raise errors.Interrupted
-
-
-def _may_use_server(options: Options) -> bool:
-    """Whether it is not about the present session, so that the memory server can take it."""
-    if options.here or options.new:
-        return False
-    if options.ask is not None or options.json:
-        return True
-    return isinstance(parse_input(Typed(clean_text(options.say or "").strip()), BY_NAME), TypedMessage | Farewell)
-
-
-def _server_is_running(settings: Settings) -> bool:
-    try:
-        protocol.connect_to(settings.data_dir).close()
-    except protocol.ServerGone:
-        return False
-    return True
-
-
-def _say_through_server(program: Program) -> Exit:
-    """Show the reply as it comes, or whole where a program reads it."""
-    streams, words = program.streams, program.words
-    answer: dict[str, Any] = {}
-
-    def ask() -> dict[str, Any]:
-        for _ in _stream_events(program, answer):
-            pass
-        return answer
-
-    if program.options.json:
-        return _write_json(streams.stdout, ask, words.describe_error)
-    screen, aside = program.make_screen(streams.stdout), program.make_screen(streams.stderr)
-    view = ReplyView(screen, aside, words, time.monotonic, whole=not screen.file.isatty())
-    view.show_events(_stream_events(program, answer))
-    if any(answer.get("counts", {}).values()):
-        aside.line(counted_line(words, answer["counts"]), "quiet")
-    return Exit.OK
-
-
-def _stream_events(program: Program, answer: dict[str, Any]) -> Iterator[TurnEvent | MemoryAnswer]:
-    """The events that the server sends; the final answer goes into ``answer``."""
-    options = program.options
-    text = _read_request(options, program.streams, program.wishes)
-    if options.ask is None and _is_by_hand(text, options):
-        text = with_files(text).text
-    call, given = "say" if options.ask is None else "ask", {"text": text, "incognito": options.incognito}
-    for one in protocol.send_request(program.settings.data_dir, call, given, stop=program.wishes.stop):
-        if "answer" in one:
-            answer.update(one["answer"])
-            answer["reply"] = Reply(**answer["reply"]) if answer["reply"] else None
-            yield MemoryAnswer(text, Recollection(), answer["reply"], known=answer.get("known", True))
-        elif event := protocol.read_event(one):
-            yield event

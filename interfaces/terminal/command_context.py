@@ -140,9 +140,17 @@ class CommandContext:
         patience: float | None = PATIENCE,
         last_step: Callable[[T], bool] = lambda event: False,
     ) -> Iterator[T | Tick]:
-        """The events of the conversation's work, and beats, while the keys that are typed meanwhile are taken in."""
+        """The events of the conversation's work, and beats, while the keys that are typed meanwhile are taken in.
+
+        A program that is waited for, since it writes and does not come to an end, is named.
+        """
+        named = None
         for event in self.pump.run_work(work, self.stop, patience=patience, last_step=last_step):
             self.reader.watch_typing()
+            if (awaited := self.memory.awaited) and awaited is not named:
+                named = awaited
+                self.aside.fresh_line()
+                self.tell("storage.awaited", "quiet", **awaited)
             yield event
 
     def wait_for(self, work: Callable[[], T], note: str) -> T:

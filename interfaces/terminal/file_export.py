@@ -16,6 +16,7 @@ from conversation import Conversation
 from domain import errors
 from domain.errors import Exit
 from domain.facts import Fact
+from domain.file_reader import open_bytes
 from domain.imports import IMPORT_CLIENT
 from domain.records import PERSONAS, Message, Session
 from domain.text import clean_text, one_line
@@ -102,7 +103,7 @@ def _one_sided(session: Session, messages: Sequence[Message]) -> set[str]:
     if session.client == IMPORT_CLIENT:
         return set()
     counts = Counter(message.round for message in messages)
-    return {message.text_id for message in messages if counts[message.round] == 1}
+    return {message.text_id for message in messages if message.round > 0 and counts[message.round] == 1}
 
 
 def _session_markdown(session: Session, memory: Memory, names: dict[str, str], words: Words, hidden: bool) -> str:
@@ -288,7 +289,7 @@ def restore_whole(
     from importers.own_export import open_whole_export
 
     begun = b""
-    with suppress(OSError), path.open("rb") as file:  # whoever reads it as talk says so
+    with suppress(OSError), open_bytes(path, 1) as file:  # whoever reads it as talk says so
         begun = file.read(1)
     if not begun:
         return False

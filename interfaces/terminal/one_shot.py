@@ -15,24 +15,28 @@ from typing import TYPE_CHECKING, TextIO
 from config import ENV_LINE
 from domain import errors
 from domain.errors import Exit
+from domain.file_reader import open_bytes
 from domain.records import PERSONAS
+from domain.text import mask_url
+from domain.workers import Again, Worker
 from interfaces.messages import Words
-from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
 from interfaces.terminal.erased_question import ErasedQuestion
 from interfaces.terminal.line_source import PlainReader
 from interfaces.terminal.screen import Meaning, cells_of
-from interfaces.terminal.wiring import RELEASE_SECONDS, Program, make_steady, open_conversation
+from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
-from memory import Memory, Prepare, back_up, leaving_out_erased, restore
-from people import EVERYBODY, ME, People, Registry, registry_in
+from memory import Memory, Prepare, back_up, initialise_database, leaving_out_erased, move_person, restore
+from people import EVERYBODY, ME, People, Registry, open_people, place_of, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 #: Seconds that the index has to catch up while it is examined.
 _PATIENCE = 20.0
+#: Seconds between two looks for sessions whose time is over.
+_SWEEP_EVERY = 60.0
 #: So many rows that differ are named.
 _ROWS_SHOWN = 8
 #: What the file itself is to blame for when it is restored from.
@@ -43,6 +47,8 @@ _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
 def run_without_chat(program: Program) -> Exit:
     """Do what the command line asks for, then end."""
     options = program.options
+    if (done := _run_for_database(program)) is not None:
+        return done
     if options.backup:
         size = back_up(program.settings.data_dir, options.backup)
         written = program.words.say("backup.done", path=options.backup, size=f"{size / 1024:.0f} KB")
@@ -55,13 +61,52 @@ def run_without_chat(program: Program) -> Exit:
     if options.bring:
         return _import_files(program, options.bring)
     if options.token:
-        with closing(Registry(registry_in(program.settings.data_dir), program.clock)) as registry:
+        with closing(
+            Registry(registry_in(program.settings.data_dir), program.clock, program.settings.database_url)
+        ) as registry:
             return _change_tokens(options.token, registry, program.words, program.streams.stdout)
     if options.serve:
         return _serve_http(program)
     if options.mcp:
         return _serve_mcp(program)
     return _Check(program).run_checks()
+
+
+def _run_for_database(program: Program) -> Exit | None:
+    """Do what is asked of a database; None where something else is. Raises UsageError where it cannot be done there."""
+    options, url = program.options, program.settings.database_url
+    if options.export_person or options.import_person:
+        return _move_person(program)
+    if options.init_database:
+        if not url:
+            raise errors.UsageError("database.not_named")
+        initialise_database(options.init_database, url)
+        program.streams.stdout.write(program.words.say("database.ready", path=mask_url(url)) + "\n")
+        return Exit.OK
+    as_rows = options.export if options.export and options.export.lower().endswith(".json") else None
+    for flag, given in (("--backup", options.backup), ("--restore", options.restore), ("--export", as_rows)):
+        if given and url:
+            raise errors.UsageError("database.of_folder", flag=flag)
+    return None
+
+
+def _move_person(program: Program) -> Exit:
+    """One folder is a person: out of the database, or into it."""
+    options, settings = program.options, program.settings
+    if not settings.database_url:
+        raise errors.UsageError("person.not_named")
+    with closing(Registry(registry_in(settings.data_dir), program.clock, settings.database_url)) as registry:
+        served = place_of(settings.data_dir, registry.server, options.person)
+        folder = options.export_person or options.import_person
+        assert folder
+        source, target = (served, folder) if options.export_person else (folder, served)
+        count = move_person(source, target, program.clock, program.new_id, program.debug.log)
+        if options.import_person and options.person != ME:
+            registry.add_person(options.person)
+    key = "person.exported" if options.export_person else "person.imported"
+    said = program.words.say(key, person=options.person, path=folder, count=count)
+    program.streams.stdout.write(said + "\n")
+    return Exit.OK
 
 
 def _export_memory(program: Program, given: str) -> Exit:
@@ -76,7 +121,7 @@ def _export_memory(program: Program, given: str) -> Exit:
         return write_rows(target, program.settings.data_dir, words, screen, program.clock)
     if target.suffix.lower() != ".md":
         raise errors.UsageError("export.format", given=given, formats=FORMS)
-    with open_conversation(program) as (conversation, _):
+    with open_conversation(program) as conversation:
         return write_markdown(target, conversation, words, screen)
 
 
@@ -95,7 +140,8 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
     with ExitStack() as open_things:
         llm = open_things.enter_context(closing(program.make_llm()))
         empty = partial(_holds_nothing, program, llm)
-        whole = order.paths[0] if len(order.paths) == 1 and not order.only_look else None
+        one = len(order.paths) == 1 and not order.only_look and not program.settings.database_url
+        whole = order.paths[0] if one else None
         data_dir, clock = program.settings.data_dir, program.clock
         if whole and restore_whole(
             whole, data_dir, empty, words, screen, clock, _leaving_out_erased(program, whole)
@@ -140,21 +186,29 @@ def _serve_http(program: Program) -> Exit:
 
 def _serve_mcp(program: Program) -> Exit:
     from interfaces.http.serving import check_installed
-    from interfaces.socket.memory_client import MemoryClient, open_people
 
     check_installed("mcp")
     from interfaces.mcp.server import run_stdio
+    from interfaces.operations import Memories
+    from interfaces.service.memory_service import MemoryService
 
-    opened = partial(
-        open_people, program.settings, program.debug.log,
-        clock=program.clock, new_id=program.new_id, scrubbers_of=program.scrubbers,
-    )  # fmt: skip
-    options, words = program.options, program.words
-    with closing(MemoryClient(program.settings.data_dir, opened, words)) as memory:
-        full = options.tools == "full"
-        return run_stdio(
-            memory, options.person, words, program.debug.log, program.wishes, full=full, version=program.version
-        )
+    options, words, log = program.options, program.words, program.debug.log
+    with open_people(
+        program.settings, log, clock=program.clock, new_id=program.new_id, scrubbers_of=program.scrubbers
+    ) as people:
+        service = MemoryService(people)
+
+        def sweep() -> Again:
+            service.sweep()
+            return _SWEEP_EVERY
+
+        sweeping = Worker("sweep", sweep, log)
+        sweeping.start()
+        try:
+            full, version = options.tools == "full", program.version
+            return run_stdio(Memories(service), options.person, words, log, program.wishes, full=full, version=version)
+        finally:
+            sweeping.end(_PATIENCE)
 
 
 class _Check:
@@ -258,7 +312,6 @@ class _Check:
 def _restore_from(backup: Path, program: Program) -> Exit:
     """Put a backup in the place of the memory. Raises StorageError."""
     folder, words = program.settings.data_dir, program.words
-    request_release(folder, RELEASE_SECONDS)
     try:
         former = restore(backup, folder, program.clock, _leaving_out_erased(program, backup))
     except errors.StorageError as error:
@@ -285,7 +338,7 @@ def _leaving_out_erased(program: Program, path: Path) -> Prepare:
 def _is_database(path: Path) -> bool:
     """Whether a file begins as SQLite's files do."""
     try:
-        with open(path, "rb") as file:
+        with open_bytes(path, 16) as file:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from domain import errors
+from domain.file_reader import open_bytes
 from domain.patterns import pattern_of
 from domain.text import clean_text, make_inert
 
@@ -217,7 +218,7 @@ def _is_file(name: str) -> bool:
 
 def _read_file(name: str) -> str:
     try:
-        with Path(name).expanduser().open("rb") as file:
+        with open_bytes(Path(name).expanduser(), MOST + 1) as file:
             content = file.read(MOST + 1)
     except OSError as fault:
         raise errors.UsageError("attach.unreadable", name=name, reason=fault.strerror) from fault

@@ -322,7 +322,7 @@ class ReplyView:
             self._notices = []
 
     def _show_notice(self, notice: Notice) -> None:
-        asked_for = notice.key.startswith("forget_request.")
+        asked_for = notice.key.startswith(("forget_request.", "models."))
         self._aside.line(self._words.describe_notice(notice), "quiet" if asked_for else "warning")
 
 

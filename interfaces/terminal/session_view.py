@@ -18,7 +18,7 @@ from interfaces.terminal.command_context import CommandContext
 from interfaces.terminal.line_source import PROMPT
 from interfaces.terminal.reply import show_text
 from interfaces.terminal.screen import Screen, cells_of
-from language.calendar import date_of, in_zone
+from language.calendar import age_in, date_of, in_zone
 
 #: How a pause is counted: from how much on in this unit, and how long the unit is.
 _UNITS = (
@@ -48,8 +48,10 @@ def show_opening(context: CommandContext, opening: Opening) -> str:
     others = context.memory.external
     for notice in (*context.settings.notices, *(others.take_notices() if others else ())):
         context.aside.line(context.words.describe_notice(notice), "warning")
+    if not opening.resumed and context.memory.claims.taken_elsewhere("session"):
+        context.tell("opening.beside", "quiet")
     if opening.keeping:
-        context.tell("opening.autosaving", "quiet", sessions=context.words.count("session", opening.keeping))
+        context.aside.line(context.words.plural("opening.autosaving", opening.keeping), "quiet")
     if opening.news:
         context.aside.one_row(context.words.say("opening.news", news=news_line(context.words, opening.news)), "quiet")
     context.aside.line()
@@ -190,7 +192,7 @@ def spoken_when(words: Words, then: str, now: datetime) -> str:
         return words.say(f"when.yesterday.{_part_of_day(then_here)}" if days else "when.today")
     if days < _DAYS_OF_WEEK:
         return words.say("when.weekday", day=words.say("when.weekdays").split()[then_here.weekday()])
-    return words.say("when.days", days=words.count("day", days))
+    return age_in(words.language, then_here.date(), in_zone(now).date())
 
 
 def local_time(timestamp: str) -> datetime:

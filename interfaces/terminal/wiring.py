@@ -13,18 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from conversation import Conversation, TurnSteps
-from domain import errors
 from domain.settings import Settings
 from interfaces.debug_log import DebugLog
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose_language
-from interfaces.socket.chat_server import ChatMemoryServer
-from interfaces.socket.protocol import request_release
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
 from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
@@ -32,7 +28,7 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
 from llm import Llm
-from memory import Memory
+from memory import Memory, own_place
 
 if TYPE_CHECKING:
     from people import Scrub
@@ -45,10 +41,6 @@ BEHIND_THE_PROMPT = (
 )  # fmt: skip
 
 
-#: Seconds that a memory server has to release the memory.
-RELEASE_SECONDS = 10.0
-#: Memory servers that may each open the memory before a person does.
-_MOST_SERVERS = 5
 #: Seconds that leaving waits for vectors in the making; the rest is made at the next start.
 _SETTLE = 2.0
 
@@ -115,24 +107,18 @@ class Program:
         ]
 
     def open_memory(self, llm: Llm) -> Memory:
-        """The memory in the data directory; a memory server releases it. Raises StorageError."""
-        opened = partial(
-            Memory, self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
+        """The memory in the data directory, or in the database. Raises StorageError."""
+        return Memory(
+            own_place(self.settings.data_dir, self.settings.database_url), llm.embedder,
+            clock=self.clock, new_id=self.new_id, log=self.debug.log,
             also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
             external=self.settings.external_memories,
         )  # fmt: skip
-        for _ in range(_MOST_SERVERS):
-            try:
-                return opened()
-            except errors.DataInUse:  # the next program may be quicker than this one
-                if not request_release(self.settings.data_dir, RELEASE_SECONDS):
-                    raise
-        return opened()
 
 
 @contextmanager
-def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemoryServer]]:
-    """The conversation to go on with, and the memory server for other programs of this machine."""
+def open_conversation(program: Program) -> Iterator[Conversation]:
+    """The conversation to go on with."""
     settings = program.settings
     with closing(program.make_llm()) as llm, ExitStack() as open_things:
         memory = program.open_memory(llm)
@@ -142,8 +128,7 @@ def open_conversation(program: Program) -> Iterator[tuple[Conversation, ChatMemo
             TurnSteps(settings, memory, llm), session,
             new_id=program.new_id, resumed=resumed, incognito=program.options.incognito,
         )  # fmt: skip
-        with closing(ChatMemoryServer(conversation, program.words, program.new_id)) as server:
-            yield conversation, server
+        yield conversation
         conversation.close()
 
 
@@ -179,6 +164,7 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
 def _give_editor_line(
     context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
+    from interfaces.terminal.first_words import FirstWords
     from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
@@ -201,6 +187,7 @@ def _give_editor_line(
         last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
+        first_words=FirstWords(context.conversation, context.debug.log),
     )
     output = Terminal(streams.stdin, streams.stdout, colour=not streams.environment.get("NO_COLOR"))
     context.reader = EditorLine(output, history, ahead, wishes, prompt)

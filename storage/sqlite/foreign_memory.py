@@ -16,8 +16,8 @@ from contextlib import closing
 from pathlib import Path
 
 from domain import errors
-from domain.records import PREFIX
-from storage.external.texts import LARGEST_COPY, LONGEST_TEXT, MOST_TEXTS, ExternalText, SourceTexts, parse_timestamp
+from domain.file_reader import open_bytes
+from domain.records import Role
 from storage.sqlite.schema import APPLICATION_ID
 
 #: How often a file that is being written is read again, and seconds between.
@@ -29,32 +29,41 @@ _JOURNAL_KIND, _PLAIN = slice(18, 20), b"\x01\x01"
 def is_a_memory(path: Path) -> bool:
     """Whether this file is a database of Old Friend, by its own mark."""
     try:
-        with path.open("rb") as file:
+        with open_bytes(path, 100) as file:
             header = file.read(100)
     except OSError:
         return False
     return header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
-def read_memory(path: Path, sleep: Callable[[float], object] = time.sleep) -> SourceTexts:
-    """The newest turns of a memory, oldest first. Raises StorageError ``external.busy``, ``external.broken``."""
+#: A message: its session, when it was said, by whom, and its text.
+Row = tuple[str, str, Role, str]
+
+
+def read_memory(
+    path: Path, largest: int, most: int, longest: int, sleep: Callable[[float], object] = time.sleep
+) -> tuple[list[Row], int]:
+    """The ``most`` newest messages of a memory, oldest first, and how many more it has.
+
+    Of each no more than the ``longest`` beginning. Raises StorageError ``external.busy``, ``external.broken``, and
+    ``external.too_large`` for a file of more than ``largest`` bytes.
+    """
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
-            connection.deserialize(_read_between_writes(path, sleep))
-            return _read_messages(connection)
+            connection.deserialize(_read_between_writes(path, largest, sleep))
+            return _read_messages(connection, most, longest)
         except sqlite3.Error as fault:
             raise errors.StorageError("external.broken", reason=str(fault)) from fault
 
 
-def _read_between_writes(path: Path, sleep: Callable[[float], object]) -> bytearray:
+def _read_between_writes(path: Path, largest: int, sleep: Callable[[float], object]) -> bytearray:
     """The bytes of a database between two writes of its owner."""
-    if path.stat().st_size > LARGEST_COPY:
+    if path.stat().st_size > largest:
         raise errors.StorageError("external.too_large", megabytes=path.stat().st_size // 1_000_000)
     for _ in range(_TRIES):
         before = _file_state(path)
-        content = bytearray(path.stat().st_size)
-        with path.open("rb", buffering=0) as file:
-            del content[file.readinto(content) :]
+        with open_bytes(path) as file:
+            content = bytearray(file.read())
         if before is not None and before == _file_state(path):
             content[_JOURNAL_KIND] = _PLAIN
             return content
@@ -68,13 +77,13 @@ def _file_state(path: Path) -> tuple[int, int, bytes] | None:
         beside = path.with_name(path.name + end)
         if beside.exists() and beside.stat().st_size:
             return None
-    with path.open("rb") as file:
+    with open_bytes(path, 100) as file:
         header = file.read(100)
     now = path.stat()
     return now.st_size, now.st_mtime_ns, header
 
 
-def _read_messages(connection: sqlite3.Connection) -> SourceTexts:
+def _read_messages(connection: sqlite3.Connection, most: int, longest: int) -> tuple[list[Row], int]:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(conversation)")}
     visible = " AND ".join(f"NOT {name}" for name in ("hidden", "demo") if name in columns) or "1"
     (count,) = connection.execute(f"SELECT count(*) FROM conversation WHERE {visible}").fetchone()
@@ -82,9 +91,5 @@ def _read_messages(connection: sqlite3.Connection) -> SourceTexts:
         "SELECT session_id, timestamp, role, substr(text, 1, ?) FROM conversation"
         f" WHERE {visible} ORDER BY seq DESC LIMIT ?"
     )
-    rows = connection.execute(newest, (LONGEST_TEXT, MOST_TEXTS)).fetchall()[::-1]
-    texts = [
-        ExternalText(session, "", parse_timestamp(when), text.removeprefix(PREFIX[role]), role)
-        for session, when, role, text in rows
-    ]
-    return SourceTexts(texts, count - len(rows))
+    rows = connection.execute(newest, (longest, most)).fetchall()[::-1]
+    return rows, count - len(rows)

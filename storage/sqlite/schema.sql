@@ -18,9 +18,10 @@ CREATE TABLE chapter (
     seq INTEGER PRIMARY KEY,
     text_id TEXT NOT NULL UNIQUE,
     session_id TEXT REFERENCES session (session_id) ON DELETE CASCADE,
-    height INTEGER NOT NULL CHECK (height > 0),
+    height INTEGER NOT NULL CHECK (height >= 0),
     parent INTEGER REFERENCES chapter (seq) ON DELETE SET NULL,
     text TEXT NOT NULL,
+    evidence TEXT NOT NULL DEFAULT '',
     stored_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chapter_of_parent ON chapter (parent) WHERE parent IS NOT NULL;
@@ -121,6 +122,16 @@ CREATE TABLE job (
     not_before REAL NOT NULL DEFAULT 0,
     reason TEXT NOT NULL DEFAULT '',
     priority INTEGER NOT NULL DEFAULT 0,
+    program TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+-- What one program alone does or uses, as long as it lives.
+
+CREATE TABLE claim (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    program TEXT NOT NULL,
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -275,6 +286,35 @@ CREATE TABLE read_window (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX read_window_of_session ON read_window (session_id);
 
+-- What is open between the two, each with the words of one message that it rests on, and what became of it. `due_from` and
+-- `due_to` are days, or days and times, where the person is; `yearly` is a day of every year.
+
+CREATE TABLE open_matter (
+    seq INTEGER PRIMARY KEY,
+    window_id TEXT NOT NULL,
+    message INTEGER NOT NULL,
+    quote_start INTEGER NOT NULL,
+    quote_end INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN
+        ('event', 'deadline', 'promise', 'question', 'worry', 'birthday', 'anniversary')),
+    due_from TEXT NOT NULL DEFAULT '',
+    due_to TEXT NOT NULL DEFAULT '',
+    precision TEXT NOT NULL DEFAULT '' CHECK (precision IN ('', 'time', 'day', 'week', 'month', 'year')),
+    yearly TEXT NOT NULL DEFAULT '',
+    sensitivity TEXT NOT NULL CHECK (sensitivity IN ('routine', 'personal', 'care')),
+    key TEXT NOT NULL,
+    next_review TEXT NOT NULL,
+    expires TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN
+        ('pending', 'asked', 'answered', 'closed', 'expired', 'dropped')),
+    asked INTEGER NOT NULL DEFAULT 0,
+    asked_at TEXT NOT NULL DEFAULT '',
+    shown INTEGER NOT NULL DEFAULT 0 CHECK (shown IN (0, 1)),
+    stored_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX open_matter_of_message ON open_matter (message);
+CREATE INDEX open_matter_of_window ON open_matter (window_id);
+
 -- The two personas: every version, what their lines rest on, and the lines that are pinned.
 
 CREATE TABLE persona (
@@ -363,7 +403,7 @@ CREATE VIEW conversation_memories AS SELECT
     (SELECT group_concat(m.text, char(10)) FROM (SELECT c.text FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq ORDER BY c.position) m) AS original_content,
     n.text AS summary,
-    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0
+    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0 AND verified = 1
         ORDER BY seq) f) AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
@@ -530,7 +570,7 @@ shown_node (name, text_id, rank, parent, place, source, start, "end", metadata) 
         json_object('height', c.height, 'session_id', c.session_id, 'made', c.stored_at)
         FROM chapter c LEFT JOIN chapter p ON p.seq = c.parent LEFT JOIN summary m ON m.session_id = c.session_id
         LEFT JOIN session s ON s.session_id = c.session_id
-        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq
+        LEFT JOIN first_of f ON f.chapter = c.seq LEFT JOIN last_of l ON l.chapter = c.seq WHERE c.height > 0
     UNION ALL
     SELECT 'life', 'life', 2, NULL, 0, '', (SELECT timestamp FROM began ORDER BY moment LIMIT 1),
         (SELECT timestamp FROM ended ORDER BY moment DESC LIMIT 1), '{}'

@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ memory.rounds.store(session, "Hello", "Hello, Ann.", session, "stop")
 memory.rounds.compact(session, 1, "They greeted each other.")
 memory.personas.read("user")
 memory.close()
-sys.exit(bool({"numpy", "pyarrow", "lancedb"} & set(sys.modules)))
+sys.exit(bool({"numpy", "pyarrow", "lancedb", "psycopg"} & set(sys.modules)))
 """
 
 
@@ -98,3 +99,34 @@ def test_two_sessions_have_each_their_own_message_in_flight_and_reset(memory: Me
     assert kept is not None
     assert kept.text == f"next in {two}"
     assert [spoken.user.words for spoken in memory.messages.rounds(two)] == [f"in {two}"]
+
+
+def test_what_comes_back_is_found_at_once_also_after_a_restart_and_when_another_program_did_it(
+    tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    def opened() -> Memory:
+        return Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+
+    def finds(memory: Memory) -> bool:
+        found = memory.recall(["Which zebra did I see?"], "none", clock(), RecallLimits(3, 6, 2_000), gated=False)
+        return any("zebra" in one.text for one in found.messages)
+
+    with closing(opened()) as memory:
+        session_id = memory.sessions.start().session_id
+        said = ("Thing one.", "I saw a zebra called Otto.", "After that bread.")
+        spoken = [memory.rounds.store(session_id, words, "Ok.", clock().isoformat(), "stop") for words in said]
+        hidden = [message.text_id for message in spoken[1].messages]
+        memory.rounds.hide(hidden)
+    for _ in range(2):
+        with closing(opened()) as memory, closing(opened()) as other:
+            assert not finds(memory)
+            memory.rounds.unhide(hidden)
+            assert finds(memory)
+            other.rounds.hide(hidden)
+            assert not finds(memory)
+            other.rounds.unhide(hidden)
+            assert finds(memory)
+            other.rounds.store(session_id, "The zebra is in Lyon now.", "Ok.", clock().isoformat(), "stop")
+            memory.rounds.hide(hidden)
+            assert finds(memory)
+            other.rounds.undo(session_id, 1)

@@ -256,3 +256,29 @@ def test_what_is_shown_again_of_an_import_asks_for_its_summary(store: Store, tel
     store.rounds.unhide([messages[0].text_id])
     assert store.summaries.of(session) is None
     assert [one.session_id for one in store.imports.due_sessions()] == [session]
+
+
+def test_a_page_of_the_diary_is_of_an_archived_session_as_it_was_read_and_loses_its_text_with_a_message(
+    store: Store, teller: Teller
+) -> None:
+    saved(store, teller, "s1", "s2")
+    store.start("s3", at(20))
+    teller.say("s3", "not saved")
+    line = ("We spoke of s1.", ["u1"])
+    assert not store.chapters.put_page("s1", ["u1"], [line]), "there is more by now"
+    assert not store.chapters.put_page("s3", ["u5", "a5"], [line]), "it is not archived"
+    assert store.at(at(800)).naming("p1", "p2").chapters.put_page("s1", ["u1", "a1"], [line])
+    (page,) = store.chapters.pages()
+    assert (page.text_id, page.session_id, page.sentences) == ("p1", "s1", (("We spoke of s1.", ("u1",)),))
+    assert (page.start, page.end, page.text) == (at(1), at(1), "We spoke of s1.")
+    assert store.chapters.all() == []
+    assert store.chapters.node("p1") is None
+    assert [one.text for one in store.chapters.all(pages=True)] == ["We spoke of s1."]
+    assert [one.text_id for one in store.chapters.chapters_above(["u1"], [])] == ["p1"]
+    assert store.chapters.put_page("s1", ["u1", "a1"], [("Of s1, and tea.", ["u1", "a1"])])
+    assert [one.text_id for one in store.chapters.pages()] == ["p2"]
+    store.rounds.hide(["u1"])
+    assert store.chapters.pages() == []
+    assert [one.session_id for one in store.chapters.pages(due=True)] == ["s1"]
+    assert store.chapters.put_page("s1", ["a1"], [])
+    assert store.chapters.all(pages=True) == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from domain import errors
-from interfaces.operations import OPERATIONS, Access, LocalMemories, MemoryOperation
+from interfaces.operations import OPERATIONS, Access, Memories, MemoryOperation
 from interfaces.service.chat_memory import ChatMemory
 from interfaces.service.memory_service import MemoryService
 from tests.interfaces.service.opened import OpenedService, opened_service
@@ -48,4 +48,4 @@ def test_an_operation_can_be_asked_by_some_program_and_one_of_administration_onl
 @pytest.mark.parametrize("name", [one.name for one in OPERATIONS.values() if one.access is not Access.PERSON])
 def test_no_program_of_a_person_can_ask_for_administration(opened: OpenedService, name: str) -> None:
     with pytest.raises(errors.UsageError, match=r"socket\.unknown_call"):
-        LocalMemories(opened.service).call(name, user_id="ann")
+        Memories(opened.service).call(name, user_id="ann")

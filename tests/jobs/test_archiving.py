@@ -147,7 +147,7 @@ def test_what_is_asked_for_by_a_rare_word_comes_back_as_a_faint_memory(home: Hou
     home.say("Where did we see the zeppelin?")
     lines = server.chats[-1]["messages"][1]["content"].splitlines()
     (line,) = [one for one in lines if one.startswith('{"when"') and "over the lake" in one]
-    assert json.loads(line)["faint"] == "a faint memory, fourteen months old"
+    assert json.loads(line)["faint"] == "a faint memory, fourteen months ago"
 
 
 def test_a_faint_memory_is_told_in_the_language_that_is_spoken(home: House, clock, server):

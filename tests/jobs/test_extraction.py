@@ -480,6 +480,14 @@ def test_what_the_companion_says_against_itself_is_shown_after_the_save_with_bot
             "canon.contradicted",
             {"before": first["restatement"], "now": second["restatement"]},
         )
+        reminder = f'Of yourself you have said before: ["{first["restatement"]}"]'
+        reminded = []
+        for line in ("Which season do you like?", "And which tea?"):
+            home.say(line)
+            reminded.append(
+                reminder in json.dumps(mind.asked("talk")[-1]["messages"], ensure_ascii=False).replace('\\"', '"')
+            )
+        assert reminded == [True, False]
 
 
 def test_a_person_without_a_model_has_what_they_said_noted_word_for_word(tmp_path, clock, new_id, log):

@@ -227,7 +227,7 @@ def test_a_session_in_the_other_language_turns_no_persona_into_that_language(ope
 def test_the_first_three_turns_of_a_talk_know_when_the_two_last_talked(opened, clock, server):
     with opened() as before:
         before.say("Hello")
-    last = "Before this talk, you last talked on Sunday 1 March 2026, 55 days ago."
+    last = "You last talked seven weeks ago, Sunday 1 March 2026."
     clock.pass_by(days=55)
     with opened(AUTOSAVE_AFTER="8") as after:
         assert after.talk.open().last_spoken.startswith("2026-03-01")
@@ -241,7 +241,7 @@ def test_a_pause_in_the_middle_of_a_session_is_told_and_its_days_are_marked(open
         talk.say("Hello")
         clock.pass_by(days=2)
         talk.say("Hi again")
-        assert "you last talked on Sunday 1 March 2026, 2 days ago." in system_of_last_turn(server)
+        assert "You last talked two days ago, Sunday 1 March 2026." in system_of_last_turn(server)
         said = [message["content"] for message in server.chats[-1]["messages"][1:]]
         assert said == ["[Sunday 2026-03-01]\nHello", "Reply to: Hello", "[Tuesday 2026-03-03]\nHi again"]
         talk.say("And now?")

@@ -17,15 +17,15 @@ CASES = json.loads((Path(__file__).parent / "references.json").read_text(encodin
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_nine_of_ten_references_are_resolved_in_place(language: str) -> None:
+def test_nineteen_of_twenty_references_are_resolved_in_place(language: str) -> None:
     cases = CASES[language]
     wrong = [
         (recent, text, found, meant)
         for recent, text, meant in cases
         if (found := resolve_references(text, recent)) != meant
     ]
-    assert len(cases) >= 120
-    assert len(wrong) <= len(cases) // 10, wrong
+    assert len(cases) >= 200
+    assert len(wrong) <= len(cases) // 20, wrong
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -35,7 +35,7 @@ def test_a_reference_is_left_as_it_is_rather_than_resolved_wrongly(language: str
         for recent, text, meant in CASES[language]
         if (found := resolve_references(text, recent)) not in (text, meant)
     ]
-    assert len(wrong) <= len(CASES[language]) // 20, wrong
+    assert len(wrong) <= len(CASES[language]) // 50, wrong
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.recollection import RecallLimits
+from domain.recollection import RecallLimits, RecallRequest, Recollection
 from language import words
-from recall.retriever import Retriever
+from recall.embedding import HashedEmbedder
+from recall.retriever import OwnMemories
 from storage.messages import NewMessage
 from storage.sqlite import schema
 from tests.contract.stores import sqlite
@@ -141,12 +142,12 @@ def probe(tmp_path):
         answered = NewMessage(f"a{number}", "2026-01-01T09:00:01+00:00", "assistant", "嗯，记住了。")
         store.at("2026-01-01T09:00:01+00:00").rounds.add("old", (told, answered), "stop")
     store.at("2026-01-01T10:00:00+00:00").rounds.save("old", "", {})
-    yield Retriever(store.of, None, logging.Logger("test", logging.CRITICAL))
+    yield OwnMemories(store.of, None, HashedEmbedder(), logging.Logger("test", logging.CRITICAL))
     store.close()
 
 
 @pytest.mark.parametrize(("question", "answer"), PROBE)
 def test_chinese_words_of_any_length_names_and_mixed_ones_are_found(probe, question, answer):
     now = datetime(2026, 1, 9, tzinfo=UTC)
-    recalled = probe.recall([question], None, session_id="new", now=now, limits=RecallLimits(3, 3, 4000))
+    recalled = probe.find(RecallRequest([question], "new", now, RecallLimits(3, 3, 4000)), Recollection())
     assert f"u{answer}" in recalled.ranked[:1]

@@ -224,9 +224,9 @@ OF_ASKING: tuple[Break, ...] = (
     Break(
         "an external memory retells what is hidden to whoever asks about something else",
         "P22",
-        "memory.py",
-        "                offered = replace(offered, found=tuple(shown))\n",
-        "                offered = replace(offered, found=offered.found)\n",
+        "recall/external.py",
+        "[one for one in self._best_first(hits) if not hidden or not retells_hidden(one.text, hidden, question)]",
+        "[one for one in self._best_first(hits) if not hidden or hidden]",
         (
             "tests/test_hidden_everywhere.py::"
             "test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_it_afterwards",

@@ -9,6 +9,8 @@ SURVIVORS = "tests/test_survivors.py::"
 PROMISES = "tests/test_promises.py::"
 DATABASE = "tests/storage/sqlite/test_database.py::"
 PERSONAS = "tests/storage/test_personas.py::"
+PROGRAMS = "tests/storage/test_programs.py::"
+TOGETHER = "tests/test_together.py::"
 
 OF_STORAGE: tuple[Break, ...] = (
     Break(
@@ -152,8 +154,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "the memories of others are searched too",
         "P11",
         "storage/erasure.py",
-        "        found = find_traces(self.folders, needles.forms | vectors, self.besides)\n",
-        "        found = find_traces(self.folders, needles.forms | vectors)\n",
+        "        files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)\n",
+        "        files, found = find_bytes(self.folders, needles.forms | vectors)\n",
         ("tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",),
     ),
     Break(
@@ -175,18 +177,66 @@ OF_STORAGE: tuple[Break, ...] = (
     Break(
         "a lock on an unlinked file is accepted",
         "P12",
-        "storage/owner.py",
-        "                still_there = self._still_there(descriptor)\n",
-        "                still_there = True\n",
+        "storage/programs.py",
+        "lock_now(descriptor, self._mode) and _is_at(descriptor, self.path)\n",
+        "lock_now(descriptor, self._mode)\n",
         (SURVIVORS + "test_p12_a_lock_on_a_file_that_was_removed_meanwhile_holds_nothing_and_is_not_taken_for_one",),
     ),
     Break(
-        "several may hold the lock",
+        "a restore shares the folder",
         "P12",
-        "storage/owner.py",
-        "fcntl.LOCK_EX | fcntl.LOCK_NB",
-        "fcntl.LOCK_SH | fcntl.LOCK_NB",
-        ("tests/storage/test_owner.py::test_a_second_program_is_told_who_holds_the_data",),
+        "storage/programs.py",
+        "fcntl.LOCK_SH if shared else fcntl.LOCK_EX",
+        "fcntl.LOCK_SH",
+        (PROGRAMS + "test_a_second_program_is_told_who_holds_the_data",),
+    ),
+    Break(
+        "a program that has just written writes again before those who wait",
+        "P12",
+        "storage/sqlite/database.py",
+        "            if not (_is_locked(queue) and _is_locked(gate)):\n                self._wait()\n",
+        "            while not _is_locked(gate):\n                time.sleep(_LOOK)\n",
+        (PROGRAMS + "test_whoever_waits_to_write_goes_before_a_program_that_has_just_written",),
+    ),
+    Break(
+        "what was read stays although another program has written",
+        "P12",
+        "storage/sqlite/database.py",
+        "        if passed and passed != self._read_at:\n",
+        "        if passed and not self._read_at:\n",
+        (PROGRAMS + "test_what_another_program_wrote_is_found_however_often_it_was_read_before",),
+    ),
+    Break(
+        "a killed program has its claims for ever",
+        "P12",
+        "storage/jobs.py",
+        "if self._is_own(program) or self._lives(program)}",
+        "}",
+        ("tests/contract/test_claims.py",),
+    ),
+    Break(
+        "a save stores the summary of what was said before it",
+        "P12",
+        "jobs/saving.py",
+        "if unchanged := self._read_session(session_id) == said:",
+        "if unchanged := True:",
+        (TOGETHER + "test_p12_a_round_that_another_program_stores_during_a_save_is_in_its_summary",),
+    ),
+    Break(
+        "a compaction is stored whatever happened meanwhile",
+        "P12",
+        "jobs/maintenance.py",
+        "            unchanged = memory.messages.context(session_id)[: len(rounds)] == rounds\n",
+        "            unchanged = True\n",
+        (TOGETHER + "test_p12_a_late_compaction_neither_orphans_a_round_nor_writes_back_what_is_gone",),
+    ),
+    Break(
+        "a round goes into an archived session",
+        "P12",
+        "conversation.py",
+        "if not self.memory.sessions.is_open(session_id):",
+        "if not self.memory.sessions.find(session_id):",
+        (TOGETHER + "test_p12_a_round_never_goes_into_a_session_that_another_program_has_archived",),
     ),
     Break(
         "rounds in the context follow the clock",
@@ -243,14 +293,6 @@ OF_STORAGE: tuple[Break, ...] = (
         '    return f"(CASE WHEN {form} THEN {calendar} ELSE 0 END)"\n',
         '    return "1"\n',
         ("tests/storage/test_tampered.py::test_p15_a_tampered_backup_is_refused_and_the_memory_stays",),
-    ),
-    Break(
-        "a database that was cut is taken",
-        "P15",
-        "storage/sqlite/database.py",
-        "        if not whole or self.path.stat().st_size < pages * (page if page > 1 else 65_536):\n",
-        "        if not whole:\n",
-        (DATABASE + "test_a_damaged_file_is_refused_and_left_as_it_is",),
     ),
     Break(
         "a newer schema is taken",

@@ -16,7 +16,7 @@ from llm import Layers, assemble_prompt
 from memory import Memory
 from models.memories import RecordContext, prompt_records
 from recall.embedding import HashedEmbedder
-from recall.retriever import Retriever
+from recall.retriever import OwnMemories
 from tests.recall.test_retriever import LIMITS, LOG, NOW, StoredLife
 
 JOB = Slot("person", "employer")
@@ -29,7 +29,7 @@ class KnowingLife(StoredLife):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model, find_asked_slots)
+        self.finder = OwnMemories(self.store.of, self.vectors, self, LOG, find_asked_slots)
 
     def learn(self, session_id, *facts, changes=(), importance=5):
         messages = tuple(message.text_id for message in self.store.messages.unread(session_id))

@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from domain.quotations import check_quotations, source_of, with_references
-from domain.recollection import RecalledExternal, RecalledSummary, RecallLimits, Recollection, Why
+from domain.recollection import RecalledExternal, RecalledMessage, RecallLimits, RecallRequest, Recollection, Why
 from domain.settings import ExternalMemory
 from language.scripts import estimate
 from language.words import tokens
@@ -21,9 +22,10 @@ from llm import Layers, assemble_prompt
 from memory import Memory, back_up
 from prompts import TEMPLATES
 from recall.embedding import HashedEmbedder
-from recall.external import LEGEND, ExternalMatches, ExternalMemories, cost_of, fit_budget
+from recall.external import ExternalMemories
+from recall.selection import LEGEND, cost_of_external, cost_of_recollection
 from storage.engine import Stamp
-from storage.external.sources import read_notes
+from storage.external import read_notes
 from storage.repositories import open_repositories
 from tests.support.house import House, Mind, friend, house
 from tests.support.server import ScriptedServer
@@ -61,20 +63,25 @@ def another(tmp_path: Path, clock, new_id, log) -> Path:
     return tmp_path / "ann"
 
 
-def _nothing(texts: Sequence[str]) -> set[str]:
-    """Nothing was erased."""
-    return set()
+def unread(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
+    """External memories beside a memory of which nothing was erased or hidden."""
+    empty = open_repositories(None, tokens, Stamp(datetime.now, lambda: "id"), log)
+    return ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, empty)
 
 
 def reading(sources: dict[str, Path], own: Path, log) -> ExternalMemories:
-    others = ExternalMemories([ExternalMemory(*one) for one in sources.items()], own, HashedEmbedder(), log, _nothing)
+    others = unread(sources, own, log)
     others.start()
     assert others.wait_until_read(60)
     return others
 
 
+def find(others: ExternalMemories, question: str, clock, found: Recollection | None = None) -> Recollection:
+    return others.find(RecallRequest([question], "", clock(), LIMITS), found or Recollection())
+
+
 def texts(others: ExternalMemories, question: str, clock) -> list[tuple[str, str]]:
-    return [(one.source, one.text) for one in others.find([question], clock(), LIMITS).found]
+    return [(one.source, one.text) for one in find(others, question, clock).external]
 
 
 @pytest.fixture
@@ -88,7 +95,7 @@ def at_home(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Calla
 
 def test_a_note_is_found_with_its_source_its_place_and_its_day(notes, tmp_path, clock, log):
     with closing(reading({"shed": notes}, tmp_path / "own", log)) as others:
-        (found,) = others.find(["Where is the key of the boathouse?"], clock(), LIMITS).found
+        (found,) = find(others, "Where is the key of the boathouse?", clock).external
     assert (found.source, found.place, found.role) == ("shed", "sea/2024-05-01 boat.md · Boathouse", None)
     assert KEY in found.text
     assert found.timestamp.startswith("2024-05-01")
@@ -120,7 +127,7 @@ def test_another_friend_is_read_while_it_is_in_use_and_no_byte_and_no_lock_is_le
 def test_what_somebody_asked_to_have_forgotten_is_not_read_from_their_memory(another, tmp_path, clock, log):
     with closing(reading({"Ann's": another}, tmp_path / "own", log)) as others:
         assert texts(others, "What about the zeppelin?", clock) == []
-        assert others.search("zeppelin", LIMITS) == ()
+        assert others.search("zeppelin", LIMITS, Recollection()).external == ()
 
 
 def test_a_backup_is_read_where_it_lies_even_where_nothing_can_be_written(another, tmp_path, clock, log):
@@ -146,7 +153,7 @@ def test_what_is_being_written_is_never_taken_for_whole(another, tmp_path, clock
         database.write_bytes(whole)
         journal.write_bytes(b"")
 
-    others = ExternalMemories([ExternalMemory("Ann's", another)], tmp_path / "own", HashedEmbedder(), log, _nothing)
+    others = unread({"Ann's": another}, tmp_path / "own", log)
     threading.Timer(0.6, take_back).start()
     with closing(others):
         others.start()
@@ -169,9 +176,9 @@ def test_a_table_of_lancedb_is_read_whatever_its_columns_are_called(tmp_path, cl
     lancedb.connect(tmp_path / "db").create_table("journal", rows)
     before = state(tmp_path / "db")
     with closing(reading({"coast": tmp_path / "db"}, tmp_path / "own", log)) as others:
-        (found,) = others.find(["What colour is the lighthouse?"], clock(), LIMITS).found
+        (found,) = find(others, "What colour is the lighthouse?", clock).external
         assert (found.place, found.timestamp[:10], found.role) == ("Coast", "2023-04-02", None)
-        (said,) = others.find(["When do I sail?"], clock(), LIMITS).found
+        (said,) = find(others, "When do I sail?", clock).external
         assert (said.text, said.role) == ("I sail on Fridays.", "user")
     assert state(tmp_path / "db") == before
 
@@ -249,21 +256,26 @@ def test_notes_that_say_nothing_to_a_question_are_not_told_because_they_are_few(
         assert texts(others, "thanks!", clock) == []
 
 
-def test_they_stay_within_their_share_of_the_budget_and_take_all_of_it_where_we_remember_nothing():
+def test_they_stay_within_their_share_of_the_budget_and_take_all_of_it_where_we_remember_nothing(tmp_path, clock, log):
+    for number in range(40):
+        (tmp_path / f"{number}.md").write_text(f"The boathouse, part {number}: " + "its roof is made of reed. " * 12)
     why = Why("q", 1.0)
-    found = tuple(RecalledExternal(f"@n·{n}", "n", "", "2024-05-01", None, "word " * 60, why) for n in range(40))
-    budget = 2000
-    share, everything = fit_budget(found, int(budget * 0.3)), fit_budget(found, budget)
-    assert 0 < len(share) < len(everything) < 40
-    assert LEGEND + sum(map(cost_of, everything)) <= budget
-    offered, own = (
-        ExternalMatches(LIMITS, found),
-        Recollection((RecalledSummary("s", "s", "2024-05-01", "We met.", why),)),
-    )
-    assert offered.add_to(own).external == share
-    assert offered.remaining_limits.tokens + LEGEND + sum(map(cost_of, share)) == budget
-    assert offered.add_to(Recollection()).external == everything
-    assert ExternalMatches(LIMITS).remaining_limits == LIMITS
+    ours = [
+        RecalledMessage(f"m{n}", "s", f"2024-05-01T10:00:{n}+00:00", "user", "User: " + "word " * 60, n % 9 > 0, why)
+        for n in range(10, 40)
+    ]
+    own = Recollection(messages=tuple(ours), ranked=tuple(one.text_id for one in ours if one.hit))
+    with closing(reading({"shed": tmp_path}, tmp_path / "own", log)) as others:
+        both, alone = (
+            find(others, "the roof of the boathouse", clock, own),
+            find(others, "the roof of the boathouse", clock),
+        )
+    costs = [LEGEND + sum(map(cost_of_external, found.external)) for found in (both, alone)]
+    assert 0 < len(both.external) < len(alone.external)
+    assert costs[0] <= LIMITS.tokens * 0.3 < costs[1] <= LIMITS.tokens
+    assert cost_of_recollection(own) > LIMITS.tokens >= cost_of_recollection(both)
+    # Of ours the weakest go: what only goes with another, then from the last hit.
+    assert [one.text_id for one in both.messages] == list(both.ranked) == list(own.ranked[: len(both.ranked)])
 
 
 def prompt(server: ScriptedServer) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.recollection import RecallLimits
+from domain.recollection import RecallLimits, Recollection
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from tests.recall.test_retriever import LIMITS, NOW, StoredLife
@@ -16,7 +16,7 @@ from tests.recall.test_retriever import life as life  # noqa: PLC0414 - a fixtur
 
 
 def _search(lived: StoredLife, text: str):
-    return lived.finder.search(text, LIMITS)
+    return lived.finder.search(text, LIMITS, Recollection())
 
 
 @pytest.mark.parametrize("asked", ["zeppelin", "齐柏林飞艇", "the", "的", "", "???", "a zeppelin over how many"])

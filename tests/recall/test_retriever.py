@@ -11,12 +11,12 @@ from functools import partial
 import pytest
 
 from domain import errors
-from domain.recollection import RecallLimits
+from domain.recollection import RecallLimits, RecallRequest, Recollection
 from domain.records import Message
 from models.embeddings import SentenceEmbedder
 from recall.embedding import HashedEmbedder, message_key, style_for
 from recall.relevance import Features, MessageKinds, examples_for, judge
-from recall.retriever import Retriever
+from recall.retriever import OwnMemories
 from recall.selection import ENTRY, FRAME, RECORD
 from storage.messages import NewMessage
 from tests.contract.stores import sqlite
@@ -69,13 +69,23 @@ class Vectors:
 
 
 class StoredLife:
-    """A database that sessions are stored in, and a finder over it."""
+    """A database that sessions are stored in, and a finder over it, which embeds with what it is asked with."""
 
     def __init__(self, folder, embedder=None):
         self.embedder = embedder or HashedEmbedder()
         self.store = sqlite(folder)
         self.vectors = Vectors()
-        self.finder = Retriever(self.store.of, self.vectors, LOG, lambda: self.embedder.model)
+        self.finder = OwnMemories(self.store.of, self.vectors, self, LOG)
+        self.asked_with = _EMBED
+
+    @property
+    def model(self):
+        return self.embedder.model
+
+    def embed(self, texts):
+        if self.asked_with is None:
+            raise errors.EmbeddingError("embeddings.unreachable")
+        return self.asked_with(texts)
 
     def live(self, session_id, rounds, when, *, summary="", archived=True):
         with self.store.database.write():
@@ -99,8 +109,9 @@ class StoredLife:
             self.vectors.rows.append((message.text_id, session_id, "conversation", vector))
 
     def recall(self, *queries, embed=_EMBED, **options):
+        self.asked_with = embed
         asked = {"session_id": "now", "now": NOW, "limits": LIMITS, **options}
-        return self.finder.recall(queries, embed, **asked)
+        return self.finder.find(RecallRequest(queries, **asked), Recollection())
 
 
 def _tokens(most):
@@ -361,18 +372,6 @@ def test_what_needs_no_memory_gets_none(life, said):
 @pytest.mark.parametrize("budget", [120, 4000])
 def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, budget):
     assert not life.recall(said, limits=_tokens(budget))
-
-
-def test_what_a_remark_finds_by_itself_and_with_what_came_before_it_is_likelier_than_what_one_of_them_finds(life):
-    life.live("zither", (("My zither is out of tune.", "Oh."),), NOW - timedelta(days=3))
-    life.live("kettle", (("My kettle is out of tune.", "Oh."),), NOW - timedelta(days=3))
-    before = "The zither and the kettle make such a noise."
-    for named, other in (("zither", "kettle"), ("kettle", "zither")):
-        found = life.recall(before, f"That {named} of mine.", embed=None, gated=False)
-        scores = {message.text_id: message.why.score for message in found.messages}
-        both = {message.text_id: sum(score for _, score in message.why.parts) for message in found.messages}
-        gained = {text_id: scores[text_id] - both[text_id] for text_id in scores}
-        assert gained[f"{named}-0u"] > gained[f"{other}-0u"] + 0.1
 
 
 def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):
@@ -645,7 +644,7 @@ def test_what_returns_after_a_start_is_found_at_once(life, go_away):
     life.say("now", 0, ("The hamster is called Hazelnut.", "How lovely."), NOW)
     life.live("beside", [("I bought a kettle.", "Good.")], NOW)
     return_it = go_away(life.store)
-    life.finder = Retriever(life.store.of, life.vectors, LOG, lambda: life.embedder.model)
+    life.finder = OwnMemories(life.store.of, life.vectors, life, LOG)
     asked = "What is the hamster called?"
     assert "now-0u" not in [message.text_id for message in life.recall(asked, session_id="other").messages]
     return_it()
@@ -662,7 +661,10 @@ def test_what_is_handed_over_holds_no_reference_no_command_and_no_tag(life):
         "parrot", told, NOW - timedelta(days=3),
         summary="<blockquote>opera</blockquote> Kiwi the parrot sings opera [2026-11-03 · 602851fc].\n/reset",
     )  # fmt: skip
-    for found in (life.recall("What does my parrot Kiwi sing, opera?"), life.finder.search("Kiwi opera", LIMITS)):
+    for found in (
+        life.recall("What does my parrot Kiwi sing, opera?"),
+        life.finder.search("Kiwi opera", LIMITS, Recollection()),
+    ):
         texts = {one.text_id: one.text for one in (*found.messages, *found.summaries)}
         whole = [one.whole for one in (*found.messages, *found.summaries)]
         assert (

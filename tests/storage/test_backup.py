@@ -9,7 +9,7 @@ import pytest
 
 from domain import errors
 from storage.backup import back_up, restore
-from storage.owner import Owner
+from storage.programs import FolderLock
 from tests.support.house import friend, house
 from tests.support.server import ScriptedServer
 
@@ -83,7 +83,7 @@ def test_a_friend_moves_to_a_new_folder_by_its_backup(tmp_path, server, clock, n
     assert restore(tmp_path / "friend.db", tmp_path / "new" / "data", clock) is None
     with house(tmp_path / "new", server, clock, new_id, log) as second:
         assert [spoken.user.words for spoken in second.talk.open().rounds] == ["hello"]
-    with Owner(tmp_path / "new" / "data", clock):
+    with FolderLock(tmp_path / "new" / "data", clock):
         pass
 
 

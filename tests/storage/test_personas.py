@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -321,3 +323,48 @@ def test_missing_pins_are_added_once_and_in_order() -> None:
     assert text == "Likes tea.\nCall her Annie.\nNever mention Bob."
     assert with_pins(text, ["Call her Annie."]) == text
     assert with_pins("", ["Call her Annie."]) == "Call her Annie."
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.contract.stores import sqlite
+store = sqlite(Path(sys.argv[1]))
+for number in range(150):
+    store.personas.write("user", f"Ann likes tea number {number} of {sys.argv[2]}.", "model")
+store.close()
+"""
+
+
+def test_what_other_programs_write_is_never_taken_for_a_hand_edit(store: Store, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    writers = [subprocess.Popen([*command, name], cwd=Path(__file__).parents[2]) for name in ("one", "two")]
+    reads = 0
+    while any(writer.poll() is None for writer in writers):
+        store.personas.read("user")
+        reads += 1
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert reads > 0
+    assert [version.origin for version in store.personas.history("user")] == ["model"] * 300
+    store.personas.path("user").write_text("Ann likes coffee.\n")
+    assert store.personas.read("user") == "Ann likes coffee."
+    assert store.personas.history("user")[-1].origin == "hand"
+
+
+def test_a_version_that_reached_its_file_and_whose_note_was_lost_is_no_hand_edit(store: Store) -> None:
+    store.personas.write("user", "one", "model")
+    commit(store, "two")
+    store.personas.path("user").write_text("two\n")  # killed before it was noted that the file says so
+    commit(store, "three")
+    assert store.personas.read("user") == "three"
+    assert [version.origin for version in store.personas.history("user")] == ["model"] * 3
+
+
+def test_a_write_that_is_taken_back_leaves_the_file_as_it_was(store: Store) -> None:
+    store.personas.write("user", "one", "model")
+    with pytest.raises(errors.Interrupted), store.database.write():
+        store.personas.write("user", "two", "model")
+        store.personas.write("user", "three", "model")
+        raise errors.Interrupted
+    assert store.personas.path("user").read_text() == "one\n"
+    assert store.personas.read("user") == "one"

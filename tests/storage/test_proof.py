@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from domain.file_reader import find_bytes
 from storage import erasure
 
 SECRET = "my mother's maiden name is 欧阳"
@@ -28,10 +29,10 @@ def test_every_form_is_found(tmp_path, write):
     assert erasure.find_traces([tmp_path], erasure.forms(SECRET))
 
 
-def test_what_lies_across_two_parts_of_a_file_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(erasure, "_PART", 7)
+def test_what_lies_across_two_parts_of_a_file_is_found(tmp_path):
     (tmp_path / "file").write_bytes(b"0123456789" + SECRET.encode() + b"0123456789")
-    assert {trace.form for trace in erasure.find_traces([tmp_path], erasure.forms(SECRET))} == {"utf-8", "json-unicode"}
+    found = find_bytes([tmp_path], erasure.forms(SECRET), part=7)
+    assert found == (1, [(tmp_path / "file", "utf-8"), (tmp_path / "file", "json-unicode")])
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path):

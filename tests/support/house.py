@@ -30,6 +30,7 @@ _BEGINS = {
     "forget": ("Task: read a request to forget", "任务：判断是否请求忘掉"),
     "compare": ("Task: compare", "任务：把新的"),
     "chapter": ("Task: write a chapter", "任务：写一章"),
+    "diary": ("Task: write a page", "任务：写一页"),
     "persona": ("Task: bring the persona", "任务：更新"),
 }
 
@@ -74,6 +75,9 @@ def friend(request: Any) -> str:
         return json.dumps({"notes": [_noted(one) for one in records(request) if _is_noted(one)]})
     if marked(request, "chapter"):
         return "A chapter\n" + " | ".join(part["text"] for part in records(request))
+    if marked(request, "diary"):
+        said = (one for one in records(request) if one.get("speaker") in _PERSON)
+        return "\n".join(f"{one['speaker']}: {one['text']} [{one['turn']}]" for one in said)
     if marked(request, "verify"):
         return "\n".join(f"{one['statement']} yes" for one in records(request) if "statement" in one)
     if marked(request, "forget"):
@@ -226,9 +230,10 @@ def house(
 
     Vectors are those of hashed words, which take no time to load, unless ``EMBEDDING_MODEL`` says otherwise.
     """
-    environment = {"EMBEDDING_MODEL": "built-in", **settings}
+    environment = {"EMBEDDING_MODEL": "built-in", "DIARY": "off", **settings}
     if server is not None:
-        environment |= {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
+        served = {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "sk-test", "CHAT_MODEL": "test-model"}
+        environment = served | environment
     opened = House(folder, environment, clock, new_id, log)
     try:
         yield opened

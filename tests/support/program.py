@@ -42,7 +42,7 @@ class Stored:
 
 def connected(base: str, **more: str) -> dict[str, str]:
     """The settings that connect the program to a server."""
-    return {"OPENAI_API_BASE": base, "OPENAI_API_KEY": KEY, "CHAT_MODEL": MODEL, **more}
+    return {"OPENAI_API_BASE": base, "OPENAI_API_KEY": KEY, "CHAT_MODEL": MODEL, "DIARY": "off", **more}
 
 
 def started(

@@ -90,7 +90,10 @@ PROMISES = (
         "P7",
         "a hand edit of a persona file wins",
         (),
-        ("tests/storage/test_personas.py -k 'hand or edit or form or emptied or deleted or place or link or huge'",),
+        (
+            "tests/storage/test_personas.py"
+            " -k 'hand or edit or form or emptied or deleted or place or link or huge or other_programs'",
+        ),
     ),
     Promise("P8", "the index can be lost or damaged at any time", (), ("tests -k 'indexing or damage'",)),
     Promise(
@@ -115,13 +118,18 @@ PROMISES = (
         "P11",
         "erase means bytes",
         killed("erase"),
-        ("tests/jobs/test_erasing.py", "tests/storage/test_proof.py", "tests/contract/test_erased.py"),
+        (
+            "tests/jobs/test_erasing.py",
+            "tests/storage/test_proof.py",
+            "tests/storage/test_locks.py",
+            "tests/contract/test_erased.py",
+        ),
     ),
     Promise(
         "P12",
         "two programs never share a directory",
         (),
-        ("tests/storage/test_owner.py", "tests/test_promises.py -k p12"),
+        ("tests/storage/test_programs.py", "tests/test_promises.py -k p12"),
     ),
     Promise("P13", "the clock may jump", (), ("tests/test_promises.py -k p13",)),
     Promise(
@@ -198,7 +206,7 @@ PROMISES = (
             "tests/interfaces/http/test_serving.py -k 'kill or second or under_way'",
             "tests/interfaces/http/test_chat_api.py -k kill",
             "tests/interfaces/http/test_kills.py -k middle",
-            "tests/interfaces/socket/test_sharing.py",
+            "tests/test_together.py",
             "tests/clients",
         ),
     ),

@@ -73,7 +73,7 @@ _FLAGS = {"open": 1, "openat": 2}
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _TRACEME, _CONT, _SETOPTIONS, _GET_SYSCALL_INFO = 0, 7, 0x4200, 0x420E
-_FORKS, _CLONES, _SECCOMP_STOPS, _EXITKILL = 1 << 1, 1 << 3, 1 << 7, 1 << 20
+_FORKS, _CLONES, _SECCOMP_STOPS, _EXITKILL = 1 << 1 | 1 << 2, 1 << 3, 1 << 7, 1 << 20
 _EVENT_SECCOMP = 7
 _ANY_THREAD = 0x40000000
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
@@ -182,7 +182,7 @@ def _watch(child: int, point: int, below: str) -> Ended:
             made.append(call)
             if count == point and not at:
                 at = call.partition(" ")[0]
-                os.kill(child, signal.SIGKILL)
+                os.killpg(child, signal.SIGKILL)
                 continue
         # A new thread begins with a stop of its own; any other signal is meant for the process.
         libc.ptrace(_CONT, thread, 0, 0 if number in (signal.SIGTRAP, signal.SIGSTOP) else number)

@@ -70,7 +70,7 @@ async def start_work(people: People, words: Words, person: str, work: Work, serv
 
     def run() -> None:
         try:
-            with server.calling(stop.set), people.companion(person, wait=stop) as companion:
+            with server.calling(stop.set), people.companion(person) as companion:
                 for line in work(companion, stop):
                     send_result(line)
         except Exception as fault:  # sent as a line, or raised if no line was sent yet

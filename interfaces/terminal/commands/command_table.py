@@ -13,10 +13,12 @@ from interfaces.terminal import history_import
 from interfaces.terminal.command_context import UNKNOWN_LIMIT, Choice, ChoicesOf, Command, CommandContext, Next
 from interfaces.terminal.commands import (
     conversation_commands,
+    diary,
     erased,
     fact_list,
     forget,
     memory_view,
+    open_list,
     persona,
     program_commands,
     session_list,
@@ -28,7 +30,7 @@ from interfaces.terminal.screen import cells_of
 DAILY = ("save", "reset", "exit", "undo", "retry", "memory", "facts", "why", "forget", "sessions")
 GROUPS = {
     "talk": ("save", "reset", "exit", "undo", "redo", "retry", "edit", "history", "copy", "incognito"),
-    "memory": ("memory", "facts", "ask", "life", "why", "forget", "erased", "remember", "persona"),
+    "memory": ("memory", "facts", "open", "ask", "life", "diary", "why", "forget", "erased", "remember", "persona"),
     "sessions": ("sessions", "export", "import"),
     "program": ("help", "status", "context", "model", "setup", "debug"),
 }
@@ -126,6 +128,7 @@ TABLE: tuple[Command, ...] = (
         choices=_offer("search", "fading", "keep", "recall", "reindex", then={"recall": ("on", "off")}),
     ),
     Command("life", "[N|DATE]", memory_view.show_life, choices=memory_view.life_choices),
+    Command("diary", "[DATE|all] [full]|export FILE", diary.run_diary, choices=_offer("all", "export")),
     Command(
         "facts",
         "[all|past|inferred|WORDS|ID [wrong|right|keep|TEXT]]",
@@ -177,6 +180,7 @@ TABLE: tuple[Command, ...] = (
     Command("status", "[all]", program_commands.show_status, choices=_offer("all")),
     Command("model", "[NAME|N]", program_commands.choose_model, alone=False),
     Command("debug", "on|off", program_commands.switch_debug, choices=_offer("on", "off")),
+    Command("open", "[N done|drop|later DATE]", open_list.run_open, choices=open_list.open_choices),
     Command("setup", "", _run_setup, alone=False),
     Command("incognito", "on|off", conversation_commands.switch_incognito, choices=_offer("on", "off")),
 )
@@ -221,6 +225,9 @@ EXAMPLES = (
         "what is known of Tom in Oslo in May 2026; also what: and topic:",
         "2026 年 5 月与 Tom、Oslo 都有关的事；还可用 what:、topic:",
     ),
+    ("/diary", "the last pages of the diary", "最近几页日记"),
+    ("/diary 2026-03", "the pages of that month", "那个月的日记"),
+    ("/diary export diary.html", "all pages as a book for printing", "全部日记，可以打印成书"),
     ("/life", "the chapters of your life together, oldest first, numbered", "你们一起的日子，分成章，从早到晚，带编号"),
     ("/life 2", "one chapter, and the sessions it was drawn from", "一章的内容，以及它由哪些会话归纳而来"),
     ("/life 2026-03", "what that time holds: chapters and sessions", "那段时间里的章和会话"),
@@ -241,6 +248,9 @@ EXAMPLES = (
         "一步步查找，再用你当时的原话回答",
     ),
     ("/ask 我去过哪些城市？", "Chinese or English, whatever you talked in", "中文英文都可以，不论当时用哪种语言说的"),
+    ("/open", "what is ahead or unsettled, by date, and who said it", "还没发生、还没了结的事，按日期，写明谁说的"),
+    ("/open 3 drop", "never brought up again", "以后再也不提"),
+    ("/open 3 later Friday", "not before Friday", "周五以后再说"),
     ("/why", "what came to mind, one line each", "想起了什么，每份一行"),
     ("/why full", "with queries, scores and whole texts", "连同查询、得分和全文"),
     ("/forget last", "the last round", "最后一轮"),

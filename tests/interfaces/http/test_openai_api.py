@@ -6,7 +6,7 @@ import http.client
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -17,10 +17,9 @@ import httpx2
 import openai
 import pytest
 
-from domain.errors import DataInUse
 from interfaces.http.openai_api import _add_keepalives
 from people import folder_of
-from storage.owner import Owner
+from storage.programs import FolderLock
 from tests.interfaces.http.running import Running, now, running
 from tests.support.served import PATIENCE, until
 from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
@@ -148,60 +147,23 @@ def test_an_error_of_the_server_keeps_its_status_and_shape(client: openai.OpenAI
 
 
 @contextmanager
-def in_use(folder: Path, served: Running, person: str = "me") -> Iterator[Callable[[], None]]:
-    """Another program uses a memory until this ends, or until what it gives is called."""
-    owner = Owner(folder_of(folder / "data", person), served.people.clock)
-    owner.acquire()
-    try:
-        yield owner.release
-    finally:
-        owner.release()
+def restoring(folder: Path, served: Running, person: str = "me") -> Iterator[None]:
+    """Another program has a memory alone until this ends."""
+    with FolderLock(folder_of(folder / "data", person), served.people.clock):
+        yield
 
 
 CHATS = {"/v1/chat/completions": {"model": "m"}, "/api/v1/chat": {}}
 
 
-@pytest.mark.parametrize("path", CHATS)
-def test_a_chat_waits_for_a_memory_that_another_program_uses_and_is_stored(
-    served: Running, model: ScriptedServer, tmp_path: Path, path: str
-) -> None:
-    looked, opened = threading.Event(), served.people._open_place
-
-    def watched(*key: Any) -> Any:
-        try:
-            return opened(*key)
-        except DataInUse:
-            looked.set()
-            raise
-
-    served.people._open_place = watched  # type: ignore[method-assign]
-    served.people.in_use_patience = PATIENCE
-    came: list[int] = []
-
-    def ask() -> None:
-        body = {**CHATS[path], "messages": of("My cat is Douban.")}
-        came.append(httpx2.post(f"{served.base}{path}", json=body, timeout=PATIENCE).status_code)
-
-    model.script(say("Nice."))
-    asking = threading.Thread(target=ask)
-    with in_use(tmp_path, served) as let_go:
-        asking.start()
-        assert looked.wait(PATIENCE)
-        assert not came
-        let_go()
-        asking.join()
-    assert (came, stored(served)) == ([200], [("My cat is Douban.", "Nice.")])
-
-
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize("path", CHATS)
-def test_a_chat_whose_memory_stays_in_use_is_refused_and_never_answered_without_it(
+def test_a_chat_whose_memory_is_being_restored_is_refused_and_never_answered_without_it(
     served: Running, model: ScriptedServer, tmp_path: Path, path: str, *, streams: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    served.people.in_use_patience = 0.0
     body = {**CHATS[path], "messages": of("My cat is Douban."), "stream": streams}
-    with in_use(tmp_path, served):
+    with restoring(tmp_path, served):
         refused = httpx2.post(f"{served.base}{path}", json=body, timeout=PATIENCE)
     assert refused.status_code == 503
     assert int(refused.headers["retry-after"]) >= 1
@@ -213,27 +175,6 @@ def test_a_chat_whose_memory_stays_in_use_is_refused_and_never_answered_without_
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_not_stored(
-    served: Running, model: ScriptedServer, tmp_path: Path, *, streams: bool
-) -> None:
-    served.people.in_use_patience = 0.0
-    owner = Owner(folder_of(tmp_path / "data", "me"), served.people.clock)
-
-    def reply_when_taken(exchange: Exchange) -> None:
-        served.people.release("me")
-        owner.acquire()
-        say("Nice.")(exchange)
-
-    model.script(reply_when_taken)
-    body = {"model": "m", "messages": of("My cat is Douban."), "stream": streams}
-    answered = httpx2.post(f"{served.base}/v1/chat/completions", json=body, timeout=PATIENCE)
-    owner.release()
-    assert (answered.status_code, "[DONE]" in answered.text) == (200 if streams else 503, False)
-    last = answered.text.strip().split("\n\n")[-1].removeprefix("data: ")
-    assert json.loads(last)["error"]["message"]
-
-
-@pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(
     ("play", "status", "says"),
     [
@@ -242,7 +183,7 @@ def test_a_memory_that_is_taken_while_the_model_answers_makes_no_reply_that_is_n
         (status(402), 502, "credit"),
         (status(400, "API key not valid"), 502, "OPENAI_API_KEY"),
         (answer("<html><title>Bad gateway</title></html>", 502, "text/html"), 503, "fault"),
-        (answer("<html>Not here</html>", 404, "text/html"), 502, "did not take"),
+        (answer("<html>Not here</html>", 404, "text/html"), 502, "rejected"),
         (answer({"error": {"message": "no such model", "code": "model_not_found"}}, 404), 404, "no such model"),
         (answer({"error": {"message": "temperature: too hot"}}, 400), 400, "too hot"),
         (answer({"error": {"message": "slow down"}}, 429), 429, "slow down"),

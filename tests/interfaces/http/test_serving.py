@@ -90,7 +90,10 @@ def test_a_port_in_use_is_told_in_one_line_before_anything_is_loaded(tmp_path: P
         process = started(tmp_path, "--port", str(port))
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
-    assert err == f"Something else listens at 127.0.0.1 port {port}. Close it, or choose another --port.\n"
+    assert (
+        err
+        == f"Port {port} at 127.0.0.1 is already in use. Close the program that uses it, or choose another --port.\n"
+    )
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a" * 70])
@@ -147,7 +150,7 @@ def test_asked_to_end_it_ends_whole(tmp_path: Path, number: int) -> None:
     with program(tmp_path) as server:
         code, out, err = ended(server, number)
     assert (code, err) == (0, "")
-    assert out.splitlines() == ["finishing what is under way …", "Closed. Everything that was answered is stored."]
+    assert out.splitlines() == ["finishing running requests …", "Closed. Every completed reply is stored."]
 
 
 def test_what_is_under_way_is_finished_and_stored_and_nothing_new_is_taken(
@@ -180,7 +183,7 @@ def test_a_second_ctrl_c_waits_for_nothing_and_stores_nothing_half(tmp_path: Pat
             assert server.process
             assert server.process.stdout
             server.process.send_signal(signal.SIGINT)
-            assert server.process.stdout.readline() == "finishing what is under way …\n"
+            assert server.process.stdout.readline() == "finishing running requests …\n"
             server.process.send_signal(signal.SIGINT)
             assert server.process.wait(60) == 130
     assert stored(tmp_path) == []
@@ -194,7 +197,7 @@ def test_what_is_still_under_way_after_the_time_of_grace_is_hung_up(tmp_path: Pa
         held.asked.wait(60)
         assert server.running
         server.running.stop()
-        assert answer_of(line) == (503, {"detail": "The server is ending. Nothing of this request is stored."})
+        assert answer_of(line) == (503, {"detail": "The server is shutting down. Nothing of this request is stored."})
         assert server.running.wait_for_end(60)
         assert server.running.gave_up
     assert stored(tmp_path) == []

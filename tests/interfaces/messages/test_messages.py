@@ -118,7 +118,7 @@ def test_an_unknown_key_falls_back_to_its_family() -> None:
 
 
 def test_a_missing_detail_leaves_a_gap_and_no_failure() -> None:
-    assert Words("en").say("model.server_fault", base="b").startswith("The model server at b has a fault (?)")
+    assert Words("en").say("model.server_fault", base="b").startswith("The model server at b failed (?)")
 
 
 def test_problems_of_settings_take_a_line_each() -> None:

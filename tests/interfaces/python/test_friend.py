@@ -50,11 +50,17 @@ def test_a_failed_call_stores_nothing(tmp_path: Path, settings: dict[str, str], 
         assert friend.search("cat") == ()
 
 
-def test_a_second_program_is_told_who_holds_the_memory(tmp_path: Path, settings: dict[str, str]) -> None:
-    with Friend(tmp_path / "data", settings=settings):
-        with pytest.raises(errors.DataInUse):
-            Friend(tmp_path / "data", settings=settings)
-    Friend(tmp_path / "data", settings=settings).close()
+def test_two_programs_use_one_memory_each_in_a_session_of_its_own(
+    tmp_path: Path, settings: dict[str, str], model: ScriptedServer
+) -> None:
+    model.script("Nice name.", "So you moved.")
+    with Friend(tmp_path / "data", settings=settings) as one, Friend(tmp_path / "data", settings=settings) as two:
+        one.chat("My cat is called Douban.")
+        two.chat("I moved to Lyon.")
+        for friend in (one, two):
+            assert any("Douban" in found.text for found in friend.search("cat"))
+            assert any("Lyon" in found.text for found in friend.search("Lyon"))
+        assert "Nice name." in str(model.chats[-1]["messages"][-1]), "recalled, and no round of this session"
 
 
 def test_the_memory_service_is_that_of_the_other_interfaces(tmp_path: Path, settings: dict[str, str]) -> None:
@@ -75,7 +81,7 @@ def test_every_tool_of_a_memory_is_a_method(tmp_path: Path, settings: dict[str, 
         tools = [one.tool.name for one in OPERATIONS.values() if one.tool]
         assert all(callable(getattr(friend, name)) for name in tools)
         stored = friend.remember("The spare key lies under the flower pot.")
-        assert friend.forget(stored.id).messages == 1
+        assert friend.forget(stored.id).turns == 1
         with pytest.raises(AttributeError):
             friend.forget_everything()
 
@@ -146,7 +152,8 @@ def test_the_package_depends_on_what_the_requirements_name_but_not_on_pytest() -
     named = required("requirements.txt")
     assert [line for line in named if line not in project["dependencies"]] == ["pytest>=8"]
     assert [line for line in project["dependencies"] if line not in named] == []
-    assert project["optional-dependencies"]["serve"] == required("requirements-serve.txt")
+    for extra in ("serve", "postgres"):
+        assert project["optional-dependencies"][extra] == required(f"requirements-{extra}.txt")
 
 
 @pytest.mark.parametrize(

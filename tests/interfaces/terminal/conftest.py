@@ -27,6 +27,7 @@ def connected(server: ScriptedServer) -> dict[str, str]:
     return {
         "OPENAI_API_BASE": server.base,
         "OPENAI_API_KEY": "sk-test-0123456789abcdef",
+        "DIARY": "off",
         "CHAT_MODEL": "scripted-model",
     }
 

@@ -59,7 +59,7 @@ def talked(chat: Chat, server: ScriptedServer, **settings: str) -> Terminal:
                 "查找：my parrot is called · parrot Kiwi name",
                 "其中新的",
                 "还缺：its colour；再查找：the parrot is green",
-                "这就够了",
+                "够了",
                 "（记忆中没有）",
             ],
         ),

@@ -135,7 +135,7 @@ def test_a_file_that_cannot_go_along_is_one_line_and_the_message_stands_there_ag
     terminal = chat(columns=160, **connected)
     terminal.prompt()
     terminal.say(f"see @{tmp_path}/big.txt")
-    terminal.see("has more than 200 kB. Nothing was sent")
+    terminal.see("is larger than 200 kB. Nothing was sent")
     terminal.wait(lambda: terminal.line().startswith("> see @"), "the message at the prompt")
     assert server.chats == []
 

@@ -24,13 +24,15 @@ def test_a_prompt_that_fills_most_of_the_context_is_told_under_the_reply_and_in_
     terminal.prompt()
     assert "The prompt is long" not in terminal.text()
     terminal.say("/status")
-    terminal.see("12,000 tokens in the last prompt (9 % of 128,000; the model's limit is unknown)")
+    terminal.see("12,000 tokens in the last prompt (9 % of 128,000; the model's real limit is unknown)")
     terminal.prompt()
     terminal.say("/context")
     terminal.see("your message: about 1 token\n")
     terminal.prompt()
     terminal.say("two")
-    terminal.see("The prompt is long: 120,000 tokens (94 % of 128,000). /save begins a new session and keeps all.")
+    terminal.see(
+        "The prompt is long: 120,000 tokens (94 % of 128,000). /save starts a new session and keeps everything."
+    )
 
 
 def test_what_a_server_did_not_count_is_not_told(chat: Chat, server: ScriptedServer, connected: dict[str, str]) -> None:
@@ -62,6 +64,6 @@ def test_the_limit_that_a_server_names_when_it_refuses_a_prompt_is_the_limit_fro
         terminal.say(text)
         terminal.see("I see.", times=at)
         terminal.prompt()
-    terminal.see("98 % of what the model reads is used (4,000 of 4,096 tokens).")
+    terminal.see("98 % of what the model can read is used (4,000 of 4,096 tokens).")
     terminal.say("/status")
     terminal.see("4,000 of 4,096 tokens (98 %) in the last prompt")

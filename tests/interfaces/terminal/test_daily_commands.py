@@ -81,9 +81,9 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
         ("/show 1", "/sessions show 1", "I like tea"),
         ("/show", "/sessions show", "Which session?"),
         ("/resume 1", "/sessions resume 1", "Back in"),
-        ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: The user likes tea"),
-        ("/recall off", "/memory recall off", "Nothing is recalled until /memory recall on."),
-        ("/reindex", "/memory reindex", "The index is whole"),
+        ("/pin I like tea", "/persona pin I like tea", "no update changes it: The user likes tea"),
+        ("/recall off", "/memory recall off", "Recall is off until /memory recall on."),
+        ("/reindex", "/memory reindex", "The index is complete"),
         ("/summary", "/context summary", "This session has no summary yet"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_question_that_is_wider_than_the_window_ends_its_rows_between_words(
     terminal.prompt()
     spoke(terminal, server, "My cat is called Soot.")
     terminal.say("/reset")
-    terminal.see("Clear this session (1 round)? Older\nsessions and both personas stay. [y/N]")
+    terminal.see("Clear this session (1 exchange)? Older\nsessions and both personas stay. [y/N]")
 
 
 def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_holds_the_words(
@@ -150,14 +150,14 @@ def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_hol
     terminal.prompt()
     spoke(terminal, server, "Good evening.")
     terminal.say("/pin Anna rides a unicycle.")
-    terminal.see("Is in the user persona now")
+    terminal.see("Pinned in the user persona")
     terminal.prompt()
     terminal.say("/persona user restore")
     terminal.see("Which one? /persona self or /persona user")
     terminal.prompt()
     terminal.say("/forget unicycle")
     terminal.see("  Anna rides a unicycle.\n0 messages")
-    terminal.see("Erase this from everything on the disk?")
+    terminal.see("Erase this from every file on disk?")
 
 
 # -- models
@@ -176,7 +176,7 @@ def test_model_lists_what_the_server_offers_and_switches_at_once(
     terminal.see("answers now")
     terminal.prompt()
     terminal.say("/model 1")
-    terminal.see("other-model answers from now on")
+    terminal.see("From now on other-model answers")
     terminal.prompt()
     spoke(terminal, server, "hello")
     assert server.chats[-1]["model"] == "other-model"
@@ -190,7 +190,7 @@ def test_a_model_that_is_not_offered_is_refused_with_those_that_are(
     terminal = chat(columns=120, **connected)
     terminal.prompt()
     terminal.say("/model nonsense")
-    terminal.see("There is no model nonsense here. There is")
+    terminal.see("There is no model nonsense here, but there is")
     terminal.prompt()
     spoke(terminal, server, "hello")
     assert server.chats[-1]["model"] == "scripted-model"
@@ -213,10 +213,10 @@ def test_sessions_are_numbered_and_titled_and_found_by_number(
     terminal.prompt()
     rows = terminal.text().split("> /sessions")[1].splitlines()
     assert rows[1].split()[0] == "2"
-    assert rows[1].endswith("· 1 round · They spoke of tea.")
+    assert rows[1].endswith("· 1 exchange · They spoke of tea.")
     assert rows[2].split()[0] == "1"
-    assert rows[2].endswith("· 1 round · They spoke of bees.")
-    assert rows[3].endswith("· 1 round · and now of rain · now")
+    assert rows[2].endswith("· 1 exchange · They spoke of bees.")
+    assert rows[3].endswith("· 1 exchange · and now of rain · now")
     for typed, words in (("/show 2", "tea"), ("/show last", "bees"), ("/show 1", "bees")):
         before = terminal.text().count(f"> let us talk of {words}")
         terminal.say(typed)
@@ -260,7 +260,7 @@ def test_an_export_in_an_unknown_format_is_refused_with_the_formats_there_are(
     terminal.prompt()
     for at, typed in enumerate(("/export all pdf", "/export pdf", "/export all notes.pdf"), 1):
         terminal.say(typed)
-        terminal.see("is no format. There is md, json.", times=at)
+        terminal.see("is not a format. Use one of: md, json.", times=at)
         terminal.prompt()
     assert not list(tmp_path.glob("*.pdf"))
     assert not (tmp_path / "pdf").exists()
@@ -280,12 +280,12 @@ def test_undo_shows_what_it_takes_back_and_redo_brings_it_back_word_for_word(
     for text in ("I like tea", "I like bees"):
         spoke(terminal, server, text)
     terminal.say("/undo 2")
-    terminal.see("Took back 2 rounds.")
+    terminal.see("Took back 2 exchanges.")
     terminal.see("  > I like tea")
     terminal.see("  > I like bees")
     terminal.prompt()
     terminal.say("/redo")
-    terminal.see("Brought back 2 rounds.")
+    terminal.see("Brought back 2 exchanges.")
     terminal.prompt()
     spoke(terminal, server, "what do I like")
     said = [each["content"] for each in server.chats[-1]["messages"] if each["role"] != "system"]
@@ -299,7 +299,7 @@ def test_redo_brings_nothing_back_once_something_new_was_said(
     terminal.prompt()
     spoke(terminal, server, "I like tea")
     terminal.say("/undo")
-    terminal.see("Took back 1 round.")
+    terminal.see("Took back 1 exchange.")
     terminal.prompt()
     spoke(terminal, server, "I like bees")
     terminal.say("/redo")
@@ -314,7 +314,7 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.prompt()
     for text in ("I am allergic to peanuts", "I live in Oslo"):
         terminal.say(f"/pin {text}")
-        terminal.see("Is in the user persona now, and stays whatever changes in it: The user")
+        terminal.see("Pinned in the user persona; no update changes it: The user")
         terminal.prompt()
     terminal.say("/pin")
     terminal.see("  1  user persona · The user is allergic to peanuts")
@@ -324,7 +324,7 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.see("No longer pinned: The user lives in Oslo")
     terminal.prompt()
     terminal.say("/pin 2")
-    terminal.see("No line is pinned with the number 2.")
+    terminal.see("There is no pinned line 2.")
     terminal.prompt()
     terminal.send("/pin ")
     terminal.see("1      The user is allergic to peanuts")
@@ -360,7 +360,7 @@ def test_what_nobody_ever_said_is_not_found(chat: Chat, server: ScriptedServer, 
     spoke(terminal, server, "I sort rivets")
     saved(terminal, server, "Work.")
     terminal.say("/memory search zeppelin")
-    terminal.see("Nothing was found for: zeppelin")
+    terminal.see("Nothing found for: zeppelin")
     terminal.prompt()
     assert "I sort rivets" not in terminal.text().split("zeppelin")[1]
 
@@ -433,4 +433,4 @@ def test_status_names_the_http_status_of_a_job_that_failed() -> None:
         memory=SimpleNamespace(jobs=SimpleNamespace(failed=lambda: [job])),
     )
     ((_, row),) = _failed_job_rows(context)
-    assert "http://here/v1 has a fault (503)" in row
+    assert "http://here/v1 failed (503)" in row

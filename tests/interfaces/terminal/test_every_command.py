@@ -17,28 +17,30 @@ from tests.support.server import ScriptedServer
 #: What each command shows when it is typed in a session with one round, after one session was archived.
 SHOWN = {
     "save": ("1/4 writing the summary", "1/4 写摘要"),
-    "reset": ("Clear this session (1 round)?", "清空本次会话（1 轮）吗？"),
-    "exit": ("", ""),
-    "help": ("this session", "本次会话"),
+    "reset": ("Clear this session (1 exchange)?", "清空这次会话（1 轮）吗？"),
+    "exit": ("Take care. See you.", "回头见，保重。"),
+    "help": ("this session", "这次会话"),
     "retry": ("You said:", "You said:"),
-    "edit": ("Your last message is at the prompt", "上一句已放到输入处"),
+    "edit": ("Your last message is at the prompt", "上一句已放回输入框"),
     "redo": ("There is nothing to bring back.", "没有可恢复的。"),
     "model": ("answers now", "现在由它回答"),
     "remember": ("Nothing is hidden", "没有隐藏什么"),
-    "undo": ("Took back 1 round.", "已撤回 1 轮。"),
+    "undo": ("Took back 1 exchange.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
-    "memory": ("Kept: 1 session archived", "归档 1 次会话"),
-    "life": ("There is no chapter yet: 8 saved sessions", "每 8 次已保存的会话"),
+    "memory": ("1 past talk, ", "以前 1 次谈话，"),
+    "diary": ("The diary is off", "现在不写日记"),
+    "life": ("There is no chapter yet: every 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
+    "open": ("Nothing is open.", "没有未了的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
-    "why": ("/why full: with numbers", "/why full：附数值"),
-    "forget": ("What should be forgotten?", "要忘掉什么？"),
-    "erased": ("Nothing was erased here.", "这里没有删除过任何内容。"),
+    "why": ("/why full: with scores", "/why full：附分数"),
+    "forget": ("What should I forget?", "要忘掉什么？"),
+    "erased": ("Nothing has been erased here.", "这里没有抹去过什么。"),
     "persona": ("User persona", "你的画像"),
     "sessions": ("· now", "· 当前"),
     "export": ("Wrote 1 session to", "已把 1 次会话写入"),
-    "import": ("Nothing is imported yet. /import FILE imports", "还没有导入过什么。"),
-    "copy": ("The last reply is copied", "已复制上一条回复"),
+    "import": ("Nothing has been imported yet. /import FILE imports", "还没有导入过什么。"),
+    "copy": ("The last reply is copied", "上一条回复已复制"),
     "context": ("recalled memories: about", "回忆：约"),
     "status": ("/status all shows the rest", "/status all 显示其余"),
     "debug": ("/debug is off.", "/debug 现在是关着的。"),
@@ -111,10 +113,10 @@ def test_undo_right_after_reset_brings_it_back(chat: Chat, server: ScriptedServe
     terminal.say("/reset")
     terminal.see("[y/N]")
     terminal.send("y\r")
-    terminal.see("Cleared: 1 round.")
+    terminal.see("Cleared: 1 exchange.")
     terminal.prompt()
     terminal.say("/undo")
-    terminal.see("Brought back 1 round.")
+    terminal.see("Brought back 1 exchange.")
     terminal.prompt()
     terminal.say("/history")
     terminal.see("> where do I live", times=2)
@@ -155,7 +157,7 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     assert rows[rows.index("│ my yacht is red") + 1] == "│ (not in memory)"
     assert rows[rows.index("│ I live in Oslo") + 1] != "│ (not in memory)"
     terminal.say("/why")
-    terminal.see("The reply quotes words that are in no memory: my yacht is red")
+    terminal.see("The reply quotes words that are not in any memory: my yacht is red")
     terminal.prompt()
     assert "quoted in the reply" in terminal.text()
     assert "no memory: I live" not in terminal.text()
@@ -176,7 +178,7 @@ def test_an_export_holds_the_session_and_is_for_its_owner(
     ]
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     terminal.say(f"/export all json {target}")
-    terminal.see("exists already")
+    terminal.see("already exists")
 
 
 def test_a_persona_is_edited_compared_and_restored(
@@ -194,7 +196,7 @@ def test_a_persona_is_edited_compared_and_restored(
     terminal.see("+ Ann likes tea.")
     terminal.prompt()
     terminal.say("/persona user restore 1")
-    terminal.see("is in force again")
+    terminal.see("is current again")
     terminal.prompt()
     assert (tmp_path / "data/persona/user_image.txt").read_text() == "Ann lives in Oslo.\n"
 

@@ -373,7 +373,7 @@ def test_a_passage_that_the_filter_refuses_does_not_block_the_session(tmp_path):
         assert MESSAGES["turn.shortened"] in after.err
         saved = run(tmp_path, "--batch", "-", given="/save\nHello again\n", **home)
         assert saved.code == 0, saved.err
-        assert "filter refused 1 of the older rounds" in after.err + saved.err
+        assert "filter refused 1 of the older exchanges" in after.err + saved.err
         assert saved.out == "Gladly.\n"
         assert "arsenic" in str(stored(tmp_path)), "what was said stays"
 
@@ -394,7 +394,7 @@ def test_a_silently_cut_prompt_is_told_once(tmp_path):
         lines = "word " * 3_000 + "\n" + "word " * 3_000 + "\n"
         ran = run(tmp_path, "--batch", "-", given=lines, **connected(deaf.base))
         assert ran.code == 0
-        assert ran.err.count("it cuts long prompts silently") == 1
+        assert ran.err.count("it cuts long prompts without saying so") == 1
 
 
 def test_thinking_is_neither_stored_nor_printed(tmp_path, server):

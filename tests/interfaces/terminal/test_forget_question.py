@@ -13,7 +13,13 @@ from tests.interfaces.terminal.pseudo import Terminal
 from tests.support.program import run
 
 LINES = [
-    ("en", "Josef drinks.", "forget i said anything about josef", "Keep that out of future conversations? y/n", "no"),
+    (
+        "en",
+        "Josef drinks.",
+        "forget i said anything about josef",
+        "Should I keep this out of future conversations? y/n",
+        "no",
+    ),
     ("zh", "约瑟夫酗酒。", "请忘掉约瑟夫的事。", "这件事以后都不再提了吗？y/n", "不"),
 ]
 EACH = pytest.mark.parametrize(("language", "secret", "request_", "question", "no"), LINES)
@@ -43,7 +49,7 @@ def test_a_yes_keeps_it_hidden_and_is_no_message(
     terminal = chat(LANGUAGE=language)
     asked(terminal, secret, request_, question)
     terminal.say("y")
-    terminal.see({"en": "It will not be mentioned again.", "zh": "好，以后不再提。"}[language])
+    terminal.see({"en": "I won't bring it up again.", "zh": "好，以后不再提。"}[language])
     terminal.prompt()
     assert len(rows(tmp_path, HIDDEN)) == 2
     assert len(rows(tmp_path, "SELECT text FROM conversation")) == 4
@@ -56,7 +62,7 @@ def test_a_no_shows_it_again(
     terminal = chat(LANGUAGE=language)
     asked(terminal, secret, request_, question)
     terminal.say(no)
-    terminal.see({"en": "May be mentioned again: 4", "zh": "又可以提起了：4"}[language])
+    terminal.see({"en": "I may mention this again: 4", "zh": "又可以提了：4"}[language])
     terminal.prompt()
     assert rows(tmp_path, HIDDEN) == []
 
@@ -76,7 +82,7 @@ def test_forget_erases_what_was_asked_about(chat: Chat, tmp_path: Path) -> None:
     terminal = chat(LANGUAGE="en")
     asked(terminal, *LINES[0][1:4])
     terminal.say("/forget")
-    terminal.see("This would be erased for good")
+    terminal.see("This will be erased for good")
     terminal.send("y\r")
     terminal.see("Searched")
     terminal.prompt()
@@ -93,5 +99,7 @@ def test_a_script_is_not_asked_but_told_what_is_hidden(
         given=f"{secret}\n{request_}\n", LANGUAGE=language,
     )  # fmt: skip
     assert question not in ran.out + ran.err
-    assert {"en": "2 rounds will not be mentioned again", "zh": "2 轮不会再提起"}[language] in ran.err
+    assert {"en": "I won't bring these 2 up again (2 exchanges)", "zh": "这 2 处以后都不再提（2 轮）"}[
+        language
+    ] in ran.err
     assert len(rows(tmp_path, HIDDEN)) == 2

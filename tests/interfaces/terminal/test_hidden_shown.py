@@ -16,7 +16,7 @@ from tests.support.server import ScriptedServer
 SECRET, SECRET_HAN = "Josef has gambling debts.", "约瑟夫欠了赌债。"
 FORGET_REQUEST, FORGET_REQUEST_HAN = "Please forget that, I mean it.", "请把这件事忘掉、别再提"
 NOTHING, NOTHING_HAN = "(hidden)", "（已隐藏）"
-MARK, MARK_HAN = "*Asked to be forgotten: hidden", "*要求忘掉的话"
+MARK, MARK_HAN = "*You asked me to forget this", "*你让我忘掉的话"
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_an_export_marks_what_is_hidden_and_has_its_words_only_where_they_are_na
     assert forget_request in behind
 
 
-@pytest.mark.parametrize(("language", "which"), [("en", "Type more of the id."), ("zh", "请把编号输得更长一些")])
+@pytest.mark.parametrize(("language", "which"), [("en", "Type more of the id."), ("zh", "请多给几位")])
 def test_a_message_is_forgotten_by_the_short_id_that_is_shown_of_it(
     tmp_path: Path, server: ScriptedServer, language: str, which: str
 ) -> None:

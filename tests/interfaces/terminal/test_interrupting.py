@@ -150,7 +150,7 @@ def test_in_a_save_the_session_stays_active_and_the_save_goes_on_later(
     terminal.say("/save")
     terminal.wait(lambda: len(server.chats) == 3, "the request for the notes")
     terminal.send("\x03")
-    terminal.see("stays active")
+    terminal.see("stays open")
     terminal.prompt()
     assert stored(tmp_path, "SELECT status FROM session") == [("active",)]
     assert stored(tmp_path, "SELECT step FROM step WHERE kind = 'save'") == [("summary",)]
@@ -258,7 +258,7 @@ def test_a_failed_turn_gives_one_line_and_the_text_back(
     terminal = chat(**connected)
     terminal.prompt()
     terminal.say("do you hear me")
-    terminal.see("does not take the key …cdef from the environment")
+    terminal.see("rejects the key …cdef from the environment")
     terminal.wait(lambda: terminal.line().startswith("> do you hear me"), "the text at the prompt")
     assert "Traceback" not in terminal.text()
     assert rounds(tmp_path) == []

@@ -88,9 +88,9 @@ def test_why_tells_what_became_of_a_message_and_which_facts_were_handed_over(
             "en",
             "My interview at Osprey is on the 3rd of June.",
             "When is my interview at Osprey?",
-            "was planned for 2025-06-03, since passed",
+            "was planned for 2025-06-03, which has passed",
         ),
-        ("zh", "我六月三号去鱼鹰能源面试。", "我什么时候去鱼鹰能源面试？", "原定 2025-06-03，日子已过"),
+        ("zh", "我六月三号去鱼鹰能源面试。", "我什么时候去鱼鹰能源面试？", "原定 2025-06-03，日子已经过了"),
     ],
 )
 def test_why_tells_of_a_message_and_of_a_summary_that_the_day_of_a_plan_is_past(

@@ -34,8 +34,8 @@ def ago(days: int, hour: int) -> str:
         (ago(1, 9), "yesterday morning", "昨天上午"),
         (ago(3, 20), "on Sunday", "星期天"),
         (ago(6, 20), "on Thursday", "星期四"),
-        (ago(7, 20), "7 days ago", "7 天前"),
-        (ago(55, 20), "55 days ago", "55 天前"),
+        (ago(7, 20), "seven days ago", "七天前"),
+        (ago(55, 20), "seven weeks ago", "七周前"),
         (ago(-2, 20), "on 2026-03-06", "2026-03-06"),
     ],
 )
@@ -59,8 +59,8 @@ def first_row(terminal: Terminal) -> str:
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("en", "Mei · we last spoke yesterday evening · 1 evening remembered"),
-        ("zh", "Mei · 上次聊天是昨天晚上 · 记得 1 个晚上的话"),
+        ("en", "Mei · we last talked yesterday evening · I remember 1 evening"),
+        ("zh", "Mei · 上次聊天是昨天晚上 · 记得 1 个晚上"),
     ],
 )
 def test_the_first_line_says_when_both_last_spoke_and_what_is_remembered(
@@ -132,12 +132,12 @@ def test_the_versions_of_each_persona_count_from_one(
         terminal.say("/save")
         terminal.see("is archived", times=at)
         terminal.prompt()
-    assert "To take it back: /persona user restore 1" in terminal.text()
+    assert "To undo this: /persona user restore 1" in terminal.text()
     terminal.say("/persona user")
     terminal.see("user persona · changed at /save · version 2")
     terminal.prompt()
     assert "version 4" not in terminal.text()
     terminal.say("/persona user restore 1")
-    terminal.see("Version 1 of the user persona is in force again.")
+    terminal.see("Version 1 of the user persona is current again.")
     assert "1 cups" in first
     assert persona.read_text() == first

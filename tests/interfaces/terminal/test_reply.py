@@ -161,11 +161,17 @@ def test_a_quotation_that_stands_in_no_memory_is_marked_and_one_that_was_said_is
 def test_what_the_person_asked_to_have_forgotten_is_told_with_the_way_to_erase_it() -> None:
     events: list[TurnEvent] = [TextDelta("I hear you."), Notice("forget_request.detected", {"rounds": 2}), replied("x")]
     text, _ = shown(iter(events), Moments())
-    assert "Will not be mentioned again: 2 rounds." in text
+    assert "I won't bring these 2 up again." in text
     assert "/forget asked" in text
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "2 rounds, this one"), ("zh", "2 轮，即这一轮")])
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "I won't bring these 2 up again: this one, one about Josef."),
+        ("zh", "这 2 处以后都不再提：这一处，还有一处说到Josef。"),
+    ],
+)
 def test_what_is_hidden_by_its_matter_is_told_with_the_matter(language: Language, told: str) -> None:
     heard = Notice("forget_request.detected", {"rounds": 2, "matter": ("Josef",)})
     out = Counting()

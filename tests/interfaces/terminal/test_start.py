@@ -25,7 +25,7 @@ HEAVY = {
 #: Rooms and files of ours that a turn, a command or the work behind them needs, and the first prompt does not.
 LATER = (
     "facts", "importers", "domain.forests",
-    "interfaces.http", "interfaces.mcp", "interfaces.service", "interfaces.socket.memory_server",
+    "interfaces.http", "interfaces.mcp", "interfaces.service",
     "interfaces.terminal.batch", "interfaces.terminal.one_shot", "interfaces.terminal.commands",
     "interfaces.terminal.history_import", "interfaces.terminal.file_export",
     "interfaces.terminal.setup_wizard", "jobs.chapters", "jobs.client_memories",
@@ -117,7 +117,7 @@ def test_a_new_session_is_two_lines_and_the_stand_in_says_so(chat: Chat) -> None
     terminal = chat(columns=120)
     terminal.prompt()
     first, second, third = terminal.text().splitlines()[:3]
-    assert first == "Old Friend · we have not spoken yet · nothing remembered yet"
+    assert first == "Old Friend · we haven't talked yet · no memories yet"
     assert second.startswith("Session ")
     assert "/setup" in third
 
@@ -136,7 +136,7 @@ def test_a_resumed_session_shows_its_rounds_dim_in_order(
     assert terminal.ended() == 0
     again = chat(columns=100, **connected)
     again.prompt()
-    assert "we last spoke earlier today" in again.text().splitlines()[0]
+    assert "we last talked earlier today" in again.text().splitlines()[0]
     assert again.text().split("> I am Ann")[1].split(">")[0].strip() == live
     assert b"\x1b[1;2m" in again.raw or b"\x1b[2m" in again.raw
 
@@ -168,7 +168,7 @@ def test_a_long_pause_is_told_on_the_screen_and_to_the_model(
     again.say("third")
     again.see("Welcome back.")
     sent = " ".join(message["content"] for message in server.chats[-1]["messages"])
-    assert "you last talked on " in sent
+    assert "You last talked " in sent
 
 
 def test_a_long_session_is_shown_on_one_screen_and_a_half_at_most(

@@ -138,7 +138,7 @@ def test_tab_completes_commands_and_arguments_and_shows_help(chat: Chat) -> None
     terminal = chat()
     terminal.prompt()
     terminal.send("/per")
-    terminal.see("The two personas")
+    terminal.see("Both personas")
     terminal.send("\t")
     terminal.wait(lambda: "/persona" in terminal.near_cursor(), "the completed command")
     terminal.send(" us")
@@ -348,7 +348,7 @@ def test_text_put_back_is_selected_and_typing_replaces_it(
     terminal.send("/history")
     terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command in place of what stood there")
     terminal.send("\r")
-    terminal.see("Nothing was said")
+    terminal.see("Nothing has been said")
     assert len(server.chats) == 1
 
 
@@ -404,7 +404,7 @@ def test_a_command_typed_ahead_of_what_is_put_back_comes_first_and_nothing_is_lo
     terminal.send("\x03")
     terminal.wait(lambda: terminal.line().rstrip() == "> /history", "the command alone")
     terminal.send("\r")
-    terminal.see("Nothing was said")
+    terminal.see("Nothing has been said")
     terminal.wait(lambda: terminal.line().rstrip() == "> slow question", "what was put back")
     terminal.send("\r")
     terminal.see("You said: slow question")

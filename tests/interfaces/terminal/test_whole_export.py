@@ -38,7 +38,7 @@ def test_a_whole_memory_is_laid_back_row_by_row_and_found_again(tmp_path: Path, 
     second.mkdir()
     brought = run(second, "--import", str(tmp_path / "all.json"), **ENGLISH)
     assert (brought.code, brought.err) == (0, ""), brought.err
-    assert "every row of it" in brought.out
+    assert "row for row" in brought.out
     assert run(second, "--export", str(tmp_path / "again.json"), **ENGLISH).code == 0
     before, after = tables(tmp_path / "all.json"), tables(tmp_path / "again.json")
     for table in ("session", "conversation", "summary", "persona", "pin", "note", "fact"):
@@ -87,7 +87,7 @@ def test_a_whole_memory_that_an_editor_marked_as_unicode_is_laid_back_whole(tmp_
     second = tmp_path / "second"
     second.mkdir()
     brought = run(second, "--import", str(tmp_path / "marked.json"), **ENGLISH)
-    assert (brought.code, "every row of it" in brought.out) == (0, True)
+    assert (brought.code, "row for row" in brought.out) == (0, True)
 
 
 def test_a_memory_that_only_holds_what_others_said_is_not_taken_for_an_empty_one(tmp_path: Path, lived: Path) -> None:
@@ -123,7 +123,7 @@ def test_everything_is_written_as_markdown_to_read(tmp_path: Path, lived: Path) 
         assert said in written
     again = run(lived, "--export", str(tmp_path / "all.md"), **ENGLISH)
     assert again.code != 0
-    assert "exists already" in again.err
+    assert "already exists" in again.err
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.pdf"])
@@ -172,5 +172,5 @@ def test_a_place_that_cannot_be_written_is_not_taken_for_the_data_folder(
     (tmp_path / "file").write_text("", encoding="utf-8")
     told = run(lived, "--export", where.format(tmp_path), **ENGLISH)
     assert (told.code, told.out) == (1, "")
-    assert told.err.endswith("Give another name.\n")
+    assert told.err.endswith("Choose another name.\n")
     assert "data folder" not in told.err

@@ -10,20 +10,20 @@ import pytest
 
 from language import words
 from storage.embeddings import Embeddings
-from storage.sqlite.database import Database
-from storage.sqlite.words import WordIndex
+from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.words import SqliteWords
 
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
+    opened = SqliteDatabase(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def index(database):
-    return WordIndex(database)
+    return SqliteWords(database)
 
 
 def _seqs(index, term, cap=100):
@@ -68,7 +68,7 @@ def test_words_that_came_one_commit_after_another_lie_in_a_few_pieces_once_their
             index.add(tx, "message", [(seq, ["cat", f"word{seq}"])])
             index.add(tx, "summary", [(seq, ["dog"])])
         embeddings.mark_done({}, "a-model")
-    assert max(_pieces(database, table) for table in ("turn", "summary")) <= 9
+    assert max(_pieces(database, table) for table in ("message", "summary")) <= 9
     assert _seqs(index, "cat") == list(range(1, 61))
     assert _seqs(index, "word7") == [7]
 

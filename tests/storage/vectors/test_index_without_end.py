@@ -106,8 +106,8 @@ def test_reindex_and_status_tell_the_reason_and_the_program_ends(tmp_path: Path,
         given="hello\n/reindex\n/status\n", LANGUAGE=language,
     )  # fmt: skip
     told = " ".join((done.out + done.err).split())
-    assert told.count("LanceDB takes no folder" if language == "en" else "LanceDB 不接受") == 2
-    assert ("cannot be built" if language == "en" else "建不起来") in told
+    assert told.count("LanceDB cannot use a folder" if language == "en" else "LanceDB 用不了") == 2
+    assert ("could not be built" if language == "en" else "建不起来") in told
 
 
 def test_an_erasure_in_such_a_folder_ends_and_is_proven(tmp_path: Path, clock, new_id, log) -> None:

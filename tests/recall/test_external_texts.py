@@ -8,15 +8,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from storage.external import text_index
-from storage.external.text_index import ExternalTexts
-from storage.external.texts import ExternalText, SourceTexts
+from recall import external
+from recall.embedding import SENTENCE_MODEL
+from recall.external import ExternalTexts
+from storage.external import ExternalText, SourceTexts
 
 
 class _Embedder:
     """Vectors of different lengths, named by the first word of a text; of an unknown word none."""
 
-    model = "by-word"
+    model = SENTENCE_MODEL
     VECTORS = {"sea": (3.0, 0.0), "coast": (4.0, 3.0), "tax": (0.0, 0.5)}  # noqa: RUF012
 
     def __init__(self) -> None:
@@ -30,11 +31,11 @@ class _Embedder:
 
 @pytest.fixture
 def held() -> Iterator[ExternalTexts]:
-    texts = ExternalTexts(
-        _Embedder(), str.split, lambda one, of: of.messages.with_ids([one])[0].words, logging.Logger("held")
-    )
+    texts = ExternalTexts(_Embedder(), logging.Logger("held"))
     words = ["sea boat", "coast walk", "tax form", "mute"]
-    told = [ExternalText("notes", "", f"2026-03-0{day}T12:00:00+00:00", text) for day, text in enumerate(words, 1)]
+    told = [
+        ExternalText(f"note {day}", "", f"2026-03-0{day}T12:00:00+00:00", text) for day, text in enumerate(words, 1)
+    ]
     texts.add("notes", SourceTexts(told), lambda: False)
     yield texts
     texts.of.database.close()
@@ -59,8 +60,8 @@ def test_texts_are_found_by_the_cosine_of_their_vectors_whatever_their_length(he
 def test_vectors_are_made_of_the_newest_texts_and_of_no_more(
     held: ExternalTexts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_index, "MOST_VECTORS", 3)
-    monkeypatch.setattr(text_index, "_EMBEDDED_AT_ONCE", 2)
+    monkeypatch.setattr(external, "MOST_VECTORS", 3)
+    monkeypatch.setattr(external, "_EMBEDDED_AT_ONCE", 2)
     held.embed(lambda: False)
     assert held.embedder.asked == [["tax form", "mute"], ["coast walk"]]  # type: ignore[attr-defined]
     assert [text for text, _ in found(held, (1, 0))] == ["coast walk", "tax form"]

@@ -1,0 +1,518 @@
+"""What is open: from the drafts of a model to matters with a day, what closes them, and which may come up now.
+
+    check_matters   drafts -> matters: whose words, stance, tense, the day; the day comes from the words, never the model
+    settle          matters and all that was said since -> what became of each
+    due_now         matters and the clock -> at most three to bring up; nothing in most cases
+    may_greet       whether the companion may speak first at all
+
+Pure functions over rows and a clock; days are those where the person is. No model is asked. In doubt a matter is left
+alone: what was told, cancelled, joked, dreamt, quoted, of somebody else or past is none, and nobody is asked twice too
+often, after "don't ask", or of what later talk has covered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import get_args
+
+from domain.facts import Quote
+from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision, Sensitivity
+from domain.patterns import pattern_of
+from domain.records import Message
+from facts.cues import is_promise, is_question, stance_of, takes_back
+from facts.drafts import FactDraft
+from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
+from facts.refuting import is_about_another, is_tale
+from facts.slots import Names
+from facts.spans import is_pasted, locate_quote, takes_back_before
+from language.sentences import split_clauses
+from language.times import TimeExpression, TimeRange, read_times, without_times
+from language.yearly import YearlyDay, read_yearly, says_calendar
+
+#: At most so many are brought up at once, each so often at most; what is grave, once.
+MOST_AT_ONCE, _MOST_ASKED = 3, 2
+#: A greeting waits so long after the last words, and after the last greeting.
+_APART, _BETWEEN_GREETINGS = timedelta(minutes=30), timedelta(hours=16)
+#: So many greetings that nobody answered end them.
+_UNANSWERED = 2
+#: Days after which something without a day is brought up, and after which it no longer is.
+_WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": (1, 14), "worry": (2, 21)}
+#: Days after its day during which something may be asked about, and before it during which a deadline may.
+_AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
+_BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
+#: Nothing is open for more days than this.
+_LONGEST = 365
+#: What is said within this time after a worry, a promise or a question is still the same talk.
+_SAME_TALK = timedelta(hours=3)
+#: So long after its day "it went well" is about it; so many messages a short "don't ask" reaches back.
+_OUTCOME_WITHIN, _REACHES_BACK = timedelta(4), 3
+_YEARLY = ("birthday", "anniversary")
+_DATED = ("event", "deadline")
+
+_DO_NOT_ASK = pattern_of(
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
+    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think) (?:about|of)?|\b(?:drop it|drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|提|追问)|不要(?:再|老|总|跟我|对我|和我)*(?:问|提)|不用(?:再)?问|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提)|不(?:聊|说|谈|提)了|打住|翻篇",
+    re.IGNORECASE,
+)
+_DONE = pattern_of(
+    r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
+    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|做完|弄完|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
+    re.IGNORECASE,
+)
+#: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
+_ONLY_BEGUN = pattern_of(
+    r"\b(?:start|begun|began|try|tried|forg[eo]t|not|n't|haven't|still)\w*\b|n't\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
+    re.IGNORECASE,
+)
+_OUTCOME = pattern_of(
+    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all) (?:went|was|turned out)|passed|nailed|survived|done|failed|aced)\b"
+    r"|\bi (?:passed|got it|made it|failed|did it|survived|nailed it)\b"
+    r"|顺利|搞定|通过了|过了|过啦|考完|结束了|没通过|挂了|砸了|成了|录取了|见完|稳了",
+    re.IGNORECASE,
+)
+_RELIEF = pattern_of(
+    r"\b(?:feel(?:ing)? better|that helps|relieved|all good|not worried any ?more)\b|好多了|放心了|想开了|松了口?气|不担心了",
+    re.IGNORECASE,
+)
+_UNKNOWN = pattern_of(
+    r"\b(?:don't|do not|didn't|can't|cannot|couldn't) (?:\w+ )?(?:know|remember|recall|say|tell|find)\b|\bnot sure\b|\bno idea\b|\bnever (?:told|mentioned)\b"
+    r"|不知道|不记得|没(?:有)?(?:说|提|告诉|记)|想不起|不(?:太)?(?:清楚|确定)|记不",
+    re.IGNORECASE,
+)
+#: Laughter in a message: in doubt it was a joke.
+_LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
+_NO_EVENT = pattern_of(
+    r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
+    r"|usually|always|normally|mostly|sometimes|often)\b"
+    r"|猜|打赌|估计|预报|考虑|看情况|再看|不一定|大概|平时|一般|总是|常常|经常|有时",
+    re.IGNORECASE,
+)
+_OF_THE_WORLD = pattern_of(
+    r"\b(?:president|government|minister|elections?|parliament|league|world cup|olympics|premiere|cup final|finale|strike)\b"
+    r"|总统|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
+    re.IGNORECASE,
+)
+#: A name with what somebody of this name does: "Anna flies to Rome".
+_SOMEBODY_DOES = pattern_of(
+    r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
+    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)"
+)
+_GRAVE = pattern_of(
+    r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
+    r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
+    r"|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
+    re.IGNORECASE,
+)
+_PERSONAL = pattern_of(
+    r"\b(?:doctor|therap\w+|lawyer|court|hearing|money|debt|loan|test|results?)\b|医|律师|开庭|钱|债|体检|心理",
+    re.IGNORECASE,
+)
+#: What tells that something has happened, or that it is still to come, in a clause.
+_HAPPENED = pattern_of(
+    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    re.IGNORECASE,
+)
+_TO_COME = pattern_of(
+    r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+)\b|'ll\b"
+    r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
+    r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
+    re.IGNORECASE,
+)
+#: An expression that means a time before.
+_LAST = pattern_of(r"last|past|上", re.IGNORECASE)
+#: The speaker, alone or with others.
+_SELF = pattern_of(r"\b(?:i|i'm|i've|i'll|we|we're|we'll|my|our|me|us)\b|[我咱]", re.IGNORECASE)
+#: Words that are in many matters and tell none of them from another.
+_COMMON_WORDS = """
+    have has had get got go going see make take tell ask know will would should must need want like think next time day
+    week month year today tomorrow tonight morning evening birthday anniversary worry worried afraid promise due hand
+    finish start starting first new bad good really still just name call give
+    生日 纪念 纪念日 担心 害怕 告诉 下次 答应 截止 之前 开始 第一 一天 今天 明天 上午 下午 晚上 我们 你们 他们 什么 怎么 知道
+    """
+
+
+# -- from drafts to matters
+
+
+def check_matters(
+    drafts: Iterable[FactDraft], window: Sequence[Message], before: Sequence[Message], names: Names
+) -> tuple[tuple[NewMatter, ...], Counter[str]]:
+    """The drafts that are open matters by the words they rest on, and how many were rejected, by reason."""
+    spoken = SpokenWindow(window, before, names)
+    found: dict[tuple[str, str], NewMatter] = {}
+    rejected: Counter[str] = Counter()
+    for draft in drafts:
+        if draft.open not in get_args(MatterKind):
+            continue
+        matter = _check(draft, spoken)
+        if isinstance(matter, str):
+            rejected[f"open: {matter}"] += 1
+        else:
+            found.setdefault((matter.message, matter.key), matter)
+    return tuple(found.values()), rejected
+
+
+def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
+    """The matter of a draft, or why it is none."""
+    handles = [*(quote.message for quote in draft.quotes if quote.message), *draft.messages]
+    sources = [one for one in spoken.find_named(handles[:1]) if not one.message.speaker]
+    if not sources:
+        return "no turn"
+    (source,) = sources
+    words = next((quote.words for quote in draft.quotes), "")
+    place = locate_quote(words, [source.message], draft.restatement)
+    if source.barred or source.message.hidden:
+        return "forgotten"
+    if place is None or (source.spoken_by_person and is_pasted(place, source.message.words)):
+        return "quoted text"
+    kind: MatterKind = draft.open  # type: ignore[assignment]
+    sentences, own = _sentences_of(place, source), source.spoken_by_person
+    if not sentences or (not own and kind != "promise"):
+        return "companion's words"
+    sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
+    if fault := _fault_of(kind, sentence, source, spoken):
+        return fault
+    start, end = (sentences[0].span[0], sentences[-1].span[1]) if own else (place.start, place.end)
+    words = source.message.words[start:end]
+    key = " ".join(_key_terms(words if kind in _YEARLY else sentence.text, source.said))
+    if not key and kind not in _YEARLY:
+        return "unsupported"
+    sensitivity = _sensitivity_of(kind, source.text)
+    matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
+    said = datetime.fromisoformat(source.message.timestamp)
+    if kind in _YEARLY:
+        day = read_yearly(sentence.text, said.date())
+        return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
+    due = _due(sentence.text, said, past=kind in _DATED)
+    if due is None and kind in _DATED:
+        return "past"
+    return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
+
+
+def _sentences_of(place: Quote, source: Source) -> list[Sentence]:
+    """The whole sentences with the quoted words, without what is not their speaker's own."""
+    if source.spoken_by_person:
+        return [one for one in source.sentences if one.span[0] < place.end and place.start < one.span[1]]
+    return [one for one in source.sentences if one.text in place.words or place.words in one.text]
+
+
+def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow) -> str:
+    """Why a sentence leaves nothing open; "" if it does."""
+    text = sentence.text
+    if is_question(text):
+        return "" if kind == "question" else "question"
+    if kind == "question":
+        return "no question"
+    if not source.spoken_by_person and not is_promise(text):
+        return "no promise"
+    stance = stance_of(text, sentence.following)
+    if stance == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(source.text):
+        return "joked"
+    if is_tale(sentence):
+        return "story"
+    if kind == "worry" or kind in _YEARLY:
+        return ""
+    own = _SELF.search(text) is not None
+    if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
+        return "supposed"
+    if kind in _DATED and not own and _SOMEBODY_DOES.search(text):
+        return "subject"
+    if stance == "supposed" or (stance == "wished" and kind != "promise"):
+        return stance
+    if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
+        return "denied"
+    return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
+
+
+def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision] | None:
+    """The first time at or after it was said that a sentence names; None if there is none, or it is of the past."""
+    found = read_times(text, said.date())
+    if any(one.recurrence for one in found):
+        return None
+    for one in found:
+        clause = next((part for part in split_clauses(text) if text[one.start : one.end] in part), text)
+        if past and _HAPPENED.search(clause) and not _TO_COME.search(clause):
+            continue
+        if ahead := _ahead(one, text, said.date()):
+            at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
+            if ahead.days == 1 and at:
+                moment = datetime.combine(ahead.first, at[0]).isoformat(timespec="minutes")
+                return moment, moment, "time"
+            precisions: tuple[tuple[int, Precision], ...] = ((3, "day"), (7, "week"), (31, "month"))
+            precision: Precision = next((name for most, name in precisions if ahead.days <= most), "year")
+            return ahead.first.isoformat(), ahead.last.isoformat(), precision
+    return None
+
+
+def day_ahead(text: str, now: datetime) -> str:
+    """The day from today on that a text names, as 2026-12-01; "" for none.
+
+    >>> day_ahead("next Friday", datetime(2026, 11, 25)), day_ahead("soon", datetime(2026, 11, 25))
+    ('2026-11-27', '')
+    """
+    due = _due(text, now, past=False)
+    return due[0][:10] if due and due[0][:10] >= now.date().isoformat() else ""
+
+
+def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
+    """The first range that an expression may mean and that is not over."""
+    if one.kind in ("vague", "recurrence", "clock", "ago") or (one.meant is None and one.kind != "weekday"):
+        return None
+    if one.meant and ((one.meant.last < said and len(one.possible) < 2) or _LAST.match(text, one.start)):
+        return None
+    if one.meant and not one.meant.yearly and one.meant.last >= said:
+        # "Next Wednesday" may be the one after: until both are past, it is open.
+        later = max((each.last for each in one.possible), default=one.meant.last)
+        return replace(one.meant, last=later) if one.kind == "weekday" else one.meant
+    ranges = [each for each in (one.meant, *one.possible) if each and not each.yearly and each.last >= said]
+    return min(ranges, key=lambda each: each.first, default=None)
+
+
+def _key_terms(text: str, said: date) -> tuple[str, ...]:
+    """The telling words of a sentence, without times and what many matters have in common."""
+    plain = without_times(text, read_times(text, said))
+    return tuple(sorted(telling_terms(plain) - _common_terms()))
+
+
+@cache
+def _common_terms() -> frozenset[str]:
+    return telling_terms(_COMMON_WORDS)
+
+
+def _sensitivity_of(kind: MatterKind, text: str) -> Sensitivity:
+    if _GRAVE.search(text):
+        return "care"
+    return "personal" if kind == "worry" or _PERSONAL.search(text) else "routine"
+
+
+def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
+    """A matter with the first and the last day on which it may be brought up; ``own``: the person said it."""
+    day = said.date()
+    if yearly := YearlyDay.parse(matter.yearly):
+        due = yearly.next_on(day)
+        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, -1)
+        due_on = due.isoformat() if due else ""
+        return replace(matter, due_from=due_on, due_to=due_on, precision="day",
+                       next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
+    if not matter.due_from:
+        waits, lasts = _WAITS.get(matter.kind, (2, 21))
+        waits = waits if own else 1
+        first, last = _later(day, waits), _later(day, lasts)
+    else:
+        begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
+        exact = matter.precision in ("time", "day")
+        first = _later(begins, -_BEFORE.get(matter.kind, 0)) if exact else _later(ends, 1)
+        last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
+    return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
+
+
+# -- what later talk does to them
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a matter: its status, and the day of every year where that is known now."""
+
+    number: int
+    status: MatterStatus
+    yearly: str
+
+
+def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
+    """What became of matters by what was said since, in order, and by the clock; only what changes.
+
+    ``matters`` are the open and the dropped ones, oldest first; ``later`` all messages since the first of them.
+    """
+    found: dict[int, Settled] = {}
+    rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
+    gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
+    for matter in matters:
+        if not matter.is_open:
+            continue
+        if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            continue
+        status = _status_after(matter, rows, now)
+        newer = any(
+            one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
+        )
+        if status == matter.status and newer and matter.kind not in _YEARLY:
+            status = "closed"
+        yearly = _calendar_said(matter, rows)
+        if status == "dropped":
+            gone.append(matter)
+        if status != matter.status or yearly != matter.yearly:
+            found[matter.number] = Settled(matter.number, status, yearly)
+    return list(found.values())
+
+
+_Row = tuple[Message, frozenset[str], str]
+
+
+def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> MatterStatus:
+    said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
+    key = frozenset(matter.key.split())
+    since = [row for row in rows if row[0].seq > matter.place]
+    own = next((row for row in rows if row[0].text_id == matter.message), None)
+    if own and _DO_NOT_ASK.search(own[2].replace("’", "'")):
+        return "dropped"
+    told: MatterStatus = "answered" if matter.asked else "closed"
+    for at, (message, terms, words) in enumerate(since):
+        plain = words.replace("’", "'")
+        mentioned = _shares(key, terms)
+        if message.role != "user":
+            answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(plain)
+            if answered or (matter.role == "assistant" and mentioned):
+                return "closed"
+            continue
+        before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
+        if _DO_NOT_ASK.search(plain) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
+            return "dropped"
+        if yearly:
+            continue
+        when = datetime.fromisoformat(message.timestamp)
+        touched = bool(key & terms) and not is_question(words)
+        over = (
+            matter.kind in ("deadline", "promise")
+            and (_HAPPENED.search(plain) or "了" in plain)
+            and not _ONLY_BEGUN.search(plain)
+        )
+        if touched and (over or _DONE.search(plain)):
+            return told
+        if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
+            return told
+        begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
+        if begun and (mentioned or (touched and matter.kind in _DATED)):
+            return told
+        recent = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
+        if recent and _OUTCOME.search(plain) and not is_question(words):
+            return told
+    if matter.expires < now.date().isoformat():
+        return "expired"
+    return matter.status
+
+
+def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+    """The day of every year of a matter, once the person has said which calendar it is of."""
+    yearly = YearlyDay.parse(matter.yearly)
+    if yearly is None or yearly.calendar != "unclear":
+        return matter.yearly
+    key = frozenset(matter.key.split())
+    for message, terms, words in rows:
+        asked = matter.asked_at and message.timestamp >= matter.asked_at
+        near = message.seq > matter.place and (asked or _shares(key, terms))
+        if message.role == "user" and near and (named := says_calendar(words)):
+            return replace(yearly, calendar=named).text
+    return matter.yearly
+
+
+def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
+    """Whether words speak of a matter: they have two of its telling words, or a third of them."""
+    shared = len(key & terms)
+    return shared >= 2 or (shared > 0 and 3 * shared >= len(key))
+
+
+def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
+    if one.kind in _YEARLY and one.yearly != other.yearly:
+        return False
+    return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+
+
+def _later(day: date, days: int) -> date:
+    """A day so many days away, within the years that there are."""
+    return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
+
+
+def _moment(due: str, like: datetime, *, end: bool = False) -> datetime:
+    """A due time where the person is, in the zone of another moment."""
+    found = datetime.fromisoformat(due)
+    if len(due) == len("2026-11-26") and end:
+        found = datetime.combine(found.date(), time(23, 59))
+    return found.replace(tzinfo=like.tzinfo)
+
+
+# -- what may be brought up now
+
+
+@dataclass(frozen=True, slots=True)
+class GreetingState:
+    """When the companion last spoke first ("" never), and how many such greetings in a row got no answer."""
+
+    last: str = ""
+    unanswered: int = 0
+
+
+def may_greet(state: GreetingState, last_spoken: str | None, now: datetime) -> bool:
+    """Whether the companion may speak first: not twice a day, nor right after a talk, nor where it is not wanted.
+
+    A last greeting that lies in the future was made by a wrong clock; it counts for as long as one of the past does.
+    """
+    if state.unanswered >= _UNANSWERED:
+        return False
+    if state.last:
+        last = datetime.fromisoformat(state.last)
+        if last.astimezone(now.tzinfo).date() == now.date() or abs(now - last) < _BETWEEN_GREETINGS:
+            return False
+    return last_spoken is None or not timedelta(0) <= now - datetime.fromisoformat(last_spoken) < _APART
+
+
+def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
+    """The open matters that may be brought up now, the most urgent first, at most three."""
+    today = now.date()
+    due = [one for one in matters if one.is_open and _is_due(one, now)]
+
+    def urgency(one: OpenMatter) -> tuple[int, int, int]:
+        rank = 0 if one.yearly and one.due_from[:10] == today.isoformat() else 1 if one.sensitivity == "care" else 2
+        day = date.fromisoformat(one.due_from[:10]) if one.due_from else date.fromisoformat(one.said[:10])
+        return rank, abs((day - today).days), one.number
+
+    return sorted(due, key=urgency)[:MOST_AT_ONCE]
+
+
+def _is_due(one: OpenMatter, now: datetime) -> bool:
+    today = now.date()
+    if one.next_review > today.isoformat() or one.expires < today.isoformat():
+        return False
+    if one.asked_at and abs(now - datetime.fromisoformat(one.asked_at)) < _BETWEEN_GREETINGS:
+        return False
+    if yearly := YearlyDay.parse(one.yearly):
+        if yearly.calendar == "unclear" or one.sensitivity == "care":
+            return one.asked == 0
+        due = yearly.next_on(today)
+        asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
+        recent = asked is not None and due is not None and (due - asked).days in range(2)
+        return due is not None and (due - today).days <= 1 and not recent
+    return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
+
+
+def after_asking(one: OpenMatter, now: datetime) -> str:
+    """The first day on which a matter that was just brought up may be brought up again."""
+    today = now.date()
+    if yearly := YearlyDay.parse(one.yearly):
+        due = yearly.next_on(_later(today, 2))
+        return _later(due, -1).isoformat() if due else "9999-12-31"
+    ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
+    return day.isoformat()
+
+
+def coming_up(matters: Iterable[OpenMatter], now: datetime, days: int = 7) -> list[OpenMatter]:
+    """What is dated and near, before it or just after, and was in no prompt yet: the nearest first."""
+    today = now.date()
+
+    def away(one: OpenMatter) -> int:
+        yearly = YearlyDay.parse(one.yearly)
+        due = yearly.next_on(today) if yearly else date.fromisoformat(one.due_from[:10]) if one.due_from else None
+        return (due - today).days if due else days + 1
+
+    near = [(away(one), one) for one in matters if one.is_open and not one.shown and not one.yearly.startswith("un")]
+    return [one for gap, one in sorted(near, key=lambda row: (abs(row[0]), row[1].number)) if -3 <= gap <= days]

@@ -1,1 +1,0 @@
-"""One memory for several programs of a machine: the one that has it open serves the others over a Unix socket."""

@@ -1,0 +1,290 @@
+"""The companion speaks first where something is due, and at no other time; what is open goes with its message."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from domain.workers import CancelToken
+from tests.support.house import House
+from tests.support.server import hang, say, status
+
+INTERVIEW = "I have a job interview at the harbour office tomorrow."
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime.fromisoformat("2026-11-16T20:00:00+01:00")
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **length: float) -> None:
+        self.now += timedelta(**length)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def opens(*found: tuple[int, str, str]) -> str:
+    """A reply that finds these open: turn, words, kind."""
+    facts = [
+        {"turn": turn, "quote": words, "restatement": words, "subject": "the user", "attribute": "matter",
+         "value": words, "open": kind}
+        for turn, words, kind in found
+    ]  # fmt: skip
+    return json.dumps({"notes": [{"topic": "t", "importance": 5, "facts": facts}]})
+
+
+def greeted(home: House, stop: CancelToken | None = None) -> str:
+    """What the companion says first; "" for nothing."""
+    said = [one.text for one in home.talk.greet(stop or CancelToken(), 2.0)]
+    return said[-1] if said else ""
+
+
+def learned(home: House, mind: Any, *said: str, kind: str = "event") -> None:
+    """Say something of a kind, have it read, and begin a new session."""
+    mind.answers("notes", opens(*((2 * at + 1, one, kind) for at, one in enumerate(said))))
+    for one in said:
+        home.say(one)
+    home.save()
+
+
+@pytest.fixture
+def interviewed(opened, mind, clock):
+    """A house in which an interview was told of, two days later."""
+    with opened() as home:
+        learned(home, mind, INTERVIEW)
+        mind.answers("talk", "How did the interview at the harbour office go?")
+        clock.forward(days=2)
+        yield home
+
+
+def test_what_is_open_is_stored_with_its_words_and_the_day_that_they_mean(opened, mind):
+    with opened() as home:
+        learned(home, mind, INTERVIEW)
+        (row,) = home.rows("open_matter")
+        assert (row["kind"], row["due_from"], row["due_to"], row["status"]) == (
+            "event", "2026-11-17", "2026-11-17", "pending"
+        )  # fmt: skip
+        (matter,) = home.memory.open_matters(home.talk.llm.clock())
+        assert (matter.words, matter.role) == (INTERVIEW, "user")
+
+
+def test_it_is_asked_by_the_companion_and_stored_only_with_the_answer(interviewed, mind):
+    home = interviewed
+    before = len(home.rows("conversation"))
+    assert greeted(home) == "How did the interview at the harbour office go?"
+    asked = mind.asked("talk")[-1]["messages"][-1]["content"]
+    assert INTERVIEW in asked
+    assert '"days_away": "-1"' in asked
+    assert len(home.rows("conversation")) == before
+    home.say("They want me back on Monday!")
+    rows = sorted(home.rows("conversation"), key=lambda row: row["seq"])[before:]
+    assert [row["text"].split(": ")[0] for row in rows] == ["Assistant", "User", "Assistant"]
+    (spoken,) = home.talk.rounds_in_context()
+    assert spoken.greeting is not None
+    assert [one.role for one in spoken.messages] == ["assistant", "user", "assistant"]
+    sent = [one["content"] for one in mind.asked("talk")[-1]["messages"]]
+    assert sent[-2:] == ["How did the interview at the harbour office go?", "They want me back on Monday!"]
+    home.say("And it is close by.")
+    sent = [one["role"] for one in mind.asked("talk")[-1]["messages"]]
+    assert sent == ["system", *["user", "assistant"] * (len(sent) // 2 - 1), "user"]
+    assert home.rows("open_matter")[0]["status"] == "answered"
+
+
+def test_nothing_is_asked_of_a_model_where_nothing_is_due(opened, mind, clock):
+    with opened() as home:
+        learned(home, mind, "I have a job interview at the harbour office on 20 December.")
+        clock.forward(days=2)
+        calls = len(mind.asked("talk"))
+        assert greeted(home) == ""
+        assert len(mind.asked("talk")) == calls
+
+
+def test_the_setting_keeps_it_silent(opened, mind, clock):
+    with opened(GREETING="off") as home:
+        learned(home, mind, INTERVIEW)
+        clock.forward(days=2)
+        assert greeted(home) == ""
+
+
+def test_it_greets_once_a_day_and_asks_for_each_thing_twice_at_most(interviewed, clock):
+    home = interviewed
+    assert greeted(home)
+    clock.forward(hours=2)
+    assert greeted(home) == ""
+    home.talk.greeting = None
+    home.memory.matters.set_greeting("2026-11-18T20:00:00+01:00", 0)
+    clock.forward(days=4)
+    assert greeted(home)
+    home.memory.matters.set_greeting("2026-11-22T20:00:00+01:00", 0)
+    clock.forward(days=4)
+    assert greeted(home) == ""
+
+
+def test_two_greetings_without_an_answer_end_them_until_the_person_takes_it_up(opened, mind, clock):
+    with opened() as home:
+        for thing in ("the fence", "the tax return", "the leaking roof", "my old boat"):
+            learned(home, mind, f"I'm worried about {thing}.", kind="worry")
+        clock.forward(days=3)
+        mind.answers("talk", "How is it going with the tax return and the fence?")
+        assert greeted(home)
+        clock.forward(days=1)
+        assert greeted(home)
+        clock.forward(days=2)
+        assert greeted(home) == ""
+        home.say("The leaking roof is fixed now.")
+        clock.forward(hours=1)
+        home.memory.open_matters(clock())
+        assert home.memory.matters.greeting()[1] == 0
+        assert greeted(home)
+
+
+def test_illness_is_asked_about_once(opened, mind, clock):
+    mind.answers("talk", "I was thinking of your biopsy.")
+    with opened() as home:
+        learned(home, mind, "My biopsy is tomorrow.")
+        clock.forward(days=2)
+        assert greeted(home)
+        home.memory.matters.set_greeting("", 0)
+        clock.forward(days=5)
+        assert greeted(home) == ""
+
+
+@pytest.mark.parametrize("play", [hang, status(500), status(401), say("-"), say("")])
+def test_without_words_from_a_model_in_time_nothing_is_said_and_nothing_is_noted(interviewed, mind, play):
+    mind.answers("talk", play)
+    assert greeted(interviewed) == ""
+    assert interviewed.rows("open_matter")[0]["asked"] == 0
+    assert interviewed.memory.matters.greeting() == ("", 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I missed you! How was it?", "Where have you been?", "好久没见，想你了。", "You haven't written in two days."],
+)
+def test_a_greeting_that_reproaches_is_not_shown(interviewed, mind, reply):
+    mind.answers("talk", reply)
+    assert greeted(interviewed) == ""
+
+
+def test_a_greeting_is_two_sentences_at_most(interviewed, mind):
+    mind.answers("talk", "Hello again. How was the interview? And the weather? Tell me all!")
+    assert greeted(interviewed) == "Hello again. How was the interview?"
+
+
+def test_typing_ends_it(interviewed):
+    stop = CancelToken()
+    stop.set()
+    assert greeted(interviewed, stop) == ""
+    assert interviewed.memory.matters.greeting() == ("", 0)
+
+
+def test_what_later_talk_covered_is_not_asked(interviewed, clock, mind):
+    interviewed.say("The interview at the harbour office was fun.")
+    clock.forward(hours=5)
+    calls = len(mind.asked("talk"))
+    assert greeted(interviewed) == ""
+    assert len(mind.asked("talk")) == calls
+    assert interviewed.rows("open_matter")[0]["status"] == "closed"
+
+
+def test_do_not_ask_is_for_good(opened, mind, clock):
+    with opened() as home:
+        learned(home, mind, INTERVIEW)
+        home.say("Please don't ask me about the interview at the harbour office.")
+        home.memory.open_matters(clock())
+        learned(home, mind, "The interview at the harbour office was moved to Thursday.")
+        clock.forward(days=5)
+        assert greeted(home) == ""
+        assert {row["status"] for row in home.rows("open_matter")} <= {"dropped"}
+
+
+@pytest.mark.parametrize("by", ["erase", "hide", "undo"])
+def test_what_is_open_goes_with_its_message(opened, mind, clock, by):
+    with opened() as home:
+        learned(home, mind, INTERVIEW)
+        (row,) = home.read("SELECT text_id FROM conversation WHERE role = 'user'")
+        if by == "erase":
+            list(home.talk.erase(home.memory.erasure.scope_of_message(row[0]), CancelToken()))
+        elif by == "hide":
+            home.memory.rounds.hide([row[0]])
+        else:
+            home.talk.undo()
+        assert home.rows("open_matter") == []
+        clock.forward(days=2)
+        assert greeted(home) == ""
+
+
+def test_an_erased_matter_is_in_no_file(interviewed):
+    home = interviewed
+    (row,) = home.read("SELECT text_id FROM conversation WHERE role = 'user'")
+    list(home.talk.erase(home.memory.erasure.scope_of_round(row[0]), CancelToken()))
+    data = (home.memory.folder / "memory.db").read_bytes()
+    assert b"harbour" not in data
+
+
+def test_an_answered_greeting_is_undone_and_redone_with_its_round(interviewed):
+    home = interviewed
+    assert greeted(home)
+    home.say("It went well.")
+    assert home.talk.undo() == 1
+    assert home.talk.rounds_in_context() == ()
+    home.talk.redo()
+    (spoken,) = home.talk.rounds_in_context()
+    assert spoken.greeting is not None
+
+
+def test_a_greeting_stays_where_its_reply_is_asked_for_again(interviewed):
+    home = interviewed
+    assert greeted(home)
+    home.say("It went well.")
+    list(home.talk.turn("It went well.", CancelToken(), again=True))
+    (spoken,) = home.talk.rounds_in_context()
+    assert spoken.greeting is not None
+    assert [row["role"] for row in home.rows("conversation")].count("user") == 2
+
+
+def test_incognito_nothing_is_said_first(interviewed):
+    interviewed.talk.set_incognito(True)
+    assert greeted(interviewed) == ""
+
+
+def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock):
+    with opened(RECALL_CONV_NUM="1") as home:
+        learned(home, mind, "My choir sings in the town hall on Wednesday.")
+        mind.answers("talk", "Yes.")
+        home.say("Good morning!")
+        home.say("Nice weather today.")
+        first, second = (one["messages"] for one in mind.asked("talk")[-2:])
+        assert "town hall" in "".join(one["content"] for one in first if one["role"] == "user")
+        assert '"days_away":"2"' in "".join(one["content"] for one in first).replace(" ", "")
+        assert "days_away" not in "".join(one["content"] for one in second)
+        home.save()
+        home.say("Hello.")
+        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize("by", ["erase", "hide"])
+def test_what_is_near_is_in_no_prompt_once_it_is_hidden_or_erased(opened, mind, clock, by):
+    with opened() as home:
+        near = "My choir sings in the town hall on Wednesday."
+        learned(home, mind, near, "My exam in the old mill is on Wednesday.", "We paint the barn on Wednesday.",
+                "I see the notary on Wednesday.")  # fmt: skip
+        mind.answers("talk", "Yes.")
+        home.say("Good morning!")  # three of them are in this prompt
+        (row,) = home.read("SELECT text_id FROM conversation WHERE text LIKE '%notary%' AND role = 'user'")
+        if by == "hide":
+            home.memory.rounds.hide([row[0]])
+        else:
+            list(home.talk.erase(home.memory.erasure.scope_of_round(row[0]), CancelToken()))
+        home.say("Nice weather today.")
+        assert "notary" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
