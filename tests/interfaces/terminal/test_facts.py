@@ -570,4 +570,4 @@ def test_facts_are_searched_by_their_parts(asked: Callable[..., str], tmp_path: 
     assert "is a pilot." in asked('/memory search who:"Ina"', LANGUAGE="en")
     assert "Nothing found for: who:Tom" in asked("/memory search who:Tom", LANGUAGE="en")
     refused = run(tmp_path, "--batch", "-", given="/memory search when:blurry\n", LANGUAGE="en")
-    assert "blurry is no time" in refused.err
+    assert "blurry is not a time" in refused.err
