@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "own_place", "restore",
-    "restore_portable", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
+    "restore", "restore_portable", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -101,6 +101,19 @@ def leaving_out_erased(
     ``leave_out`` is asked before anything changes.
     """
     return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
+
+
+def move_person(
+    source: Path | OnServer,
+    target: Path | OnServer,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    log: logging.Logger,
+) -> int:
+    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    from storage.moving import move_person
+
+    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
 
 
 class Memory:

@@ -467,7 +467,11 @@ class CandidateSearch:
         table = self._table
         postings = self._read_postings("message", asked.terms)
         near_messages, near_summaries = nearest()
-        found = _find_messages(table, postings, self._by_number(near_messages), self._hidden_rows)
+        new = [text_id for text_id in near_messages if text_id not in self._seqs]
+        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.messages.numbers_of(new)
+        dense = {self._seqs[text_id]: similarity for text_id, similarity in near_messages.items()}
+        dense.pop(_GONE, None)
+        found = _find_messages(table, postings, dense, self._hidden_rows)
         faint = np.array([term in asked.faint for term in found.terms], np.bool_)
         rows_with = np.bincount(found.term, minlength=len(found.terms)).astype(np.float32)
         weights = np.where(faint, np.float32(_FAINT), np.float32(1.0)) * rarity(rows_with, len(table))
@@ -590,14 +594,6 @@ class CandidateSearch:
         most = _NEAR_TURNS if len(self._table) <= _WHOLE else _BY_VECTORS
         most += len(self._hidden.messages or ())
         return self._search_vectors(vector, "conversation", most), summaries
-
-    def _by_number(self, hits: _Similarities) -> dict[int, float]:
-        """The similarity of messages by number."""
-        new = [text_id for text_id in hits if text_id not in self._seqs]
-        self._seqs |= dict.fromkeys(new, _GONE) | self._archive.messages.numbers_of(new)
-        found = {self._seqs[text_id]: similarity for text_id, similarity in hits.items()}
-        found.pop(_GONE, None)
-        return found
 
     def _summary_similarity(self, hits: _Similarities, sessions: Numbers) -> Floats | None:
         """(S,) the similarity of each session's summary; at least the lowest returned."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import lru_cache, reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -129,13 +128,14 @@ class OwnMemories:
         said = [query for query in queries if query.strip()]
         if not said or (request.gated and not any(map(needs_memory, said if apart else said[-1:]))):
             return replace(found, queries=tuple(queries))
-        read = _separate_questions if apart else _combined_questions
-        asked = read(said, request.recent, now.date())
+        asked = _read_questions(said, request)
         table, unseen = self._current_table(), Hidden(request.session_id, request.hidden)
         learned = ranking.has_learnt(self._embedder.model)
         search = CandidateSearch(self._archive, self._vectors, table, unseen, self._log, learned=learned)
         vectors = self._embed_queries([each.text for each in asked], search.missing)
-        self._keep_input(said[-1], vectors[-1])
+        with self._lock:
+            # Until the round is stored; ``reads_like_forget_request`` reads it.
+            self._inputs = dict([*self._inputs.items(), (said[-1].strip(), vectors[-1])][-_INPUTS_KEPT:])
         kinds = [self._kinds.kind_of(vector) if self._kinds else None for vector in vectors]
         backgrounds = [self._background.get(unspaced_share(each.text) > 0.5, ()) for each in asked]
         ranked = [
@@ -214,11 +214,6 @@ class OwnMemories:
                 has_more = len(new.seq) == _AT_ONCE
             return table.snapshot()
 
-    def _keep_input(self, said: str, vector: Vector | None) -> None:
-        """Keep the vector of an input until its round is stored."""
-        with self._lock:
-            self._inputs = dict([*self._inputs.items(), (said.strip(), vector)][-_INPUTS_KEPT:])
-
     def _with_background(self, texts: Sequence[str]) -> Sequence[Vector | None]:
         """The vectors of texts; what is compared with all of them is embedded in the same call as the first.
 
@@ -293,15 +288,14 @@ def _weigh_remark(searched: Candidates, ranked: ranking.Ranked, searches: int) -
     return replace(ranked, messages=ranked.messages * _REMARK_ALONE, sessions=ranked.sessions * _REMARK_ALONE)
 
 
-def _separate_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
-    """The questions to search for, each alone."""
-    return [questions.parse_question(resolve_references(query, recent), today) for query in said]
-
-
-def _combined_questions(said: Sequence[str], recent: Sequence[str], today: date) -> list[questions.Question]:
-    """The questions to search for: the input alone, and together with the last round."""
-    alone = questions.parse_question(resolve_references(said[-1], recent), today)
-    alone = replace(alone, alone=True)
+def _read_questions(said: Sequence[str], request: RecallRequest) -> list[questions.Question]:
+    """The questions to search for: each by itself if they are apart, else the input with the last round, and alone."""
+    today = request.now.date()
+    own = said if request.apart else said[-1:]
+    each = [questions.parse_question(resolve_references(query, request.recent), today) for query in own]
+    if request.apart:
+        return each
+    alone = replace(each[0], alone=True)
     if len(said) == 1:
         return [alone]
     before = " ".join(said[:-1])[-_CONTEXT:]

@@ -161,7 +161,7 @@ def open_repositories(
         units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:
-        _index_all(opened)
+        index_all(opened)
     return opened
 
 
@@ -177,8 +177,8 @@ def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Da
     return database, SqliteWords(database), (place or Path()) / "persona"
 
 
-def _index_all(of: Repositories) -> None:
-    """Make the words of a memory that was filled with rows, and ask for their vectors; once, in one commit."""
+def index_all(of: Repositories) -> None:
+    """Make the words of a memory that was filled with rows, and ask for their vectors; in one commit."""
     with of.database.write() as tx:
         last = 0
         while messages := of.messages.stored_after(last, _INDEXED_AT_ONCE):

@@ -469,7 +469,7 @@ class Rounds:
 _VOICE = "voice"
 #: So many of the last messages are looked at; there are so many examples at most, each of so many tokens at most.
 _LOOKED_AT, _MOST, _LONGEST = 600, 5, 80
-#: After so many rounds a new model has found the tone.
+#: So many rounds of a new model have the examples in their prompt.
 _ROUNDS = 12
 
 
@@ -508,7 +508,7 @@ class Voice:
         since = state.since
         if state.is_left_by(model):
             since = self._last()
-        elif since and self._replies_after(since) >= _ROUNDS:
+        elif since and self._replies_after(since) >= _ROUNDS - 1:
             since = 0
         if (state.model, state.since) != (model, since) or state.contradicted:
             later = [one for one in self.state().contradicted if one not in state.contradicted]

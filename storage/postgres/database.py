@@ -389,6 +389,10 @@ class PostgresDatabase:
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
 
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self.execute("SET CONSTRAINTS ALL DEFERRED", ())
+
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""
         if not self._undigested:

@@ -768,6 +768,16 @@ BEGIN
         EXECUTE format('CREATE POLICY own_rows ON %I USING (person = own_person())', name);
     END LOOP;
 END $$;
+
+-- Only while a whole memory is brought here are references looked at when it is complete.
+DO $$
+DECLARE found record;
+BEGIN
+    FOR found IN SELECT conrelid::regclass AS place, conname FROM pg_constraint
+        WHERE contype = 'f' AND connamespace = current_schema()::regnamespace LOOP
+        EXECUTE format('ALTER TABLE %s ALTER CONSTRAINT %I DEFERRABLE', found.place, found.conname);
+    END LOOP;
+END $$;
 ALTER TABLE person NO FORCE ROW LEVEL SECURITY;
 
 CREATE FUNCTION find_person(wanted text) RETURNS bigint STABLE LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT

@@ -39,8 +39,9 @@ COMMIT_WITHIN = 0.2
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
 _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
-#: Seconds between two tries to get through the gate; until whoever waits says so; and until it gives up.
-_LOOK, _REPORT, _PATIENCE = 0.001, 3.0, 30.0
+#: Seconds between two tries to get through the gate; until who waits in front is passed by; until whoever waits says
+#: so; and until it gives up.
+_LOOK, _PASS_BY, _REPORT, _PATIENCE = 0.001, 1.0, 3.0, 30.0
 #: The bytes at the head of a gate: how often it was passed, and who is in it.
 _PASSED, _INSIDE = 8, 100
 _NAME = pattern_of(r"\w+")
@@ -94,7 +95,7 @@ class Gate:
         try:
             again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
             try:
-                excludes = not programs.lock_now(again, fcntl.LOCK_EX)
+                excludes = not _is_locked(again)
             finally:
                 os.close(again)
         except OSError:
@@ -115,18 +116,11 @@ class Gate:
         """
         queue, gate = self._descriptors
         try:
-            started, reported = time.monotonic(), False
-            for descriptor in (queue, gate):
-                while True:
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        if time.monotonic() - started > (_PATIENCE if reported else _REPORT):
-                            reported = self._describe_wait(reported, started)
-                        time.sleep(_LOOK)
-            before = self.passed()
-            after = (int.from_bytes(os.pread(gate, _PASSED, 0), "big") + 1).to_bytes(_PASSED, "big")
+            if not (_is_locked(queue) and _is_locked(gate)):
+                self._wait()
+            head = os.pread(gate, _PASSED + 1, 0)
+            before = head[:_PASSED] if head[_PASSED:] == b"\0" else b""
+            after = (int.from_bytes(head[:_PASSED], "big") + 1).to_bytes(_PASSED, "big")
             os.pwrite(gate, after + self._mark, 0)
             fcntl.flock(queue, fcntl.LOCK_UN)
         except (OSError, errors.DataInUse) as fault:
@@ -147,6 +141,19 @@ class Gate:
         while self._descriptors:
             os.close(self._descriptors.pop())
 
+    def _wait(self) -> None:
+        """Wait in the queue, then for the gate; past a program in front of us that was stopped while it waited."""
+        queue, gate = self._descriptors
+        started, reported, waits = time.monotonic(), False, _is_locked(queue)
+        while not (waits and _is_locked(gate)):
+            waited = time.monotonic() - started
+            if not waits and waited > _PASS_BY and _is_locked(gate):
+                return
+            if waited > (_PATIENCE if reported else _REPORT):
+                reported = self._describe_wait(reported, started)
+            time.sleep(_LOOK)
+            waits = waits or _is_locked(queue)
+
     def _describe_wait(self, reported: bool, started: float) -> bool:
         """Say once who is inside, then raise DataInUse."""
         pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
@@ -156,6 +163,15 @@ class Gate:
             raise errors.DataInUse("storage.writing", **inside)
         self._report(inside)
         return True
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether a lock was free, and is ours by that. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class SqliteDatabase:
@@ -371,6 +387,10 @@ class SqliteDatabase:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
 
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self._connection.execute("PRAGMA defer_foreign_keys=ON")
+
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
         if not self._salted:
@@ -539,8 +559,9 @@ class TwoConnections:
         self.path = path
         self._writing, self._reading = threading.RLock(), threading.Lock()
         make_private_folder(path.parent)
-        make_private(path)
-        with as_ours(path):
+        self._gate = Gate(path, lambda inside: None)
+        with self._gate.entered(), as_ours(path):
+            make_private(path)
             self._writer, self._reader = _connect(path), _connect(path)
             for connection in (self._writer, self._reader):
                 _make_durable(connection)
@@ -554,7 +575,7 @@ class TwoConnections:
     @contextmanager
     def write(self) -> Iterator[Run]:
         """One transaction; any exception takes all of it back. A thread that waits here sees what came before it."""
-        with self._writing, as_ours(self.path):
+        with self._writing, self._gate.entered(), as_ours(self.path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
@@ -574,6 +595,7 @@ class TwoConnections:
         with self._writing, self._reading:
             self._writer.close()
             self._reader.close()
+            self._gate.close()
 
 
 def _connect(path: Path) -> sqlite3.Connection:

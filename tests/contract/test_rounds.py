@@ -489,7 +489,7 @@ def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_
     voice.store_turn(before, "new")
     taken = voice.state()
     assert (taken.model, taken.since > 0, taken.contradicted) == ("new", True, [])
-    for number in range(12):
+    for number in range(11):
         assert voice.examples(voice.state(), "new", "x") == [("The cello again.", "Borodin wins.")]
         teller.say("s1", f"line {number}")
         voice.store_turn(voice.state(), "new")

@@ -139,3 +139,16 @@ def test_a_token_opens_no_memory_but_its_own_on_any_server(tmp_path: Path, url: 
         assert httpx2.post(path, json=body, timeout=60).status_code == 401
         first.people.registry.revoke("ann")
         assert httpx2.post(path, json=body, headers=heads["ann"], timeout=60).status_code == 401
+
+
+def test_a_folder_becomes_a_person_in_the_database_and_a_folder_again(tmp_path: Path, url: str) -> None:
+    assert program.run(tmp_path, "-p", "My cat is called Douban.").code == 0
+    stored = program.stored(tmp_path)
+    folder, back = str(tmp_path / "data"), str(tmp_path / "back" / "data")
+    moved = program.run(tmp_path, "--import-person", folder, "--person", "ann", "--database-url", url)
+    assert (moved.code, "ann" in moved.out) == (0, True), moved.err
+    again = program.run(tmp_path, "--import-person", folder, "--person", "ann", "--database-url", url)
+    assert (again.code != 0, again.err.count("\n")) == (True, 1)
+    assert program.run(tmp_path, "--export-person", back, "--person", "ann", "--database-url", url).code == 0
+    assert program.stored(tmp_path / "back") == stored
+    assert "DATABASE_URL" in program.run(tmp_path, "--export-person", back).err

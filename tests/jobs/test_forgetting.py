@@ -151,7 +151,7 @@ def test_a_clear_request_stays_hidden_whatever_the_model_says(tmp_path, server, 
 
 def test_a_request_to_erase_is_answered_with_how_that_is_done(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(asks="erase", messages=[1]))
+    mind.answers("forget", answered(asks="erase", turns=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, "Josef drinks.")
         assert "forget_request.erase" in say(at, "Please erase what I said about Josef.")

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from storage.external.sources import read_source
 
 from domain import errors
 from domain.file_reader import DATABASE, open_bytes
@@ -22,6 +21,7 @@ from interfaces.terminal.parsing import with_files
 from jobs.importing import digest_of
 from storage.backup import back_up, restore, write_portable
 from storage.erasure import find_traces, forms
+from storage.external import read_source
 from storage.sqlite.database import SqliteDatabase
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

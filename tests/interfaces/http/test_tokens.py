@@ -39,7 +39,7 @@ def test_a_token_is_for_whom_it_was_made(tmp_path: Path) -> None:
     run(tmp_path, "--token", "add", "ann.1", "--person", "ann")
     run(tmp_path, "--token", "add", "backend", "--person", "*")
     rows = run(tmp_path, "--token", "list").out.splitlines()
-    assert [row.split(" · ")[:2] for row in rows] == [["ann.1", "for ann"], ["backend", "for everybody"]]
+    assert [row.split(" · ")[:2] for row in rows] == [["ann.1", "for ann"], ["backend", "for everyone"]]
 
 
 def test_a_token_that_was_revoked_is_listed_as_such(tmp_path: Path) -> None:

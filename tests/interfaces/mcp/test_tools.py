@@ -153,8 +153,8 @@ def test_a_memory_is_found_by_its_id_and_forgotten_with_proof(opened: OpenedServ
             {"text": "x" * 100_001},
             "remember: text is longer than 100000 characters. Call it again with less.",
         ),
-        ("recall", {"query": "x", "limit": 51}, "recall: limit has to be 50 or less."),
-        ("recall", {"query": "x", "limit": 0}, "recall: limit has to be 1 or more."),
+        ("recall", {"query": "x", "limit": 51}, "recall: limit must be 50 or less."),
+        ("recall", {"query": "x", "limit": 0}, "recall: limit must be 1 or more."),
         ("recall", {"query": "x", "limit": "many"}, "recall: limit must be a whole number."),
         (
             "remember",

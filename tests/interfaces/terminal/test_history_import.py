@@ -224,7 +224,7 @@ def test_a_chat_brings_along_lists_shows_and_takes_back(
     terminal.prompt()
     terminal.say("/import undo 1")
     terminal.send_after("[y/N]", "y\r")
-    terminal.see("is taken back: 40 messages are gone.")
+    terminal.see("is taken back: 40 messages removed.")
     terminal.prompt()
     terminal.say("/import undo 7")
     terminal.see("There is no import 7.")

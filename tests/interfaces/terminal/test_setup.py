@@ -26,7 +26,7 @@ def other(terminal: Terminal, base: str) -> None:
     terminal.say("/setup")
     terminal.see("another one: enter its base URL")
     terminal.see("Number [1]:")
-    number = re.findall(r"(\d+)  other: give", terminal.text())[-1]
+    number = re.findall(r"(\d+)  another one", terminal.text())[-1]
     terminal.send(f"{number}\r")
     terminal.see("Base URL:")
     terminal.send(f"{base}\r")
@@ -60,7 +60,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.send("Ada is calm, she's “wise”.\r")
     terminal.see("speak first")
     terminal.send("n\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     assert KEY.encode() not in terminal.raw
     assert stat.S_IMODE((tmp_path / "env").stat().st_mode) == 0o600
@@ -172,7 +172,7 @@ def test_one_listing_and_one_generation_that_is_hung_up_at_its_first_word(
     for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert asked(server) == [LISTED, GENERATED]
     assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
@@ -183,7 +183,7 @@ def test_a_plain_screen_says_once_what_is_waited_for(chat: Chat) -> None:
         terminal.see(">")
         terminal.send("/setup\r")
         terminal.see("Number [1]:")
-        terminal.send(re.findall(r"(\d+)  other: give", terminal.text())[-1] + "\r")
+        terminal.send(re.findall(r"(\d+)  another one", terminal.text())[-1] + "\r")
         terminal.see("Base URL:")
         terminal.send(f"{server.base}\r")
         terminal.see("Key (not shown")
@@ -209,7 +209,7 @@ def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: C
             terminal.see(question)
             terminal.send("\r")
         terminal.see(f"The address that answers is {server.base}.")
-        terminal.see("is written")
+        terminal.see("is saved, readable only by you")
         assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
@@ -233,7 +233,7 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
         if question.startswith(after[:12]):
             terminal.send("\x03")
             break
-        given = re.findall(r"(\d+)  other: give", terminal.text())[-1] if answer is None else answer
+        given = re.findall(r"(\d+)  another one", terminal.text())[-1] if answer is None else answer
         terminal.send(f"{given}\r")
     terminal.see("Nothing was changed.")
     terminal.prompt()
@@ -255,7 +255,7 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     found = env(tmp_path)
     assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == ("7", "3", "its value")
@@ -308,7 +308,7 @@ def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_pat
         for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
             terminal.see(question)
             terminal.send("\r")
-        terminal.see("is written")
+        terminal.see("is saved, readable only by you")
         assert "?." not in terminal.text()
         assert "Nothing was changed" not in terminal.text()
         assert env(tmp_path)["OPENAI_API_KEY"] == KEY
@@ -326,7 +326,7 @@ def test_an_address_where_nothing_answers_is_asked_again(chat: Chat, server: Scr
     for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
@@ -358,7 +358,7 @@ def test_no_message_is_sent_for_vectors_unless_the_person_says_yes(
     for question in ("What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert not env(tmp_path).get("EMBEDDING_MODEL")
 
 
@@ -378,7 +378,7 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
     ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert kept.items() <= env(tmp_path).items()
 
 
@@ -405,7 +405,7 @@ def test_whether_anything_is_written_stays_as_it_was_through_setup(
     ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     terminal.say("a deep secret")
     terminal.see("You said: a deep secret")
