@@ -47,7 +47,7 @@ from memory import Memory
 from models.memories import annotated_persona, ids_shown
 from prompts import TEMPLATES
 from recall.questions import build_queries, wants_plan
-from storage.voice import VoiceState
+from storage.rounds import VoiceState
 
 if TYPE_CHECKING:
     from jobs.greeting import Greeting
@@ -387,8 +387,10 @@ class Conversation:
         self.last: LastTurn | None = None
         #: What the companion said first and the person has not answered yet.
         self.greeting: Greeting | None = None
-        #: What is near in time and was in no prompt of this session; None until it is read.
-        self._coming: list[OpenMatter] | None = None
+        #: Whether nothing is near in time that was in no prompt yet, as far as is known in this session.
+        self._nothing_near = False
+        #: Whether what later talk did to what is open was looked at in this session.
+        self._settled = False
         #: The messages of which it is in doubt whether they are to be hidden.
         self.in_doubt: tuple[str, ...] = ()
         self._clock = steps.clock
@@ -424,7 +426,7 @@ class Conversation:
             raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
             self.session, self._resumed, self.last = session, resumed, None
-            self.greeting = self._coming = None
+            self.greeting, self._nothing_near, self._settled = None, False, False
             self.steps.asking.last = None
         self.undoing.clear()
         return self.open()
@@ -451,15 +453,24 @@ class Conversation:
             yield said
 
     def _near(self) -> tuple[OpenMatter, ...]:
-        """What is near in time and was in no prompt yet, and not in what the companion said first."""
-        if self._coming is None:
-            self._coming = self.memory.matters.with_status(("pending", "asked"))
-        if not self._coming or self._unwritten is not None:
+        """What is near in time and was in no prompt yet, and not in what the companion said first.
+
+        It is read anew for each prompt, since its words may be hidden or erased by then; not once there is none.
+        """
+        if self._nothing_near or self._unwritten is not None:
+            return ()
+        waiting = self.memory.matters.with_status(("pending", "asked"))
+        if waiting and not self._settled:
+            waiting, self._settled = self.memory.open_matters(self._clock()), True
+        self._nothing_near = not waiting
+        if not waiting:
             return ()
         from facts.matters import coming_up
 
         said = {one.number for one in self.greeting.matters} if self.greeting else set()
-        return tuple(one for one in coming_up(self._coming, self._clock()) if one.number not in said)[:_MOST_NEAR]
+        near = [one for one in coming_up(waiting, self._clock()) if one.number not in said]
+        self._nothing_near = not near
+        return tuple(near[:_MOST_NEAR])
 
     # -- a turn ------------------------------------------------------------------------------------------------
 
@@ -529,8 +540,7 @@ class Conversation:
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""
         self.undoing.clear()
-        shown, self.greeting = {one.number for one in prepared.request.coming}, None
-        self._coming = [one for one in self._coming or () if one.number not in shown]
+        self.greeting = None
         if self._unwritten is None:
             return self.steps.store(prepared, reply.text, reply.finish)
         request = prepared.request
@@ -636,7 +646,7 @@ class Conversation:
         from jobs.rebuild import erase
 
         yield from self._wait_for_compaction(stop)
-        self.last = self.steps.asking.last = None
+        self.last = self.steps.asking.last = self.greeting = None
         self.undoing.clear()
         with self.maintenance.paused():
             yield from erase(self.memory, self.llm, chosen, stop)

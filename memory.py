@@ -51,10 +51,10 @@ from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others
-from storage.repositories import open_repositories
+from storage.registry import files_of_others, own_place
+from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
 from storage.restoring import LeaveOut, settle_copy
-from storage.rounds import Rounds
+from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from storage.vectors.table import Vectors
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "leaving_out_erased", "restore",
-    "restore_portable", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
+    "restore", "restore_portable", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -103,6 +103,19 @@ def leaving_out_erased(
     return partial(settle_copy, stamp=Stamp(clock, new_id), log=log, leave_out=leave_out)
 
 
+def move_person(
+    source: Path | OnServer,
+    target: Path | OnServer,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+    log: logging.Logger,
+) -> int:
+    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    from storage.moving import move_person
+
+    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+
+
 class Memory:
     """One data directory, opened. Raises DataInUse, Damaged, NewerSchema, ReadOnly, DiskFull.
 
@@ -113,7 +126,7 @@ class Memory:
 
     def __init__(
         self,
-        folder: Path,
+        place: Path | OnServer,
         embedder: Embedder,
         *,
         clock: Callable[[], datetime],
@@ -124,7 +137,8 @@ class Memory:
         workers: Workers | None = None,
         external: Sequence[ExternalMemory] = (),
     ) -> None:
-        self.folder = folder
+        self.folder = folder = place.folder if isinstance(place, OnServer) else place
+        self._place = place
         self._embedder = embedder
         self._log = log
         self._workers = workers
@@ -133,19 +147,19 @@ class Memory:
         self._opening = Lock()
         make_private_folder(folder)
         self._clock = clock
-        self._programs = Programs(folder, clock)
+        self._programs = place.server.programs if isinstance(place, OnServer) else Programs(folder, clock)
         self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
             opened.callback(self._programs.leave)
-            self._of = of = open_repositories(folder, tokens, Stamp(clock, new_id), log, self._programs)
+            self._of = of = open_repositories(place, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.voice = of.claims, of.voice
-            self.erased, self.units = of.erased, of.units
+            self.claims, self.erased, self.units = of.claims, of.erased, of.units
+            self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
             self.clients = Clients(of)
@@ -176,9 +190,8 @@ class Memory:
         from recall.keywords import ArchivedMemories
         from recall.retriever import OwnMemories, Retriever
         from storage.vectors.indexing import Indexing
-        from storage.vectors.table import Vectors
 
-        vectors = Vectors(self.folder / "vectors", self._log)
+        vectors = open_vectors(self._place, self._of, self._log)
         embeddings = self._of.index.embeddings
         index = Indexing(embeddings, vectors, self._embedder, self._key_of, self._log, workers=self._workers)
         own = OwnMemories(self._of, vectors, self._embedder, self._log, find_asked_slots)
@@ -211,8 +224,16 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
-        self._of.database.close()
-        self._programs.leave()
+        try:
+            self._of.database.close()
+        finally:
+            self._programs.leave()
+            if isinstance(self._place, OnServer) and self._place.alone:
+                self._place.server.close()
+
+    def commit(self) -> None:
+        """Commit what was stored and waits for it. Raises StorageError where that fails, or has failed."""
+        self._of.database.commit()
 
     @property
     def awaited(self) -> Mapping[str, object] | None:

@@ -25,9 +25,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
-from threading import Condition, Event, Lock
+from threading import Condition, Event, Lock, Thread
 from types import MappingProxyType
 
 from companion import Companion
@@ -43,11 +42,23 @@ from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
+from storage.registry import (
+    EVERYBODY,
+    ME,
+    PEOPLE,
+    Instruction,
+    Registry,
+    Token,
+    folder_of,
+    has_memory,
+    place_of,
+    registry_in,
+)
+from storage.repositories import OnServer
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of", "place_of",
     "registry_in",
 ]  # fmt: skip
 
@@ -187,9 +198,8 @@ class People:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
         for number in (None, *numbers):
-            folder = folder_of(self.settings.data_dir, person, number)
-            if has_memory(folder):
-                yield number, folder
+            if has_memory(self._place_of(person, number)):
+                yield number, folder_of(self.settings.data_dir, person, number)
 
     def erase_person(self, person: str) -> list[ErasureReceipt]:
         """Erase a person whole: what each memory holds, with proof, then the folder, and last what is known of them.
@@ -199,21 +209,28 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
-            for _, folder in self.memory_folders(person):
-                with FolderLock(folder, self.clock):  # where another program uses it, nothing is begun
-                    pass
-            receipts = [self._erase_memory(folder, person) for _, folder in self.memory_folders(person)]
+            found = list(self.memory_folders(person))
+            for number, _ in found:
+                place = self._place_of(person, number)
+                if isinstance(place, Path):
+                    with FolderLock(place, self.clock):  # where another program uses it, nothing is begun
+                        pass
+            receipts = [self._erase_memory(number, folder, person) for number, folder in found]
             _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
         return receipts
 
-    def _erase_memory(self, folder: Path, person: str) -> ErasureReceipt:
-        memory = self._open_memory(folder, person)
+    def _erase_memory(self, number: int | None, folder: Path, person: str) -> ErasureReceipt:
+        place = self._place_of(person, number)
+        memory = self._open_memory(folder, place, person)
         try:
             memory.erasure.erase(memory.erasure.scope_of_everything())
-            return memory.erased.receipts()[-1]
+            receipt = memory.erased.receipts()[-1]
         finally:
             memory.close(patience=_PATIENCE)
+        if isinstance(place, OnServer):
+            place.server.remove(place.person)
+        return receipt
 
     # -- work for client histories ---------------------------------------------------------------------------------
 
@@ -260,8 +277,28 @@ class People:
             places = list(self._places.values())
         self._upkeep.end(_PATIENCE)
         self._meeting.shutdown(wait=False)
-        with ThreadPoolExecutor(_CLOSERS) as closers:
-            list(closers.map(self._close_place, places, repeat(_AT_THE_END)))
+        # No pool: when a program ends, pools take nothing more, and some versions of Python start no thread.
+        faults = list[StorageError]()
+        helpers = [Thread(target=self._close_places, args=(places, faults)) for _ in places[1:_CLOSERS]]
+        with suppress(RuntimeError):
+            for one in helpers:
+                one.start()
+        self._close_places(places, faults)
+        for one in helpers:
+            if one.ident is not None:
+                one.join()
+        if faults:
+            raise faults[0]
+
+    def _close_places(self, places: list[_Place], faults: list[StorageError]) -> None:
+        """Close the last of these places until there is none left; a fault keeps none from being closed."""
+        with suppress(IndexError):
+            while True:
+                place = places.pop()
+                try:
+                    self._close_place(place, _AT_THE_END)
+                except StorageError as fault:
+                    faults.append(fault)
 
     # -- opening and letting go ----------------------------------------------------------------------------------
 
@@ -323,7 +360,7 @@ class People:
             raise UsageError("instruction.unknown", number=number)
         met = self._meeting.submit(self.registry.add_person, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = self._open_memory(folder, person)
+        memory = self._open_memory(folder, self._place_of(person, number), person)
         try:
             met.result()
         except BaseException:
@@ -335,9 +372,12 @@ class People:
         maintenance.client_history_done = partial(self._settle_client_history, opened, number)
         return opened
 
-    def _open_memory(self, folder: Path, person: str) -> Memory:
+    def _place_of(self, person: str, number: int | None) -> Path | OnServer:
+        return place_of(self.settings.data_dir, self.registry.server, person, number)
+
+    def _open_memory(self, folder: Path, place: Path | OnServer, person: str) -> Memory:
         return Memory(
-            folder, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
+            place, self.llm.embedder, clock=self.clock, new_id=self.new_id, log=self.log,
             also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,
             external=self.settings.external_memories if person == ME else (),
         )  # fmt: skip
@@ -409,7 +449,7 @@ def open_people(
 ) -> Iterator[People]:
     """Everyone below a data folder, with the models of the settings, until the block ends. Raises StorageError."""
     with (
-        closing(Registry(registry_in(settings.data_dir), clock)) as registry,
+        closing(Registry(registry_in(settings.data_dir), clock, settings.database_url)) as registry,
         closing(Llm(settings, log, clock=clock)) as llm,
     ):
         people = People(

@@ -1,7 +1,8 @@
-"""Files readable by their owner only, and atomic replacement of files."""
+"""Files readable by their owner only, atomic replacement of files, and locks that the kernel keeps."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,49 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class FileLock:
+    """A lock on a file, which is created; a program that dies lets go of it. The file stays where it is released.
+
+    >>> lock = FileLock(folder / ".vectors.writer")
+    >>> lock.take()
+    True
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def take(self, *, shared: bool = False, wait: bool = False) -> bool:
+        """Have it from now on, alone or with others; False where another has it. Raises StorageError."""
+        mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+        while self._descriptor is None:
+            with _as_ours(self.path):
+                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
+                try:
+                    fcntl.flock(descriptor, mode)
+                    if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                        self._descriptor = descriptor
+                except BlockingIOError:
+                    return False
+                except FileNotFoundError:  # removed before it was locked
+                    pass
+                finally:
+                    if self._descriptor is None:
+                        os.close(descriptor)
+        return True
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether this one has it."""
+        return self._descriptor is not None
+
+    def release(self) -> None:
+        """Let go of it; safe to call twice."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -22,9 +22,9 @@ _REFERENCE = pattern_of(r"[ \t]?\[(\d{4}-\d\d-\d\d) · (?:[0-9a-f]{8}|@[^\]\n]{1
 _QUOTED_LINE = pattern_of(r"^[ ]{0,3}>(?!>)[^\n]*\n?", re.MULTILINE)
 #: The names of the program's commands, which are not content.
 COMMAND_NAMES = (
-    "ask", "context", "copy", "debug", "edit", "erased", "exit", "export", "facts", "forget", "help", "history",
-    "import", "incognito", "life", "memory", "model", "persona", "pin", "recall", "redo", "reindex", "remember",
-    "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
+    "ask", "context", "copy", "debug", "diary", "edit", "erased", "exit", "export", "facts", "forget", "help",
+    "history", "import", "incognito", "life", "memory", "model", "open", "persona", "pin", "recall", "redo", "reindex",
+    "remember", "reset", "resume", "retry", "save", "sessions", "setup", "show", "status", "summary", "undo", "why",
 )  # fmt: skip
 _COMMAND_LINE = pattern_of(rf"^[ \t]*(?:/(?:{'|'.join(COMMAND_NAMES)}))+(?:[ \t][^\n]*)?$\n?", re.MULTILINE)
 _GAPS = pattern_of(r"(?:[ \t]*\n){3,}")

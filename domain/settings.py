@@ -86,6 +86,7 @@ class Settings:
     tokens_per_day: int
     server_names: str
     allowed_origins: tuple[str, ...]
+    database_url: str
     data_dir: Path
     log_dir: Path
     debug: bool
@@ -149,7 +150,8 @@ class Settings:
     def secrets(self) -> tuple[str, ...]:
         """The values that must never be shown or logged."""
         keys = tuple(key for key in (self.openai_api_key, self.embedding_api_key) if key)
-        return keys + url_secrets(self.openai_api_base) + url_secrets(self.embedding_api_base)
+        urls = (self.openai_api_base, self.embedding_api_base, self.database_url)
+        return keys + tuple(secret for url in urls for secret in url_secrets(url))
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,12 @@ def _read_base(value: str) -> str:
     if not usable:
         raise InvalidValue("url")
     return value.rstrip("/")
+
+
+def _read_database(value: str) -> str:
+    if not re.match(r"postgres(?:ql)?://\S+$", value):
+        raise InvalidValue("database")
+    return value
 
 
 def _read_whole(problem: str, least: int, most: int | None, digits: str = r"\+?[0-9]{1,9}") -> Callable[[str], int]:
@@ -330,7 +338,7 @@ class Setting:
         """A valid or invalid value of this setting, safe to show."""
         if self.secret:
             return "(secret)"
-        return mask_url(value) if self.read is _read_base else value
+        return mask_url(value) if self.read in (_read_base, _read_database) else value
 
 
 _read_count = _read_whole("whole_number", 1, 100_000)
@@ -377,6 +385,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("TOKENS_PER_DAY", _read_whole("tokens", 0, None, r"\+?[0-9]{1,12}"), "0"),
     Setting("SERVER_NAMES", _read_text),
     Setting("ALLOWED_ORIGINS", _read_origins),
+    Setting("DATABASE_URL", _read_database),
     Setting("DATA_DIR", _read_folder, "data"),
     Setting("LOG_DIR", _read_folder, "logs"),
     Setting("DEBUG", _read_switch, "0"),
@@ -385,7 +394,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("AUTOSAVE_AFTER", _read_hours, "0"),
     Setting("DIARY", _read_word("diary", "auto", "on", "off"), "auto"),
     Setting("ARCHIVE_AFTER", _read_hours, "8"),
-    Setting("GREETING", _read_switch, "1"),
+    Setting("GREETING", _read_switch, "on"),
     Setting("LANGUAGE", _read_language, "auto"),
     Setting("COMPANION_NAME", _read_text),
     Setting("USER_NAME", _read_text),

@@ -22,6 +22,7 @@ from facts.drafts import Answer, FactDraft, NoteDraft
 from facts.evidence import SpokenWindow
 from facts.slots import COMPANION, PERSON, Names, normalize_text, slot_of
 from facts.spans import is_pasted, locate_quote, shown_quotes
+from language.references import begins_with_pronoun, resolve_references, says_what_it_means
 from language.words import names_in
 
 #: The most inferences of one window, and of one memory.
@@ -86,6 +87,9 @@ def in_asking_order(facts: Iterable[NewFact], window: str) -> list[NewFact]:
 def believe(checked: CheckedNotes, answers: Mapping[str, Answer], spoken: Spoken) -> CheckedNotes:
     """The facts as they are believed after the ``answers`` by id, with quotes to show; notes that say nothing else."""
     facts = tuple(_believe_fact(fact, answers.get(fact.text_id), spoken) for fact in checked.facts)
+    # A memory is understood without those around it; what is not belongs to none.
+    unclear = {one.text_id for one in facts if one.basis == "verified" and begins_with_pronoun(one.restatement)}
+    facts = tuple(replace(one, note="") if one.text_id in unclear else one for one in facts)
     notes = (_believe_note(note, [one for one in facts if one.note == note.text_id], spoken) for note in checked.notes)
     return replace(checked, facts=facts, notes=tuple(note for note in notes if note))
 
@@ -117,7 +121,16 @@ def _believe_note(note: NewNote, facts: Sequence[NewFact], spoken: Spoken) -> Ne
 
 
 def _as_said(quotes: Iterable[Quote], spoken: Spoken) -> str:
-    return " ".join(attribute_words(spoken.speaker_of(one), one.words) for one in quotes)
+    """Words as somebody's; with pronouns as a report without them, and nothing where it is not clear what they mean."""
+    words, found = {one.text_id: one.words for one in spoken.in_order}, list[str]()
+    for quote in quotes:
+        said, ids = attribute_words(spoken.speaker_of(quote), quote.words), list(words)
+        if not says_what_it_means(quote.words):
+            before = [words[text_id] for text_id in ids[: ids.index(quote.message)]]
+            report = resolve_references(quote.words, [*before, words[quote.message][: quote.start]])
+            said = f"{spoken.speaker_of(quote)}: {report}" if says_what_it_means(report) else ""
+        found.append(said)
+    return " ".join(filter(None, found))
 
 
 def without_inferences(notes: Sequence[NoteDraft]) -> tuple[list[NoteDraft], list[FactDraft]]:

@@ -38,6 +38,7 @@ from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
 from language.numbers import asserted_numbers, find_numbers
+from language.references import begins_with_pronoun, name_subject
 from language.scripts import language_of, unspaced_length
 from language.sentences import split_clauses
 from language.times import TimeRange, parse_date, parse_time, range_of, read_times
@@ -168,9 +169,12 @@ class _Checking:
         slot, single = slot_of(draft.subject, draft.attribute, draft.about, self._names)
         about = _ABOUT.get(slot.subject, "other")
         text = draft.restatement
+        handles = tuple(dict.fromkeys((*draft.messages, *(quote.message for quote in draft.quotes if quote.message))))
+        named = draft.subject not in text and self._window.source_of(draft.subject, (), True)
+        if named and begins_with_pronoun(text):
+            text = name_subject(text, draft.subject)
         if is_in_first_person(text) and draft.subject and draft.value:
             text = f"{draft.subject}: {draft.attribute} {draft.value}"
-        handles = tuple(dict.fromkeys((*draft.messages, *(quote.message for quote in draft.quotes if quote.message))))
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them

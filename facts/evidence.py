@@ -38,6 +38,7 @@ from facts.spans import own_words
 from language.calendar import day_of
 from language.forget_requests import detect_forget_request, rounds_spoken_of
 from language.numbers import asserted_numbers, derived_numbers, find_numbers, parse_number
+from language.references import people_named
 from language.scripts import Language, is_unspaced, language_of
 from language.sentences import sentence_spans, split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, clock_times, possible_ranges, read_times, without_times
@@ -323,6 +324,16 @@ class Source:
         """Whether another person said it whom this subject names: "Alice", "Alice's sister", "Alice 和 Bob"."""
         return is_named_in(normalize_text(self.message.speaker), normalize_text(subject))
 
+    def may_say_of(self, subject: str) -> bool:
+        """Whether another person said it of themselves, or of somebody whom their words call by name."""
+        named = normalize_text(subject)
+        return self.is_said_by(subject) or any(is_named_in(normalize_text(one), named) for one in self.people)
+
+    @cached_property
+    def people(self) -> frozenset[str]:
+        """Whom its words call by name."""
+        return people_named(self.text)
+
     @cached_property
     def normalized(self) -> str:
         """The normalized words, for finding names."""
@@ -424,11 +435,12 @@ class SpokenWindow:
     def find_bearing(self, sources: Sequence[Source], of_companion: bool, subject: str = "") -> tuple[Source, ...]:
         """The messages among these that count as evidence, with those their speaker agreed to.
 
-        What another person said is evidence only for a statement whose ``subject`` names that person.
+        What another person said is evidence only for a statement about that person, or about somebody whom they name:
+        its ``subject`` does.
         """
         own = (source for source in sources if not source.message.speaker)
         found = [each for source in own for each in self._with_agreement(source, of_companion)]
-        theirs = (each for each in sources if each.message.speaker and not of_companion and each.is_said_by(subject))
+        theirs = (each for each in sources if each.message.speaker and not of_companion and each.may_say_of(subject))
         return in_order([*found, *theirs])
 
     def source_of(self, name: str, sources: Sequence[Source], of_companion: bool) -> Source | Literal[True] | None:

@@ -45,8 +45,8 @@ _WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": 
 #: Days after its day during which something may be asked about, and before it during which a deadline may.
 _AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
 _BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
-#: Nothing is open for longer than this.
-_LONGEST = timedelta(365)
+#: Nothing is open for more days than this.
+_LONGEST = 365
 #: What is said within this time after a worry, a promise or a question is still the same talk.
 _SAME_TALK = timedelta(hours=3)
 #: So long after its day "it went well" is about it; so many messages a short "don't ask" reaches back.
@@ -55,25 +55,55 @@ _YEARLY = ("birthday", "anniversary")
 _DATED = ("event", "deadline")
 
 _DO_NOT_ASK = pattern_of(
-    r"\b(?:don't|do not|dont|never|stop|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|mention)\b"
-    r"|别(?:再)?(?:问|提|追问)|不要(?:再)?(?:问|提)|不用(?:再)?问|不想(?:再)?(?:被问|提)",
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
+    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think) (?:about|of)?|\b(?:drop it|drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|提|追问)|不要(?:再|老|总|跟我|对我|和我)*(?:问|提)|不用(?:再)?问|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提)|不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|handed (?:it )?in|submitted|sent (?:it )?off|over|cancell?ed|called off|postponed|sorted|settled|solved"
-    r"|not happening|fell through|went|passed|failed|turned out|no longer|never mind)\b"
+    r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
     r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|做完|弄完|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
     re.IGNORECASE,
 )
+#: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
+_ONLY_BEGUN = pattern_of(
+    r"\b(?:start|begun|began|try|tried|forg[eo]t|not|n't|haven't|still)\w*\b|n't\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
+    re.IGNORECASE,
+)
 _OUTCOME = pattern_of(
-    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:it|that|everything|all) (?:went|was|turned out)\b|\bi (?:passed|got it|made it|failed|did it|survived)\b"
-    r"|顺利|搞定|通过了|过了|考完|结束了|没通过|挂了|砸了|成了",
+    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all) (?:went|was|turned out)|passed|nailed|survived|done|failed|aced)\b"
+    r"|\bi (?:passed|got it|made it|failed|did it|survived|nailed it)\b"
+    r"|顺利|搞定|通过了|过了|过啦|考完|结束了|没通过|挂了|砸了|成了|录取了|见完|稳了",
+    re.IGNORECASE,
+)
+_RELIEF = pattern_of(
+    r"\b(?:feel(?:ing)? better|that helps|relieved|all good|not worried any ?more)\b|好多了|放心了|想开了|松了口?气|不担心了",
     re.IGNORECASE,
 )
 _UNKNOWN = pattern_of(
     r"\b(?:don't|do not|didn't|can't|cannot|couldn't) (?:\w+ )?(?:know|remember|recall|say|tell|find)\b|\bnot sure\b|\bno idea\b|\bnever (?:told|mentioned)\b"
-    r"|不知道|不记得|没(?:有)?(?:说|提|告诉|记)|想不起|不清楚|不确定|记不",
+    r"|不知道|不记得|没(?:有)?(?:说|提|告诉|记)|想不起|不(?:太)?(?:清楚|确定)|记不",
     re.IGNORECASE,
+)
+#: Laughter in a message: in doubt it was a joke.
+_LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
+_NO_EVENT = pattern_of(
+    r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
+    r"|usually|always|normally|mostly|sometimes|often)\b"
+    r"|猜|打赌|估计|预报|考虑|看情况|再看|不一定|大概|平时|一般|总是|常常|经常|有时",
+    re.IGNORECASE,
+)
+_OF_THE_WORLD = pattern_of(
+    r"\b(?:president|government|minister|elections?|parliament|league|world cup|olympics|premiere|cup final|finale|strike)\b"
+    r"|总统|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
+    re.IGNORECASE,
+)
+#: A name with what somebody of this name does: "Anna flies to Rome".
+_SOMEBODY_DOES = pattern_of(
+    r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
+    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)"
 )
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
@@ -87,17 +117,20 @@ _PERSONAL = pattern_of(
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|saw|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|'ll|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
-    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:am|'m|are|'re|is|'s) (?!\w+ed\b)\w+)\b"
-    r"|[要会得]|将|打算|准备|计划|明天|后天|下周|下个?月|截止|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
+    r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+)\b|'ll\b"
+    r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
+    r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
     re.IGNORECASE,
 )
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
+#: The speaker, alone or with others.
+_SELF = pattern_of(r"\b(?:i|i'm|i've|i'll|we|we're|we'll|my|our|me|us)\b|[我咱]", re.IGNORECASE)
 #: Words that are in many matters and tell none of them from another.
 _COMMON_WORDS = """
     have has had get got go going see make take tell ask know will would should must need want like think next time day
@@ -141,25 +174,20 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
         return "forgotten"
     if place is None or (source.spoken_by_person and is_pasted(place, source.message.words)):
         return "quoted text"
-    sentence = _sentence_of(place, source)
     kind: MatterKind = draft.open  # type: ignore[assignment]
-    if sentence is None or (not source.spoken_by_person and kind != "promise"):
+    sentences, own = _sentences_of(place, source), source.spoken_by_person
+    if not sentences or (not own and kind != "promise"):
         return "companion's words"
+    sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
     if fault := _fault_of(kind, sentence, source, spoken):
         return fault
-    quote, own = _whole(place, sentence, source), source.spoken_by_person
-    key = " ".join(_key_terms(sentence.text, source.said))
-    if not key:
+    start, end = (sentences[0].span[0], sentences[-1].span[1]) if own else (place.start, place.end)
+    words = source.message.words[start:end]
+    key = " ".join(_key_terms(words if kind in _YEARLY else sentence.text, source.said))
+    if not key and kind not in _YEARLY:
         return "unsupported"
-    matter = NewMatter(
-        kind,
-        quote.message,
-        quote.start,
-        quote.end,
-        quote.words,
-        key=key,
-        sensitivity=_sensitivity_of(kind, source.text),
-    )
+    sensitivity = _sensitivity_of(kind, source.text)
+    matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:
         day = read_yearly(sentence.text, said.date())
@@ -170,17 +198,11 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
 
 
-def _sentence_of(place: Quote, source: Source) -> Sentence | None:
-    """The sentence with the quoted words, without what is not its speaker's own."""
+def _sentences_of(place: Quote, source: Source) -> list[Sentence]:
+    """The whole sentences with the quoted words, without what is not their speaker's own."""
     if source.spoken_by_person:
-        return next((one for one in source.sentences if one.span[0] < place.end and place.start < one.span[1]), None)
-    return next((one for one in source.sentences if one.text in place.words or place.words in one.text), None)
-
-
-def _whole(place: Quote, sentence: Sentence, source: Source) -> Quote:
-    """The quotation, widened to its sentence: no words out of their sentence are shown as open."""
-    start, end = sentence.span if source.spoken_by_person else (place.start, place.end)
-    return replace(place, start=start, end=end, words=source.message.words[start:end])
+        return [one for one in source.sentences if one.span[0] < place.end and place.start < one.span[1]]
+    return [one for one in source.sentences if one.text in place.words or place.words in one.text]
 
 
 def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow) -> str:
@@ -193,13 +215,18 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
     if not source.spoken_by_person and not is_promise(text):
         return "no promise"
     stance = stance_of(text, sentence.following)
-    if stance == "joked" or takes_back_before(sentence.following):
+    if stance == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(source.text):
         return "joked"
     if is_tale(sentence):
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
-    if stance in ("supposed", "wished"):
+    own = _SELF.search(text) is not None
+    if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
+        return "supposed"
+    if kind in _DATED and not own and _SOMEBODY_DOES.search(text):
+        return "subject"
+    if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
@@ -224,6 +251,16 @@ def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision]
             precision: Precision = next((name for most, name in precisions if ahead.days <= most), "year")
             return ahead.first.isoformat(), ahead.last.isoformat(), precision
     return None
+
+
+def day_ahead(text: str, now: datetime) -> str:
+    """The day from today on that a text names, as 2026-12-01; "" for none.
+
+    >>> day_ahead("next Friday", datetime(2026, 11, 25)), day_ahead("soon", datetime(2026, 11, 25))
+    ('2026-11-27', '')
+    """
+    due = _due(text, now, past=False)
+    return due[0][:10] if due and due[0][:10] >= now.date().isoformat() else ""
 
 
 def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
@@ -262,20 +299,20 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     day = said.date()
     if yearly := YearlyDay.parse(matter.yearly):
         due = yearly.next_on(day)
-        first = day + timedelta(1) if yearly.calendar == "unclear" else due and due - timedelta(1)
+        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, -1)
         due_on = due.isoformat() if due else ""
         return replace(matter, due_from=due_on, due_to=due_on, precision="day",
                        next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
     if not matter.due_from:
         waits, lasts = _WAITS.get(matter.kind, (2, 21))
         waits = waits if own else 1
-        first, last = day + timedelta(waits), day + timedelta(lasts)
+        first, last = _later(day, waits), _later(day, lasts)
     else:
         begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
         exact = matter.precision in ("time", "day")
-        first = begins - timedelta(_BEFORE.get(matter.kind, 0)) if exact else ends + timedelta(1)
-        last = ends + timedelta(_AFTER.get(matter.kind, 14) if exact else 21)
-    return replace(matter, next_review=first.isoformat(), expires=min(last, day + _LONGEST).isoformat())
+        first = _later(begins, -_BEFORE.get(matter.kind, 0)) if exact else _later(ends, 1)
+        last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
+    return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
 
 # -- what later talk does to them
@@ -333,7 +370,8 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
         plain = words.replace("’", "'")
         mentioned = _shares(key, terms)
         if message.role != "user":
-            if matter.kind == "question" and at == 0 and not _UNKNOWN.search(plain):
+            answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(plain)
+            if answered or (matter.role == "assistant" and mentioned):
                 return "closed"
             continue
         before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
@@ -342,13 +380,21 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
         if yearly:
             continue
         when = datetime.fromisoformat(message.timestamp)
-        if bool(key & terms) and _DONE.search(plain) and not is_question(words):
+        touched = bool(key & terms) and not is_question(words)
+        over = (
+            matter.kind in ("deadline", "promise")
+            and (_HAPPENED.search(plain) or "了" in plain)
+            and not _ONLY_BEGUN.search(plain)
+        )
+        if touched and (over or _DONE.search(plain)):
             return told
-        due = _moment(matter.due_from, when) if matter.due_from else said + _SAME_TALK
-        if mentioned and when >= due:
+        if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return told
-        over = matter.kind in _DATED and due <= when <= _moment(matter.due_to, when, end=True) + _OUTCOME_WITHIN
-        if over and _OUTCOME.search(plain) and not is_question(words):
+        begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
+        if begun and (mentioned or (touched and matter.kind in _DATED)):
+            return told
+        recent = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
+        if recent and _OUTCOME.search(plain) and not is_question(words):
             return told
     if matter.expires < now.date().isoformat():
         return "expired"
@@ -379,6 +425,11 @@ def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
     return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+
+
+def _later(day: date, days: int) -> date:
+    """A day so many days away, within the years that there are."""
+    return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
 def _moment(due: str, like: datetime, *, end: bool = False) -> datetime:
@@ -434,7 +485,7 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if one.asked_at and abs(now - datetime.fromisoformat(one.asked_at)) < _BETWEEN_GREETINGS:
         return False
     if yearly := YearlyDay.parse(one.yearly):
-        if yearly.calendar == "unclear":
+        if yearly.calendar == "unclear" or one.sensitivity == "care":
             return one.asked == 0
         due = yearly.next_on(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
@@ -447,10 +498,10 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     """The first day on which a matter that was just brought up may be brought up again."""
     today = now.date()
     if yearly := YearlyDay.parse(one.yearly):
-        due = yearly.next_on(today + timedelta(2))
-        return (due - timedelta(1)).isoformat() if due else "9999-12-31"
+        due = yearly.next_on(_later(today, 2))
+        return _later(due, -1).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    day = date.fromisoformat(one.due_to[:10]) + timedelta(1) if ahead else today + timedelta(3)
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
     return day.isoformat()
 
 

@@ -1,10 +1,10 @@
 """Persona updates as operations on numbered lines; a model never copies a line.
 
 A line says only what the facts say that its operation names: the verified ones in their own words, all others as a
-quotation with its day, written by the program. A wish or a joke in its own words is marked as one. Lines by a person,
-and pins, never change. A line of the program is changed, ended or dropped only by verified facts that concern it; what
-is past, and what another line says, may be dropped, merged or reworded without any. An age becomes a year of birth.
-What is vital outlasts what is newer when the persona grows too long.
+quotation with its day, written by the program. What was only a wish, a joke or a guess is marked as one. Lines by a
+person, and pins, never change. A line of the program is changed, ended or dropped only by verified facts that concern
+it; what is past, what another line says, and in a persona that is too long what matters little, may be dropped, merged
+or reworded without any. An age becomes a year of birth. What is vital outlasts what is newer when it grows too long.
 """
 
 from __future__ import annotations
@@ -96,10 +96,13 @@ class AppliedOperations:
 
 @dataclass(frozen=True, slots=True)
 class QuotedFact:
-    """A fact and its words as they may be shown: whole sentences with what governs them; "" if there are none."""
+    """A fact, its words as they may be shown (whole sentences with what governs them; "" if there are none), and the
+    statements ``before`` it that it changed, ended or put in doubt.
+    """
 
     fact: Fact
     quotation: str = ""
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class Grounds:
 
     ``facts`` are the facts 1 to n of the operations. Of each line, ``concerned`` are the ids of the facts about it,
     and ``overruled`` of those that ended, changed or corrected what it says. ``past`` are lines about what is over, and
-    whether all of it is.
+    whether all of it is. ``full``: the persona has reached its limit.
     """
 
     facts: Sequence[QuotedFact]
@@ -117,6 +120,7 @@ class Grounds:
     concerned: Mapping[str, Collection[str]] = field(default_factory=dict)
     overruled: Mapping[str, Collection[str]] = field(default_factory=dict)
     past: Mapping[str, bool] = field(default_factory=dict)
+    full: bool = False
 
 
 def number_lines(persona_text: str) -> tuple[str, ...]:
@@ -237,6 +241,9 @@ class PersonaEditing:
         about = ids.get(line.evidence.line.strip(), ()) if line.evidence else ()
         return any(one.fact.text_id in about for one in facts)
 
+    def _is_over(self, line: _Line) -> bool:
+        return bool(line.evidence and self._grounds.past.get(line.evidence.line))
+
     def _add_line(self, operation: Operation, facts: Sequence[_Evidence]) -> str:
         text = self._text_of(operation, facts)
         if not (reason := self._find_refusal(text, facts)):
@@ -253,7 +260,8 @@ class PersonaEditing:
             return "unconcerned"
         text = self._text_of(operation, facts)
         reason = self._find_refusal(text, facts, *olds, replaced=[at for at, _ in lines])
-        untouched = [one for _, one in lines if not self._is_among(one, facts, self._grounds.concerned)]
+        open_lines = (one for _, one in lines if not self._is_over(one))
+        untouched = [one for one in open_lines if not self._is_among(one, facts, self._grounds.concerned)]
         if not reason and not reworded and not all(_keeps(text, one.text) for one in untouched):
             reason = "loses a line"
         if reason:
@@ -273,8 +281,8 @@ class PersonaEditing:
         for place, line in lines:
             others = (one.text for at, one in enumerate(self._lines) if one and at != place)
             assert line.evidence
-            past = self._grounds.past.get(line.evidence.line)
-            over = past or (past is False and line.evidence.importance < _PROTECTED)
+            in_part = self._grounds.full or line.evidence.line in self._grounds.past
+            over = self._is_over(line) or (in_part and line.evidence.importance < _PROTECTED)
             needless = over or any(_keeps(other, line.text) for other in others)
             if needless or self._is_among(line, facts, self._grounds.overruled):
                 continue
@@ -320,9 +328,8 @@ class PersonaEditing:
         if facts and not any(one.may_be_reworded for one in facts):
             return " ".join(dict.fromkeys(one.as_quoted for one in facts if one.as_quoted))
         text = _BULLET.sub("", operation.text, count=1).strip()
-        if any(_letters_of(text) == _letters_of(one.fact.restatement) for one in facts):
-            unsaid = _find_unsaid_stance(text, facts)
-            text = text.rstrip(" .。") + _STANCE_MARK[self._language][unsaid] if unsaid else text
+        if text and (unsaid := _find_unsaid_stance(text, [one for one in facts if one.may_be_reworded])):
+            text = text.rstrip(" .。") + _STANCE_MARK[self._language][unsaid]
         return without_ages(text, facts[-1].said) if facts else text
 
     def _find_refusal(self, text: str, facts: Sequence[_Evidence], *olds: str, replaced: Sequence[int] = ()) -> str:
@@ -344,8 +351,6 @@ class PersonaEditing:
         if (_language_of_line(text) or self._language) != self._language:
             return "language"
         open_facts = [one for one in facts if one.may_be_reworded]
-        if unsaid := _find_unsaid_stance(text, open_facts):
-            return unsaid
         text = _STANCE_MARKS.sub("", text)
         figures = Figures(
             (*(one.figures for one in open_facts), *(TextFigures(old, self._grounds.today) for old in olds))
@@ -368,7 +373,8 @@ class PersonaEditing:
         stated = ["\n".join((*group, *olds[:1])) for group in groups.values()]
         grounds = [_Words(one) for one in (*stated, *olds)]
         neutral = self._own_terms | _neutral_terms()
-        if olds or any(one.fact.until for one in facts):
+        text = _WEAKENS.sub(" ", text)
+        if olds or any(one.fact.until or one.before for one in facts):
             text = _FORMERLY.sub(" ", text)
         for part in _PART.split(text):
             missing = ((list(words.missing_in(part, neutral)), words) for words in grounds)
@@ -409,6 +415,7 @@ class _Evidence:
     def __init__(self, shown: QuotedFact, language: Language, grounds: Grounds) -> None:
         self.fact = shown.fact
         self._quotation = shown.quotation
+        self.before = shown.before
         self._language = language
         self.said = day_of(shown.fact.said) or grounds.today
 
@@ -427,11 +434,10 @@ class _Evidence:
 
     @cached_property
     def says(self) -> str:
-        """All its words."""
+        """All its words, and those of what it changed."""
         fact = self.fact
-        return "\n".join(
-            (fact.restatement, fact.value, fact.start, fact.end, self._quotation, *(one.words for one in fact.quotes))
-        )
+        words = (one.words for one in fact.quotes)
+        return "\n".join((fact.restatement, fact.value, fact.start, fact.end, self._quotation, *words, *self.before))
 
     @cached_property
     def figures(self) -> TextFigures:
@@ -543,18 +549,27 @@ _PART = pattern_of(
 #: What says that an old line, or what has ended, is no longer so.
 _FORMERLY = pattern_of(
     r"\b(?:formerly|previously|used to(?: be)?|was set for|until|up to|before|earlier|originally|since|then)\b"
-    r"|原来|原先|原本|原定|原为|以前|之前|此前|先前|从前|曾经?|直到|为止|截至|截止|以来|现为|改为|(?<=[\d年月日号])[前后]",
+    r"|原来|原先|原本|原定|原为|以前|之前|此前|先前|从前|曾经?|直到|为止|截至|截止|以来|现为|改为|不再成立|(?<=[\d年月日号])[前后]",
+    re.IGNORECASE,
+)
+#: What makes a line say less than its fact.
+_WEAKENS = pattern_of(
+    r"\b(?:suppos\w+|presum\w+|apparently|guess\w*|probably|likely|wish\w*|jok\w+|jest)\b"
+    r"|据说|听说|推测|猜测?|估计|也许|或许|愿望|希望|开?玩笑",
     re.IGNORECASE,
 )
 #: Words that add nothing to a fact, in whatever form it says it.
 _LIGHT = (
     "lives living works working plans planned wants uses called named goes going keeps has takes drinks eats born self "
     "about since now currently still person people day year years old said says told user companion usually own longer "
-    "may might perhaps unclear unsure doubtful"
+    "may might perhaps unclear unsure doubtful hold holds"
 )
 #: The same in Chinese; and characters that mean nothing alone, or only write a date or an age.
 _LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前现已开始后来一直仍还会用户本人说自己可能许再确定")
-_EMPTY = frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共") | _LIGHT_HAN
+_EMPTY = (
+    frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那其之由向给让管跟同及或并又再只都个")
+    | _LIGHT_HAN
+)
 
 
 class _Words:
@@ -676,8 +691,8 @@ def find_concerning(
 
 
 def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
-    """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned for a day
-    before. False where only the day of a plan that it tells has passed; None where nothing is over.
+    """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned or promised
+    for a day before. False where only the day of a plan that it tells has passed; None where nothing is over.
     """
     over = [_is_over(one, today) for one in stated]
     if _ENDED.search(line.strip()) or (over and all(over)):
@@ -687,7 +702,7 @@ def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
 
 
 def _is_over(fact: Fact, today: date) -> bool:
-    planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment")
+    planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment", "promise")
     day = fact.end or (fact.start if planned else "")
     return not fact.current or bool(day and day < today.isoformat()[: len(day)])
 
@@ -699,12 +714,17 @@ def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> 
     return [fact for fact in there if _is_in_line(fact.value, line.line) or language_of(fact.restatement) != spoken]
 
 
+#: Which one of a name a subject is: "Tom Okafor (colleague)".
+_WHICH_ONE = pattern_of(r"\s*[(（][^()（）]*[)）]")
+
+
 def _concerns_line(one: Fact, line: str, stated: Sequence[Fact], own: frozenset[str]) -> bool:
     if one.text_id in {fact.text_id for fact in stated}:
         return True
     if one.single and any(fact.slot == one.slot for fact in stated):
         return True
-    named = {one.slot.subject, normalize_text(one.subject)} - {PERSON, COMPANION, ""}
+    whole = (one.slot.subject, normalize_text(one.subject))
+    named = {_WHICH_ONE.sub("", name).strip() for name in whole} - {PERSON, COMPANION, ""}
     plain = normalize_text(line)
     if any(is_named_in(name, plain) for name in named if not telling_terms(name) <= own):
         return True

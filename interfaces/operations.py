@@ -25,7 +25,7 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
-from interfaces.service.search_schemas import SearchResponse
+from interfaces.service.search_schemas import OpenResponse, SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
@@ -341,6 +341,23 @@ _TABLE = (
             "When something of the person's memory was erased, how many messages of which days, and whether any file "
             "still holds it. It does not tell what was erased. Changes nothing.",
         ),
+    ),
+    _operation(
+        "open_matters",
+        OpenResponse,
+        Effect.END,
+        Route("POST", "/open", "What is open: events ahead, deadlines, promises, questions, worries, birthdays"),
+        tool=Tool(
+            "open_matters",
+            "What is open",
+            "What is still ahead or unsettled in the person's life, by date, in their own words: events, deadlines, "
+            "promises of either side, questions, worries, birthdays. Call it at the start of a conversation to take up "
+            "one thing that is due. With a number it settles that one first, and only when the person says so: it is "
+            "done, they never want it mentioned again (drop), or not before a day (later).",
+        ),
+        number=(Annotated[int | None, Field(ge=1, le=_LARGEST, description="What to settle; none only lists.")], None),
+        deed=(Annotated[Literal["done", "drop", "later"], Field(description="What becomes of it.")], "done"),
+        when=(Annotated[str, Field(max_length=100, description="For later: the day, such as 2026-12-01.")], ""),
     ),
     _operation(
         "profile",

@@ -22,7 +22,7 @@ from domain import errors
 from domain.events import Notice
 from domain.facts import Fact
 from domain.imports import IMPORT_CLIENT
-from domain.records import PREFIX
+from domain.records import PREFIX, SERVICE_CLIENT
 from domain.tree import Member
 from domain.workers import CancelToken
 from facts.importance import vital_facts
@@ -221,6 +221,9 @@ def write_page(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken) -
 
     Sentences that name no message, or say what these do not, are dropped. Raises ModelError, Interrupted.
     """
+    session = memory.sessions.find(session_id)
+    if session is None or session.client in (IMPORT_CLIENT, SERVICE_CLIENT):  # no talk of the two
+        return
     shown = [one for one in memory.messages.of_session(session_id) if not one.hidden and not one.demo]
     language, names, left = memory.language(), memory.names(), _PAGE_TOKENS
     recent = [one for one in shown[::-1] if (left := left - min(estimate(one.text), _PAGE_MESSAGE)) > 0][::-1]

@@ -250,7 +250,6 @@ class Extraction:
         matters, left = self._find_open(work, drafts)
         if not self._memory.fact_log.learn(learned, matters):
             return None
-        self._memory.open_matters(self._llm.clock())
         if not asked:
             self._memory.jobs.request("verify", work.window.name)
         self._log.info(

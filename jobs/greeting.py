@@ -15,18 +15,20 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 
 from domain import errors
 from domain.events import Reply, ReplyEvent, Retrying, TextDelta
-from domain.matters import OpenMatter
+from domain.matters import MatterStatus, OpenMatter
 from domain.patterns import pattern_of
 from domain.quotations import QUOTATION_TAG, without_quotations
-from domain.text import encode_json, make_harmless, make_inert, new_boundary
+from domain.text import encode_json, make_harmless, make_inert, new_boundary, one_line
 from domain.workers import CancelToken
 from facts.evidence import telling_terms
-from facts.matters import GreetingState, after_asking, due_now, may_greet
+from facts.matters import GreetingState, after_asking, day_ahead, due_now, may_greet
 from language.calendar import age_in
 from language.sentences import sentence_spans
+from language.yearly import YearlyDay
 from llm import Layers, Llm, PromptMessage, assemble_prompt, matter_records
 from memory import Memory
 
@@ -65,6 +67,46 @@ def find_due(memory: Memory, now: datetime) -> tuple[OpenMatter, ...]:
         return ()
     waiting = memory.matters.with_status(("pending", "asked"))
     return tuple(due_now(memory.open_matters(now), now)) if due_now(waiting, now) else ()
+
+
+#: What a person can do with what is open: it is done, it is not to be brought up again, or only from a day on.
+Deed = Literal["done", "drop", "later"]
+
+
+def list_open(memory: Memory, now: datetime) -> list[OpenMatter]:
+    """What is open, by date, what has none last. Whoever looks takes it up: the companion may speak first again."""
+    last, unanswered = memory.matters.greeting()
+    if unanswered:
+        memory.matters.set_greeting(last, 0)
+    return sorted(memory.open_matters(now), key=lambda one: (due_day(one, now) or "~", one.number))
+
+
+def due_day(one: OpenMatter, now: datetime) -> str:
+    """The day of a matter, with its time if it has one, or its days; "" if it has none."""
+    if yearly := YearlyDay.parse(one.yearly):
+        due = yearly.next_on(now.date())
+        return due.isoformat() if due else ""
+    first, last = (each.replace("T", " ") for each in (one.due_from, one.due_to))
+    return first if first == last else f"{first} – {last}"
+
+
+def decide(memory: Memory, number: int, deed: Deed, when: str, now: datetime) -> OpenMatter:
+    """Let a person settle what is open: it is done, dropped for good, or brought up later, ``when`` in their words.
+
+    Returns the matter as it is then. Raises UsageError where none that is open has this number, or for what is no day
+    ahead.
+    """
+    matter = next((one for one in memory.open_matters(now) if one.number == number), None)
+    if matter is None:
+        raise errors.UsageError("open.unknown", number=number)
+    if deed != "later":
+        status: MatterStatus = "closed" if deed == "done" else "dropped"
+        memory.matters.set_status(number, status, matter.yearly)
+        return replace(matter, status=status)
+    if not (day := day_ahead(when, now)):
+        raise errors.UsageError("open.wrong_day", given=one_line(when, 40))
+    memory.matters.postpone(number, day)
+    return replace(matter, next_review=day, due_from=day, due_to=day)
 
 
 def greet(

@@ -34,7 +34,7 @@ from facts.persona_lines import (
 from facts.slots import Names, known_people
 from facts.spans import quotation_of
 from jobs.extraction import names_of_both
-from language.scripts import Language
+from language.scripts import Language, estimate
 from llm import Llm
 from memory import Memory
 from models.tasks import Changed, PersonaTask
@@ -97,8 +97,12 @@ class PersonaUpdate:
         again = [one for one in self._all_facts if one.seen != one.said and one.seen in times and one not in own]
         changes = [one for one in self._find_changes(own) if _BELONGS[one.known.about] == persona]
         changing = {one.by.text_id for one in changes if one.by}
+        before: dict[str, list[str]] = {}
+        for each in changes:
+            if each.by and each.change.verdict != "corrects":
+                before.setdefault(each.by.text_id, []).append(each.known.restatement)
         facts = [
-            QuotedFact(one, quotation_of(one.quotes, messages))
+            QuotedFact(one, quotation_of(one.quotes, messages), tuple(before.get(one.text_id, ())))
             for one in (*own, *again)
             if one.text_id in changing or (_holds(one) and _BELONGS[one.about] == persona)
         ]
@@ -139,7 +143,7 @@ class PersonaUpdate:
         lines = dict(enumerate(number_lines(renamed.text), 1))
         task = PersonaTask(
             persona, lines, material.facts, material.changes, material.spoken, limit, editing.fixed,
-            [number for number, line in lines.items() if line.strip() in grounds.past],
+            {number: whole for number, line in lines.items() if (whole := grounds.past.get(line.strip())) is not None},
             known_people(known, names, "\n".join(material.texts)),
         )  # fmt: skip
         try:
@@ -223,7 +227,8 @@ class PersonaUpdate:
         concerned, overruled = find_concerning(current.lines, resting, verified, changes, own)
         over = {line.line.strip(): is_past(line.line, facts_in_line(line, resting), today) for line in current.lines}
         past = {line: whole for line, whole in over.items() if whole is not None}
-        return Grounds(material.facts, today, names, concerned, overruled, past)
+        full = estimate(current.text) >= self._llm.settings.persona_tokens
+        return Grounds(material.facts, today, names, concerned, overruled, past, full)
 
 
 def _holds(fact: Fact) -> bool:

@@ -25,9 +25,6 @@ from jobs.summaries import write_summary
 from llm import Llm
 from memory import Memory
 
-#: Seconds between two looks whether another program has extracted what it is at.
-_LOOK = 0.05
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -48,7 +45,7 @@ class PersonaChange:
 
 @dataclass(frozen=True)
 class Saved:
-    """The session is archived and a new one is open."""
+    """The session is archived, as it was before, and a new one is open."""
 
     archived: Session
     opened: Session
@@ -89,8 +86,6 @@ class Saving:
             yield Stage("archive", done=False)
             cancel.check()
             with memory.in_one_commit():
-                if not memory.sessions.is_open(session_id):
-                    raise errors.UsageError("session.saved")
                 if unchanged := self._read_session(session_id) == said:
                     changes = tuple(self._persona_changes(session_id, made))
                     opened = memory.rounds.save(
@@ -104,7 +99,7 @@ class Saving:
                 break
         yield Stage("archive", done=True)
         yield from contradicted
-        yield Saved(memory.sessions.require(session_id), opened, summary, tuple(change for change, _ in changes))
+        yield Saved(session, opened, summary, tuple(change for change, _ in changes))
 
     def _read_session(self, session_id: str) -> tuple[object, ...]:
         """What the summary rests on."""
@@ -144,9 +139,6 @@ class Saving:
         """Whether all was extracted, and notices of statements in which the companion contradicts itself."""
         yield Stage("notes", done=False)
         contradicted: list[Notice] = []
-        while self._memory.jobs.runs_elsewhere("extract", session_id):
-            if cancel.wait(_LOOK):
-                raise errors.Interrupted
         for event in Extraction(self._memory, self._llm).run(session_id, cancel, all_of_it=True):
             if isinstance(event, WindowExtracted):
                 contradicted += event.contradicted

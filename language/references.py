@@ -93,6 +93,40 @@ def begins_with_pronoun(text: str) -> bool:
     return first is not None and not text[: first[0].start()].strip()
 
 
+def name_subject(text: str, subject: str) -> str:
+    """A statement that begins with a pronoun with its subject in that place; as it is where that is no name either.
+
+    >>> name_subject("Her cat is fifteen.", "Mara"), name_subject("他会下围棋。", "外公")
+    ("Mara's cat is fifteen.", '外公会下围棋。')
+    """
+    match, pronoun = next(_find_pronouns(text))
+    if begins_with_pronoun(subject):
+        return text
+    return text[: match.start()] + _in_place(pronoun.write(subject), match, text) + text[match.end() :]
+
+
+def says_what_it_means(text: str) -> bool:
+    """Whether each pronoun of a text means something that the text names before it.
+
+    >>> says_what_it_means("Tom sold his car."), says_what_it_means("I sold it."), says_what_it_means("I like tea.")
+    (True, False, True)
+    """
+    own = _mentions_of(text[:_LONGEST])
+    return all(
+        any(one.at < match.start() and _fits(one, pronoun) for one in own) for match, pronoun in _find_pronouns(text)
+    )
+
+
+def people_named(text: str) -> frozenset[str]:
+    """The people whom a text calls by name.
+
+    >>> sorted(people_named("Bob moved to Oslo with my sister.")), sorted(people_named("小王和房东吵架了"))
+    (['Bob'], ['小王'])
+    """
+    people = [one.name for one in _mentions_of(text[:_LONGEST]) if one.kind == "person" and not one.plural]
+    return frozenset(name for name in people if name[0].isupper() or not (name.isascii() or _ZH_KIN.fullmatch(name)))
+
+
 # -- pronouns --------------------------------------------------------------------------------------------------------
 
 _PEOPLE: tuple[Kind, ...] = ("person", "animal")

@@ -8,7 +8,7 @@ and cannot be misspelt. ``models.replies`` and ``facts`` check what comes back.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -40,8 +40,9 @@ class Changed:
 class PersonaTask:
     """The input of a persona update: its lines by number, and the facts 1 to n of a session with what they changed.
 
-    ``fixed`` are the numbers of the lines that cannot change, ``past`` those of lines about what is over. ``limit`` is
-    in tokens. ``spoken`` are the times of the session's first and last message. ``refused`` were asked for in vain.
+    ``fixed`` are the numbers of the lines that cannot change, ``past`` those of lines about what is over, and whether
+    all of it is. ``limit`` is in tokens. ``spoken`` are the times of the session's first and last message. ``refused``
+    were asked for in vain.
     """
 
     persona: Persona
@@ -51,7 +52,7 @@ class PersonaTask:
     spoken: tuple[str, str]
     limit: int
     fixed: Collection[int] = ()
-    past: Collection[int] = ()
+    past: Mapping[int, bool] = field(default_factory=dict)
     people: Sequence[str] = ()
     refused: Sequence[Refusal] = ()
 
@@ -305,8 +306,9 @@ def _numbers_of(text_ids: Sequence[str], numbers: Mapping[str, int]) -> list[int
     return [numbers[text_id] for text_id in text_ids if text_id in numbers]
 
 
-def _marks(number: int, about: PersonaTask) -> Mapping[str, bool]:
-    return ({"fixed": True} if number in about.fixed else {}) | ({"past": True} if number in about.past else {})
+def _marks(number: int, about: PersonaTask) -> Mapping[str, object]:
+    past = {"past": about.past[number] or "in part"} if number in about.past else {}
+    return ({"fixed": True} if number in about.fixed else {}) | past
 
 
 def _shorten_text(text: str, longest: int) -> str:

@@ -19,8 +19,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from domain.tree import Chapter, Member, NewChapter, Node, Page
-from storage.engine import EACH, Stamp
-from storage.sqlite.database import Database, Row, Transaction
+from storage.engine import EACH, Database, Row, Stamp, Transaction
 
 _NODE = (
     'SELECT text_id, rank, parent, place, source, start, "end", metadata, visit_count, last_visit, never_delete,'
@@ -56,7 +55,6 @@ _UNSPOKEN = (
     "FROM session s WHERE s.chapter IS NOT NULL AND s.status = 'archived'"
     " AND NOT EXISTS (SELECT 1 FROM conversation t WHERE t.session_id = s.session_id AND t.hidden = 0)"
 )
-_PAGES_OF = "SELECT seq FROM chapter WHERE height = 0 AND session_id IN"
 #: A chapter of less is none.
 _LEAST = 2
 #: The chapters with these numbers and all above them.
@@ -267,13 +265,14 @@ class Chapters:
 
     def _numbers_of(self, messages: Sequence[str], sessions: Sequence[str]) -> list[int]:
         """The chapters right above these, and the pages on their sessions."""
-        query = f"SELECT DISTINCT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH}"
+        query = (
+            f"SELECT chapter FROM {{0}} WHERE chapter IS NOT NULL AND {{1}} IN {EACH} UNION SELECT seq FROM chapter"
+            f" WHERE height = 0 AND session_id IN (SELECT t.session_id FROM {{0}} t WHERE t.{{1}} IN {EACH})"
+        )
         found = []
         for table, column, values in (("conversation", "text_id", messages), ("session", "session_id", sessions)):
             if values:
-                found += [row[0] for row in self._database.run(query.format(table, column), list(values))]
-                pages = f"{_PAGES_OF} (SELECT t.session_id FROM {table} t WHERE t.{column} IN {EACH})"
-                found += [row[0] for row in self._database.run(pages, list(values))]
+                found += [row[0] for row in self._database.run(query.format(table, column), list(values), list(values))]
         return list(dict.fromkeys(found))
 
     def _numbers_with_ancestors(self, numbers: Sequence[int]) -> list[int]:

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from domain.indexes import VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
-from storage.engine import EACH
-from storage.sqlite.database import Database, Row, Transaction
-from storage.sqlite.words import WordIndex
+from storage.engine import EACH, Database, Row, Transaction, WordIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +35,9 @@ _BATCH = 1024
 _SLICE = 10_000
 #: In ``meta``, before the name of a model.
 _DIMENSION = "dimension:"
+#: In ``meta``: the name of the table that is the index, and how many of the rebuilds asked for it has; in ``counter``:
+#: how many were asked for.
+_TABLE, _BUILT, _ASKED = "index.table", "index.built", "index.asked"
 #: What is archived is in no index.
 _SEARCHED = " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _TEXTS = (
@@ -174,7 +175,7 @@ class Embeddings:
             tx.do(
                 f"INSERT INTO embedding ({columns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (text_id, model)"
                 f" DO UPDATE SET {replaced}",
-                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").tobytes(),
+                tx.next("embedding"), text_id, model, len(vector), digest, vector.astype("<f2").data,
             )  # fmt: skip
 
     def remove(self, text_ids: Iterable[str]) -> None:
@@ -191,9 +192,24 @@ class Embeddings:
             _vector_row(row) for row in self._database.run(f"{_ROWS} AND e.text_id IN {EACH}", model, list(text_ids))
         ]
 
-    def batches(self, model: str, size: int = _BATCH) -> Iterator[list[VectorRow]]:
-        """All rows for the index, ``size`` at a time, in the order they were made."""
-        last = -1
+    def changes_elsewhere(self) -> int:
+        """Another number after another program has written."""
+        self.waiting(1)  # looks
+        return self._database.outdated
+
+    def extent(self, model: str) -> tuple[int, int]:
+        """How many texts have a vector of this model, and the number of the last that was stored."""
+        query = "SELECT count(*), coalesce(max(number), 0) FROM embedding WHERE model = ?"
+        count, last = self._database.run(query, model)[0]
+        return int(count), int(last)
+
+    def embedded(self, model: str) -> set[str]:
+        """The ids of the texts that have a vector of this model."""
+        return {name.decode() for name in self._read_ids(_EMBEDDED, "", model).tolist()}
+
+    def batches(self, model: str, size: int = _BATCH, *, after: int = -1) -> Iterator[list[VectorRow]]:
+        """All rows for the index, ``size`` at a time, in the order they were made; those stored ``after`` a number."""
+        last = after
         query = f"{_ROWS} AND e.number > ? ORDER BY e.number LIMIT ?"
         while rows := self._database.run(query, model, last, size):
             last = rows[-1]["number"]
@@ -219,6 +235,28 @@ class Embeddings:
         with self._database.write() as tx:
             tx.do("DELETE FROM embedding WHERE model = ? AND dimension <> ?", model, dimension)
             self._database.set_meta(_DIMENSION + model, str(dimension))
+
+    # -- the table of the index --------------------------------------------------------------------------------------
+
+    def index_table(self) -> str | None:
+        """The name of the table that is the index; None while none was built."""
+        return self._database.meta(_TABLE)
+
+    def ask_for_rebuild(self) -> int:
+        """Have the index rebuilt by whichever program writes it; returns the number of the request."""
+        with self._database.write() as tx:
+            return tx.next(_ASKED)
+
+    def rebuilds(self) -> tuple[int, int]:
+        """How many rebuilds were asked for, and how many of them are met."""
+        asked = self._database.run("SELECT value FROM counter WHERE name = ?", _ASKED)
+        return int(asked[0][0]) if asked else 0, int(self._database.meta(_BUILT) or 0)
+
+    def note_rebuilt(self, table: str, asked: int) -> None:
+        """The index is this table from now on, and rebuilds up to the number ``asked`` are met."""
+        with self._database.write():
+            self._database.set_meta(_TABLE, table)
+            self._database.set_meta(_BUILT, str(asked))
 
     # -- checksums of the index ----------------------------------------------------------------------------------
 

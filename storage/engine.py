@@ -1,11 +1,15 @@
-"""What repositories and engines share: the clock and ids, lists as one value, commits."""
+"""What repositories know of an engine: statements, transactions, the index of words; beside them the clock and ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from domain.indexes import Postings, WordTable
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,141 @@ class Commit:
 
     removed: list[str] = field(default_factory=list)
     follows: set[Follows] = field(default_factory=set)
+
+
+class Row(Protocol):
+    """What a statement returns: values by their place or their name."""
+
+    def __getitem__(self, key: int | str | slice, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def keys(self) -> list[str]:
+        """The names of the values."""
+
+
+class Database(Protocol):
+    """One memory on its engine. A transaction belongs to a thread; everything raises StorageError."""
+
+    @property
+    def path(self) -> Path | str:
+        """The file, or the address without its password."""
+
+    @property
+    def awaited(self) -> Mapping[str, object] | None:
+        """Who writes, as soon as that takes long, with ``pid``, ``kind`` and ``seconds``; else None."""
+
+    @property
+    def outdated(self) -> int:
+        """How often another program was seen to have written, where an index beside the database follows that."""
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
+
+    def write(self, *, wait: bool = False) -> AbstractContextManager[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit may be shared with the writes after it: ``commit`` makes it, the next other write, or
+        time.
+        """
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
+
+    def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Run one statement that writes with its values; a list fills ``EACH``."""
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement with each of these rows of values."""
+
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+
+    def digest_changes(self) -> None:
+        """Make the digests of all that was written in the open transaction; its end does that too."""
+
+    def on_commit(self, listener: Callable[[Commit], None]) -> None:
+        """Call this after each commit that others follow, in the thread that committed."""
+
+    def meta(self, key: str) -> str | None:
+        """A small value by its key."""
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Write a small value, or with None remove it."""
+
+    def vacuum(self) -> None:
+        """Leave nothing of what was deleted, as far as the engine lets a memory do that."""
+
+    def problems(self) -> list[str]:
+        """What the engine's examination finds; empty when all is well."""
+
+    def altered_rows(self) -> list[str]:
+        """The rows whose texts are not those that were stored, as TABLE KEY."""
+
+    def close(self) -> None:
+        """Let go of it; safe to call twice."""
+
+
+class Transaction:
+    """One transaction that is under way; a write inside a write is part of the outer one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.commit = Commit()
+
+    def do(self, sql: str, *values: object) -> None:
+        """Run one statement whose rows no one needs."""
+        self._database.execute(sql, values)
+
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement with each of these rows of values."""
+        self._database.execute_many(sql, rows)
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """Run one statement and return its rows (``RETURNING``)."""
+        return self._database.execute(sql, values)
+
+    def next(self, name: str, count: int = 1) -> int:
+        """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
+        sql = (
+            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
+            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
+        )
+        return int(self.run(sql, name, count)[0][0]) - count + 1
+
+    def removed(self, text_ids: Iterable[str]) -> None:
+        """Note texts that no index may hold after the commit."""
+        self.commit.removed += text_ids
+        self.commit.follows.add("vectors")
+
+    def follows(self, what: Follows) -> None:
+        """Note what is to be looked at after the commit."""
+        self.commit.follows.add(what)
+
+
+class WordIndex(Protocol):
+    """Which rows hold which words; written in the transaction of the text that they were cut from.
+
+    Guarantees: a row can be found as soon as its transaction is committed, and never after it was removed.
+    """
+
+    def add(self, tx: Transaction, table: WordTable, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Make new rows findable by these tokens.
+
+        Tokens in ``MARKS`` are stored as bits beside the length, not as words: they are in too many rows.
+        """
+
+    def remove(self, tx: Transaction, table: WordTable, seqs: Sequence[int]) -> None:
+        """Make rows unfindable."""
+
+    def optimize(self, tx: Transaction) -> None:
+        """Leave no removed token, as far as the engine keeps any."""
+
+    def join_pieces(self, tx: Transaction) -> None:
+        """Put together what commits left in pieces, as far as no one waits for it."""
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table has: the highest number in it, which costs nothing to know."""
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for one that no one used; a term in more than ``cap`` rows is left out."""

@@ -31,9 +31,8 @@ from domain.patterns import pattern_of
 from domain.receipts import ErasureReason, ErasureReceipt
 from domain.records import ErasureScope, Message
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, is_unspaced
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Stamp, Transaction, instant
 from storage.sqlite import digests
-from storage.sqlite.database import Database, Transaction
 
 #: ``message``: of an id or a time. ``person``: words of the person, or about them. ``whole``: a reply or a summary.
 #: ``sentence``: of a reply. ``rejected``: a value that a person called wrong. ``fact``: a value that was erased.

@@ -23,13 +23,12 @@ from domain.facts import Change, Fact, Learned, NewFact, NewNote, NewRelation, W
 from domain.matters import NewMatter
 from domain.records import Message
 from storage.embeddings import TextIndex
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
 from storage.erased import ErasedTexts, value_of
 from storage.facts import BETWEEN, Facts, Renaming, messages_under, part_names
 from storage.jobs import Steps
 from storage.matters import Matters
 from storage.messages import Messages, UndoableSaves
-from storage.sqlite.database import Database, Row, Transaction
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from domain.patterns import pattern_of
 from domain.recollection import FactFilter
 from language.scripts import is_unspaced
 from language.words import is_name
-from storage.engine import EACH
+from storage.engine import EACH, Database, Row
 from storage.messages import UNREAD, Messages
-from storage.sqlite.database import Database, Row
 
 #: The attributes whose value is what somebody, or an animal, is called.
 _CALLED = frozenset(
@@ -405,8 +404,9 @@ class Relations:
     facts: Facts
 
     def all(self, *, current: bool = True) -> list[Relation]:
-        """The relations that facts state: of facts that hold now, or of all."""
-        facts = {fact.number: fact for fact in self.facts.all(current=True if current else None)}
+        """The relations that facts state: of verified facts that hold now, or of all facts."""
+        known = self.facts.all(current=True if current else None)
+        facts = {fact.number: fact for fact in known if fact.verified or not current}
         return self._read_relations(self.facts.database.run(f"{_RELATION} ORDER BY seq"), facts)
 
     def of_facts(self, facts: Sequence[str]) -> list[Relation]:
@@ -416,7 +416,7 @@ class Relations:
         return self._read_relations(self.facts.database.run(query, list(numbered)), numbered) if numbered else []
 
     def about(self, facts: Sequence[str], text: str) -> list[Relation]:
-        """The relations that hold now: of these facts, and those of which a text names one end."""
+        """The relations that hold now: of these facts, and those of which a text names one end; all verified."""
         query = (
             "SELECT DISTINCT f.text_id, r.source, r.target FROM relation r JOIN fact f ON f.seq = r.fact"
             f" WHERE {_CURRENT}"
@@ -428,7 +428,7 @@ class Relations:
             if any(len(end) > 1 and end.lower() in lower for end in (row[1], row[2]))
         )
         found = [*self.of_facts(facts), *self.of_facts(list(named))]
-        return list(dict.fromkeys(one for one in found if one.fact.current))
+        return list(dict.fromkeys(one for one in found if one.fact.current and one.fact.verified))
 
     def _read_relations(self, rows: Iterable[Row], facts: Mapping[int, Fact]) -> list[Relation]:
         """The relations of these facts, under the names that turned out to be right."""

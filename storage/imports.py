@@ -28,13 +28,12 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Message
-from storage.engine import EACH, instant
+from storage.engine import EACH, Row, Transaction, instant
 from storage.erased import SaidMessage
 from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import digests
-from storage.sqlite.database import Row, Transaction
 
 _SOURCE = "SELECT number, name, kind, state, conversations, messages, stored_at FROM import_source"
 _DIGEST = 16
@@ -176,12 +175,12 @@ class Imports:
         return Added(*(sum(getattr(one, name) for one in added) for name in ("messages", "sessions", "erased")))
 
     def append(self, number: int, conversation: str, session_id: str, said: ImportedMessage) -> Message:
-        """Store a message that is said now, at the end of a session of an import, or in a new one, in one commit.
+        """Store a message that is said now, at the end of a session of an import, or in a new one; its commit may wait.
 
         What it costs does not depend on how long the session is.
         """
         query = "SELECT seq, role FROM conversation WHERE session_id = ? ORDER BY position DESC LIMIT 1"
-        with self._database.write() as tx:
+        with self._database.write(wait=True) as tx:
             rows = self._database.run(query, session_id)
             after = next(iter(self._extendable_numbers([row["seq"] for row in rows])), 0)
             replies = bool(after) and said.role == "assistant" and rows[0]["role"] == "user"

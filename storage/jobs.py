@@ -17,8 +17,7 @@ from typing import Literal, get_args
 
 from domain.imports import IMPORT_CLIENT
 from domain.records import RebuildRequest, RebuildTarget
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
@@ -154,11 +153,6 @@ class Jobs:
     def find(self, kind: JobKind, key: str = "") -> Job | None:
         """A job that is still to be done."""
         return next((job for job in self.waiting([kind]) if job.key == key), None)
-
-    def runs_elsewhere(self, kind: JobKind, key: str) -> bool:
-        """Whether another program does this job now."""
-        job = self.find(kind, key)
-        return job is not None and self._claims.is_elsewhere(job.program)
 
     def finish(self, job: Job) -> bool:
         """Remove a job that is done. False, and nothing, when it was asked for again meanwhile."""

@@ -13,9 +13,8 @@ from typing import Any
 
 from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
-from storage.engine import EACH
+from storage.engine import EACH, Database, Transaction
 from storage.messages import Messages
-from storage.sqlite.database import Database, Transaction
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
 _GREETING = "greeting"
@@ -57,6 +56,8 @@ class Matters:
         self, tx: Transaction, window: str, matters: Sequence[NewMatter], messages: Mapping[str, Message], now: str
     ) -> None:
         """Store the matters of a window; one that is stored already, or rests on another window, is not."""
+        if not matters:
+            return
         stored = {(row[0], row[1]) for row in self.database.run("SELECT message, key FROM open_matter")}
         new = [one for one in matters if one.message in messages]
         new = [one for one in new if (messages[one.message].seq, one.key) not in stored]

@@ -14,7 +14,6 @@ whatever is in a session that is not saved yet. Each step is one commit, so that
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -33,13 +32,11 @@ from domain.records import (
     Summary,
     pair_messages,
 )
-from domain.text import clean_text
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
-from storage.engine import EACH, Stamp, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
 from storage.jobs import Claims
-from storage.sqlite.database import Database, Row, Transaction
 
 #: Between the positions of two messages of a session.
 MESSAGE_SPACE = 512
@@ -272,25 +269,6 @@ class Messages:
     def set_words(self, tx: Transaction, message: Message, words: str) -> None:
         """Put other words in place of those of a message."""
         tx.do("UPDATE conversation SET text = ? WHERE seq = ?", PREFIX[message.role] + words, message.seq)
-
-    def add_metadata(self, tx: Transaction, message: int, metadata: Mapping[str, Any]) -> None:
-        """What a program says of a new message, by its number: values of JSON by name."""
-        rows = []
-        for key, value in metadata.items():
-            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            rows.append((message, clean_text(key), clean_text(json.dumps(value, ensure_ascii=False)), number))
-        tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
-
-    def metadata_of(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """What programs said of these messages, by id; nothing of what is hidden."""
-        query = (
-            "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
-            f" WHERE c.text_id IN {EACH} AND {_VISIBLE} ORDER BY d.key"
-        )
-        found: dict[str, dict[str, Any]] = defaultdict(dict)
-        for text_id, key, value in self._database.run(query, list(text_ids)) if text_ids else ():
-            found[text_id][key] = json.loads(value)
-        return dict(found)
 
     def leave_context(self, tx: Transaction, session_id: str, upto: int) -> None:
         """Let all rounds as far as the round ``upto`` leave the context."""
@@ -798,12 +776,13 @@ class Sessions:
             sql = "UPDATE session SET end_timestamp = ? WHERE session_id = ? AND end_timestamp IS NULL"
             tx.do(sql, ended, session_id)
 
-    def close(self, tx: Transaction, session_id: str, now: str) -> None:
-        """Archive a session as it is."""
-        tx.do(
-            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?) WHERE session_id = ?",
-            now, session_id,
-        )  # fmt: skip
+    def close(self, tx: Transaction, session_id: str, now: str) -> bool:
+        """Archive a session as it is. False where it is gone, or archived already."""
+        sql = (
+            "UPDATE session SET status = 'archived', end_timestamp = coalesce(end_timestamp, ?)"
+            " WHERE session_id = ? AND status = 'active' RETURNING session_id"
+        )
+        return bool(tx.run(sql, now, session_id))
 
     def reopen(self, tx: Transaction, session_id: str) -> None:
         """Make a session the terminal's own, and active."""

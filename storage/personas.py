@@ -42,10 +42,9 @@ from domain.patterns import pattern_of
 from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
 from language.scripts import is_unspaced
-from storage.engine import EACH, Commit, Stamp
+from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction
 from storage.jobs import Rebuilds
 from storage.messages import UndoableSaves
-from storage.sqlite.database import Database, Row, Transaction
 
 _FILE: dict[Persona, str] = {"self": "self_image.txt", "user": "user_image.txt"}
 _MAX_BYTES = 1_000_000
@@ -63,7 +62,7 @@ class Personas:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         database: Database,
         rebuilds: Rebuilds,
         saves: UndoableSaves,
@@ -80,8 +79,12 @@ class Personas:
         database.on_commit(self._write_changed)
 
     def path(self, persona: Persona) -> Path:
-        """Where the person finds the file."""
-        return self._folder / _FILE[persona]
+        """Where the person finds the file, if there is one."""
+        return (self._folder or Path()) / _FILE[persona]
+
+    def place(self, persona: Persona) -> Path | str:
+        """Where the persona is: its file, or the database where there are no files."""
+        return self.path(persona) if self._folder else self._database.path
 
     def read(self, persona: Persona) -> str:
         """The persona as it is now; a hand edit has become a version by then.
@@ -100,6 +103,8 @@ class Personas:
 
         Where the file says what was last written to it, and that is the newest version, nothing has to be settled.
         """
+        if self._folder is None:
+            return self.versions.newest(persona)
         said = self._file_content(persona)
         latest, laid = self.versions.newest_and_laid(persona)
         if said is not None and latest and (said, laid) == (latest.text, latest.version):
@@ -212,6 +217,8 @@ class Personas:
         The file is judged in one transaction: a version that was committed in between would make what was written
         before it look like an edit. Raises StorageError when the file can neither be read nor written.
         """
+        if self._folder is None:
+            return
         if not self._folder.is_dir():
             make_private_folder(self._folder)
         with self._database.write() as tx:
@@ -221,7 +228,7 @@ class Personas:
 
     def replaced_files(self) -> list[Path]:
         """What was found in the place of a persona and is kept under another name."""
-        return sorted(self._folder.glob("*.aside-*")) if self._folder.is_dir() else []
+        return sorted(self._folder.glob("*.aside-*")) if self._folder and self._folder.is_dir() else []
 
     def _write_changed(self, done: Commit) -> None:
         if "personas" in done.follows:

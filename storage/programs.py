@@ -3,12 +3,10 @@ frees its own.
 
     FolderLock   a folder for this program alone, or with the others: ``.owner``
     Programs     which programs live: a file below ``.programs`` for each, locked as long as it runs
-    Gate         whose turn it is to write to one file, one program after another
 
 Promises: there is no clock and no heartbeat, so a program that was stopped for days still lives, and one that was
 killed does not; no file is a lock: one that a crash left behind, or that was copied with the folder, hinders nothing; a
-folder whose locks do not exclude (some network folders) is refused before anything is written. Whoever waits at the
-gate gets in before a program that has just written, however much that one writes.
+folder whose locks do not exclude (some network folders) is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -19,10 +17,8 @@ import json
 import os
 import socket
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -31,10 +27,8 @@ from domain.files import PRIVATE_FILE, make_private_folder, storage_error
 
 _NAME, _PROGRAMS = ".owner", ".programs"
 _MAX_BYTES = 4096
-#: Seconds between two tries for a lock; until whoever waits to write says so; and until it gives up.
-_LOOK, _REPORT, _PATIENCE = 0.001, 3.0, 30.0
-#: The bytes at the head of a gate: how often it was passed, and who is in it.
-_PASSED, _INSIDE = 8, 100
+#: Characters of the kind of a program.
+_LONGEST_KIND = 50
 _WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -63,7 +57,7 @@ class FolderLock:
                 os.pwrite(self._descriptor, _describe_self(self._clock()), 0)
         except OSError as fault:
             self.release()
-            raise _as_ours(fault, self.path) from fault
+            raise lock_error(fault, self.path) from fault
 
     def release(self) -> None:
         """Let go of it; safe to call twice. The file stays: removing it would race with the next."""
@@ -81,9 +75,9 @@ class FolderLock:
     def _lock_file(self) -> int:
         """A locked descriptor of the file that is at the path now."""
         while True:
-            descriptor = _open_private(self.path)
+            descriptor = open_private(self.path)
             try:
-                is_there = _lock_now(descriptor, self._mode) and _is_at(descriptor, self.path)
+                is_there = lock_now(descriptor, self._mode) and _is_at(descriptor, self.path)
                 if not is_there and _is_at(descriptor, self.path):
                     living = living_programs(self.path.parent)
                     raise errors.DataInUse(path=str(self.path.parent), **(living or [_read_program(descriptor)])[0])
@@ -121,13 +115,13 @@ class Programs:
                 if not self.lives(left.name):
                     left.unlink(missing_ok=True)
             born = place / f"{self.name}.new"
-            self._descriptor = _open_private(born)
+            self._descriptor = open_private(born)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             os.pwrite(self._descriptor, _describe_self(self._clock()), 0)
             born.rename(place / self.name)
         except OSError as fault:
             self.leave()
-            raise _as_ours(fault, place) from fault
+            raise lock_error(fault, place) from fault
 
     def leave(self) -> None:
         """Use it no more; safe to call twice."""
@@ -144,7 +138,7 @@ class Programs:
         except FileNotFoundError:
             return False
         try:
-            return not _lock_now(descriptor, fcntl.LOCK_SH)
+            return not lock_now(descriptor, fcntl.LOCK_SH)
         finally:
             os.close(descriptor)
 
@@ -158,104 +152,21 @@ def living_programs(folder: Path) -> list[dict[str, object]]:
         except FileNotFoundError:
             continue
         try:
-            if not _lock_now(descriptor, fcntl.LOCK_SH):
+            if not lock_now(descriptor, fcntl.LOCK_SH):
                 found.append({"name": path.name} | _read_program(descriptor))
         finally:
             os.close(descriptor)
     return found
 
 
-class Gate:
-    """Lets one program after another write to a file. Not for two threads of one process at once.
-
-    Two locks: who waits for the second has the first, so that whoever left can only queue behind.
-    ``passed`` changes with every write of any program: what was read before is then out of date.
-    """
-
-    def __init__(self, path: Path, report: Callable[[dict[str, object]], None]) -> None:
-        """For the file ``path``; ``report`` gets who is inside once when that takes long. Raises StorageError."""
-        self._path = path
-        self._report = report
-        self._descriptors: list[int] = []
-        try:
-            for end in ("queue", "gate"):
-                self._descriptors.append(_open_private(path.with_name(f".{path.name}.{end}")))
-        except OSError as fault:
-            self.close()
-            raise _as_ours(fault, path) from fault
-
-    def check_locks(self) -> None:
-        """Raise StorageError where the folder's locks do not exclude. Call inside of it."""
-        try:
-            again = _open_private(self._path.with_name(f".{self._path.name}.gate"))
-            try:
-                excludes = not _lock_now(again, fcntl.LOCK_EX)
-            finally:
-                os.close(again)
-        except OSError:
-            excludes = False
-        if not excludes:
-            raise errors.StorageError("storage.no_locks", path=str(self._path.parent))
-
-    def passed(self) -> bytes:
-        """Changes with every write; empty while somebody writes, or was killed while writing."""
-        head = os.pread(self._descriptors[1], _PASSED + 1, 0)
-        return head[:_PASSED] if head[_PASSED:] == b"\0" else b""
-
-    @contextmanager
-    def entered(self) -> Iterator[tuple[bytes, bytes]]:
-        """Alone in it: what ``passed`` was before, and is afterwards.
-
-        Raises DataInUse (``storage.writing``) where another program does not leave.
-        """
-        queue, gate = self._descriptors
-        try:
-            started, reported = time.monotonic(), False
-            for descriptor in (queue, gate):
-                while not _lock_now(descriptor, fcntl.LOCK_EX):
-                    if time.monotonic() - started > (_PATIENCE if reported else _REPORT):
-                        reported = self._describe_wait(reported, started)
-                    time.sleep(_LOOK)
-            before = self.passed()
-            after = (int.from_bytes(os.pread(gate, _PASSED, 0), "big") + 1).to_bytes(_PASSED, "big")
-            os.pwrite(gate, after + _own_mark(), 0)
-            fcntl.flock(queue, fcntl.LOCK_UN)
-        except (OSError, errors.DataInUse) as fault:
-            with suppress(OSError):
-                fcntl.flock(gate, fcntl.LOCK_UN)
-                fcntl.flock(queue, fcntl.LOCK_UN)
-            if isinstance(fault, OSError):
-                raise _as_ours(fault, self._path) from fault
-            raise
-        try:
-            yield before, after
-        finally:
-            os.pwrite(gate, after + b"\0", 0)
-            fcntl.flock(gate, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        """Let go of its files; safe to call twice."""
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-
-    def _describe_wait(self, reported: bool, started: float) -> bool:
-        """Say once who is inside, then raise DataInUse."""
-        pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
-        inside: dict[str, object] = {"pid": pid or None, "kind": kind or None, "path": str(self._path.parent)}
-        inside["seconds"] = round(time.monotonic() - started)
-        if reported:
-            raise errors.DataInUse("storage.writing", **inside)
-        self._report(inside)
-        return True
-
-
-def _open_private(path: Path) -> int:
+def open_private(path: Path) -> int:
+    """A descriptor of a file that only its owner may read, created where there is none. Raises OSError."""
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, PRIVATE_FILE)
     os.fchmod(descriptor, PRIVATE_FILE)
     return descriptor
 
 
-def _lock_now(descriptor: int, mode: int) -> bool:
+def lock_now(descriptor: int, mode: int) -> bool:
     """Whether a lock is free, and taken by that. Raises OSError where there are no locks."""
     try:
         fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
@@ -264,7 +175,8 @@ def _lock_now(descriptor: int, mode: int) -> bool:
     return True
 
 
-def _as_ours(fault: OSError, path: Path) -> errors.StorageError:
+def lock_error(fault: OSError, path: Path) -> errors.StorageError:
+    """The error of a lock that cannot be had; a folder without locks is named."""
     if fault.errno in _WITHOUT_LOCKS:
         return errors.StorageError("storage.no_locks", path=str(path.parent))
     return storage_error(fault, path)
@@ -278,20 +190,16 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _kind_of_self() -> str:
+def kind_of_self() -> str:
     """This program as it was called: its name and first option, never what a person wrote."""
     name = os.path.basename(sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "python")
     option = next((one.partition("=")[0] for one in sys.argv[1:] if one.startswith("-")), "")
-    return f"{name} {option}".strip()[: _INSIDE // 2]
-
-
-def _own_mark() -> bytes:
-    return f"{os.getpid()} {_kind_of_self()}".encode()[: _INSIDE - 1] + b"\0"
+    return f"{name} {option}".strip()[:_LONGEST_KIND]
 
 
 def _describe_self(now: datetime) -> bytes:
     since = now.isoformat(timespec="seconds")
-    own = {"pid": os.getpid(), "kind": _kind_of_self(), "host": socket.gethostname(), "since": since}
+    own = {"pid": os.getpid(), "kind": kind_of_self(), "host": socket.gethostname(), "since": since}
     return json.dumps(own).encode()
 
 

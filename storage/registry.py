@@ -7,18 +7,24 @@ alone; what was revoked never lets anybody in again; an instruction that was del
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
 from storage.programs import FolderLock
+from storage.repositories import OnServer, connect, registry_on
 from storage.sqlite.database import TwoConnections
+
+if TYPE_CHECKING:
+    from storage.postgres.database import Server
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
@@ -42,9 +48,25 @@ def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Pa
     return own / ("own" if instruction is None else f"instruction-{instruction}")
 
 
-def has_memory(folder: Path) -> bool:
-    """Whether a memory lies in a folder."""
-    return (folder / DATABASE).exists()
+def place_of(
+    data_dir: Path, server: Server | None, person: str, instruction: int | None = None, *, alone: bool = False
+) -> Path | OnServer:
+    """A companion's memory: its folder, or where it is in a database of many. ``alone``: it closes the connections."""
+    folder = folder_of(data_dir, person, instruction)
+    # Any id has a name of its own there, whatever it is made of.
+    return OnServer(folder, server, json.dumps([person, instruction]), alone) if server else folder
+
+
+def own_place(data_dir: Path, url: str) -> Path | OnServer:
+    """The memory of the person at the terminal, in the folder or in the database at ``url``."""
+    return place_of(data_dir, connect(url) if url else None, ME, alone=True)
+
+
+def has_memory(place: Path | OnServer) -> bool:
+    """Whether there is a memory in a place."""
+    if isinstance(place, OnServer):
+        return place.server.number_of(place.person, add=False) is not None
+    return (place / DATABASE).exists()
 
 
 def registry_in(data_dir: Path) -> Path:
@@ -87,16 +109,20 @@ class Registry:
     'me'
     """
 
-    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, clock: Callable[[], datetime], url: str = "") -> None:
+        """``url`` is that of a database server, in place of the file; several processes may serve from it."""
         self._clock = clock
         self.path = path
+        self.server = connect(url) if url else None
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
-        self._database = TwoConnections(path, "registry.sql")
+        self._database = registry_on(self.server) if self.server else TwoConnections(path, "registry.sql")
 
     def close(self) -> None:
         """Close the connections; safe to call twice."""
         self._database.close()
+        if self.server:
+            self.server.close()
 
     def served_alone(self) -> FolderLock:
         """The lock of the one server of these people: a second one would find memories in use by the first.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from domain import errors
 from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
-from storage.engine import Stamp
+from storage.engine import Database, Stamp, WordIndex
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -20,13 +23,29 @@ from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSav
 from storage.personas import Personas
 from storage.programs import Programs
 from storage.sqlite.copies import UNINDEXED
-from storage.sqlite.database import Database
-from storage.sqlite.words import WordIndex
+from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.words import SqliteWords
 from storage.units import Units
-from storage.voice import Voice
+
+if TYPE_CHECKING:
+    from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.vectors.table import Vectors
 
 #: So many messages are read at once to make their words.
 _INDEXED_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class OnServer:
+    """A memory in a database of many; ``folder`` is for what no database holds.
+
+    ``alone``: no other memory uses these connections, so they are closed with it.
+    """
+
+    folder: Path
+    server: Server
+    person: str
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,24 +74,60 @@ class Repositories:
     saves: UndoableSaves
     erased: ErasedTexts
     units: Units
-    voice: Voice
+
+
+def connect(url: str) -> Server:
+    """The connections of this process to a database of many memories; nothing is connected yet.
+
+    Raises UsageError where what it takes is not installed.
+    """
+    if find_spec("psycopg") is None:
+        raise errors.UsageError("database.packages_missing")
+    from storage.postgres.database import Server
+
+    return Server(url)
+
+
+def registry_on(server: Server) -> ServedRegistry:
+    """Who is served, in a database of many memories."""
+    from storage.postgres.database import ServedRegistry
+
+    return ServedRegistry(server)
+
+
+def initialise_database(administrator: str, url: str) -> None:
+    """Prepare a database server for many memories. Raises StorageError, UsageError."""
+    connect(url)
+    from storage.postgres.setup import initialise
+
+    initialise(administrator, url)
+
+
+def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors:
+    """Where the nearest texts are searched: an index in the folder, or the database itself."""
+    from storage.vectors.table import Vectors
+
+    if isinstance(place, OnServer):
+        from storage.postgres.vectors import PostgresVectors
+
+        return PostgresVectors(of.database, place.folder)  # type: ignore[return-value]
+    return Vectors(place / "vectors", log)
 
 
 def open_repositories(
-    folder: Path | None,
+    place: Path | OnServer | None,
     tokens: Callable[[str], Sequence[str]],
     stamp: Stamp,
     log: logging.Logger,
-    programs: Programs | None = None,
+    programs: Programs | ServedPrograms | None = None,
 ) -> Repositories:
-    """Open the memory of a data directory, or one in memory alone. ``tokens`` cuts a text into words.
+    """Open the memory of a data directory, of a database of many, or one in memory alone.
 
-    ``programs`` are those that use the folder, for what only one of them may do.
+    ``tokens`` cuts a text into words; ``programs`` are those that use it, for what only one of them may do.
 
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
-    database = Database(folder / DATABASE if folder else None, log)
-    words = WordIndex(database)
+    database, words, folder = _open_engine(place, log)
     index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
@@ -96,7 +151,7 @@ def open_repositories(
         fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
-        personas=Personas((folder or Path()) / "persona", database, rebuilds, saves, stamp, log),
+        personas=Personas(folder, database, rebuilds, saves, stamp, log),
         steps=steps,
         claims=claims,
         jobs=Jobs(database, claims),
@@ -104,15 +159,26 @@ def open_repositories(
         saves=saves,
         erased=erased,
         units=Units(database),
-        voice=Voice(database),
     )
     if database.meta(UNINDEXED) is not None:
-        _index_all(opened)
+        index_all(opened)
     return opened
 
 
-def _index_all(of: Repositories) -> None:
-    """Make the words of a memory that was filled with rows, and ask for their vectors; once, in one commit."""
+def _open_engine(place: Path | OnServer | None, log: logging.Logger) -> tuple[Database, WordIndex, Path | None]:
+    """Database and index of words, and the folder of the personas where they are files."""
+    if isinstance(place, OnServer):
+        from storage.postgres.database import PostgresDatabase
+        from storage.postgres.words import PostgresWords
+
+        served = PostgresDatabase(place.server, place.person, log)
+        return served, PostgresWords(served), None
+    database = SqliteDatabase(place / DATABASE if place else None, log)
+    return database, SqliteWords(database), (place or Path()) / "persona"
+
+
+def index_all(of: Repositories) -> None:
+    """Make the words of a memory that was filled with rows, and ask for their vectors; in one commit."""
     with of.database.write() as tx:
         last = 0
         while messages := of.messages.stored_after(last, _INDEXED_AT_ONCE):

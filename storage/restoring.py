@@ -23,7 +23,7 @@ from storage.imports import Imports
 from storage.messages import Messages
 from storage.repositories import Repositories, open_repositories
 from storage.rounds import Rounds
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 
 #: Whether to leave out so many things that were erased; None where the present memory cannot be read.
 LeaveOut = Callable[[int | None], bool]
@@ -34,7 +34,7 @@ def settle_copy(copy: Path, present: Path, stamp: Stamp, log: logging.Logger, le
     if not present.exists():
         return
     try:
-        database = Database(present, log)
+        database = SqliteDatabase(present, log)
     except errors.StorageError:  # it may be damaged, which is why a backup is restored
         leave_out(None)
         return

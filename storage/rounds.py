@@ -8,19 +8,22 @@
 
 A message that goes takes along its words and vectors, what was extracted from it, the lines of the personas that rest
 on it, and the text of every chapter above it. Order is by ``position``, never by clock; what belongs to one session is
-never touched by a verb on another.
+never touched by a verb on another. ``Voice`` is how the companion has talked, for a model that takes over: its replies
+are read from the messages when they are wanted, so what is erased or hidden is in none.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from statistics import median
 from typing import Any
 
 from domain.errors import UsageError
 from domain.facts import PersonaDraft
-from domain.quotations import with_references
+from domain.quotations import own_words, with_references
 from domain.records import (
     PERSONAS,
     PREFIX,
@@ -35,10 +38,13 @@ from domain.records import (
     Session,
     pair_messages,
 )
-from storage.messages import SAVING_WINDOWS, NewMessage, NewSummary
+from language.reactions import reaction_of
+from language.scripts import estimate
+from language.words import tokens
+from storage.engine import Database, Transaction
+from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
-from storage.sqlite.database import Transaction
 
 
 class Rounds:
@@ -134,7 +140,7 @@ class Rounds:
         with self._database.write() as tx:
             message = NewMessage(text_id, said or now, "assistant" if speaker else role, words, speaker=speaker)
             added = self._of.messages.add_round(tx, session_id, (message,), "stop", now)
-            self._of.messages.add_metadata(tx, added[0].seq, metadata or {})
+            self._of.units.add(tx, added[0].seq, metadata or {})
             self._of.sessions.count(tx, session_id)
             self._of.index.add_messages(tx, added, new=True)
             self._forget_steps(tx, session_id)
@@ -189,7 +195,8 @@ class Rounds:
         """Archive a session with its final summary and new personas, and open the next one, in one commit.
 
         Those that are ``waiting`` could not be brought up to date now, and are to be rebuilt.
-        Of quotations that were found in a memory a reference to it stays. Returns the session that is open.
+        Of quotations that were found in a memory a reference to it stays. Returns the session that is open. Raises
+        UsageError where it is archived by now.
         """
         following = self._stamp.new_session_id() if open_next else None
         new, now = self._new_summary(summary), self._stamp.now()
@@ -207,7 +214,8 @@ class Rounds:
                 self._of.saves.store(tx, session_id, was, made, now)
             self._forget_steps(tx, session_id)
             tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)
-            self._of.sessions.close(tx, session_id, now)
+            if not self._of.sessions.close(tx, session_id, now):
+                raise UsageError("session.saved")
             for persona in waiting:
                 self._of.rebuilds.request(tx, persona, session_id, now)
             if not following:
@@ -456,3 +464,90 @@ class Rounds:
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)
+
+
+_VOICE = "voice"
+#: So many of the last messages are looked at; there are so many examples at most, each of so many tokens at most.
+_LOOKED_AT, _MOST, _LONGEST = 600, 5, 80
+#: So many rounds of a new model have the examples in their prompt.
+_ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class VoiceState:
+    """The ``model`` that replied last; ``since``: the last message before it took over, 0 where that is long ago or
+    nothing was before it. ``contradicted`` are the facts about the companion that a later statement took back.
+    """
+
+    model: str = ""
+    since: int = 0
+    contradicted: Sequence[str] = ()
+
+    def is_left_by(self, model: str) -> bool:
+        """Whether another model takes over with this one."""
+        return self.model not in ("", model)
+
+
+class Voice:
+    """Reads how the companion talked, and follows which model talks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def state(self) -> VoiceState:
+        """What is stored of it."""
+        return VoiceState(**json.loads(self._database.meta(_VOICE) or "{}"))
+
+    def contradict(self, facts: Sequence[str]) -> None:
+        """Remind the companion in the next prompt of what it said of itself before."""
+        state = self.state()
+        self._put(VoiceState(state.model, state.since, [*state.contradicted, *facts]))
+
+    def store_turn(self, state: VoiceState, model: str) -> None:
+        """Note that this model replies, and that it was reminded; in the commit of the round, before that is stored."""
+        since = state.since
+        if state.is_left_by(model):
+            since = self._last()
+        elif since and self._replies_after(since) >= _ROUNDS - 1:
+            since = 0
+        if (state.model, state.since) != (model, since) or state.contradicted:
+            later = [one for one in self.state().contradicted if one not in state.contradicted]
+            self._put(VoiceState(model, since, later))
+
+    def examples(self, state: VoiceState, model: str, text: str) -> list[tuple[str, str]]:
+        """What was said with replies from before this model that were taken well, the nearest to ``text`` first."""
+        changed = state.is_left_by(model)
+        if not changed and not state.since:
+            return []
+        query = (
+            f"{MESSAGE} JOIN session s ON s.session_id = c.session_id WHERE c.seq <= ? AND c.hidden = 0 AND c.demo = 0"
+            " AND c.speaker = '' AND s.client = '' ORDER BY c.seq DESC LIMIT ?"
+        )
+        rows = self._database.run(query, self._last() if changed else state.since, _LOOKED_AT)
+        return _choose([message_of(row) for row in rows][::-1], text)
+
+    def _put(self, state: VoiceState) -> None:
+        self._database.set_meta(_VOICE, json.dumps(asdict(state)))
+
+    def _last(self) -> int:
+        return int(self._database.run("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])
+
+    def _replies_after(self, seq: int) -> int:
+        query = "SELECT count(*) FROM conversation WHERE seq > ? AND role = 'assistant'"
+        return int(self._database.run(query, seq)[0][0])
+
+
+def _choose(messages: Sequence[Message], text: str) -> list[tuple[str, str]]:
+    usual = int(median([len(one.words) for one in messages if one.role == "user"] or [0]))
+    wanted, scored = set(tokens(text)), []
+    for at, (said, reply, then) in enumerate(zip(messages, messages[1:], messages[2:], strict=False)):
+        if (said.role, reply.role, then.role) != ("user", "assistant", "user") or reply.finish != "stop":
+            continue
+        if len({said.session_id, reply.session_id, then.session_id}) > 1 or said.round != reply.round:
+            continue
+        words, score = own_words(reply).strip(), reaction_of(then.words, usual)
+        if score > 0 and words and estimate(said.words) + estimate(words) <= _LONGEST:
+            near = len(wanted & set(tokens(f"{said.words} {words}")))
+            scored.append((score, at, near, said.words, words))
+    best = sorted(scored, key=lambda each: each[:2], reverse=True)[:_MOST]
+    return [(said, words) for _, _, _, said, words in sorted(best, key=lambda each: -each[2])]

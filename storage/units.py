@@ -20,8 +20,7 @@ from domain.forests import DERIVED, OPERATORS, UNKNOWN_SPEAKER, UnitFilter, Unit
 from domain.records import PREFIX
 from domain.text import clean_text
 from domain.tree import LIFE
-from storage.engine import EACH
-from storage.sqlite.database import Database, Transaction
+from storage.engine import EACH, Database, Transaction
 
 _SEARCHED = "NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = {0})"
 _BESIDE = (
@@ -100,10 +99,10 @@ class Units:
         tx.many("INSERT INTO message_metadata (message, key, value, number) VALUES (?, ?, ?, ?)", rows)
 
     def metadata(self, text_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The metadata of messages, by id; only of those that have some."""
+        """The metadata of messages, by id; only of those that have some, and of none that is hidden."""
         query = (
             "SELECT c.text_id, d.key, d.value FROM conversation c JOIN message_metadata d ON d.message = c.seq"
-            f" WHERE c.text_id IN {EACH} ORDER BY d.key"
+            f" WHERE c.text_id IN {EACH} AND c.hidden = 0 ORDER BY d.key"
         )
         found: dict[str, dict[str, Any]] = defaultdict(dict)
         for text_id, key, value in self._database.run(query, list(text_ids)):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.support.house import Mind
 from tests.support.server import ScriptedServer
 
@@ -126,7 +126,7 @@ def mind(server: ScriptedServer) -> Mind:
 
 
 @pytest.fixture
-def database(tmp_path: Path, log: logging.Logger) -> Iterator[Database]:
-    opened = Database(tmp_path / "memory.db", log)
+def database(tmp_path: Path, log: logging.Logger) -> Iterator[SqliteDatabase]:
+    opened = SqliteDatabase(tmp_path / "memory.db", log)
     yield opened
     opened.close()

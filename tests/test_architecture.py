@@ -151,7 +151,7 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
 
 
 #: One subject may have one name in each of these: what is said of it, its repository, its tables, its index.
-LAYERS = ("domain", "storage", "storage.sqlite", "storage.vectors")
+LAYERS = ("domain", "storage", "storage.sqlite", "storage.postgres", "storage.vectors")
 
 
 def test_a_file_has_a_name_of_its_own() -> None:
@@ -173,7 +173,7 @@ def test_a_file_has_a_name_of_its_own() -> None:
     ("statements", "room", "besides"),
     [
         ("SELECT|INSERT|UPDATE|DELETE", "storage/", ["importers/databases.py"]),
-        ("CREATE|PRAGMA|BEGIN|VACUUM", "storage/sqlite/", []),
+        ("CREATE|PRAGMA|BEGIN|VACUUM", "storage/sqlite/", ["storage/postgres/setup.py"]),
     ],
     ids=["any", "of SQLite alone"],
 )

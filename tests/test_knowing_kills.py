@@ -39,7 +39,7 @@ class Killer(logging.Handler):
 
 def opened(folder: Path, log: logging.Logger = QUIET) -> Store:
     stamp = SetStamp()
-    return Store(open_repositories(folder, tokens, stamp, log), stamp)  # type: ignore[arg-type]
+    return Store(open_repositories(folder, tokens, stamp, log), stamp, folder)  # type: ignore[arg-type]
 
 
 def laid(folder: Path) -> list[Round]:

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import config
 from domain.events import MemoryAnswer, Replied
@@ -41,7 +41,22 @@ _LONGEST_NAME = 60
 _HOME = Path(__file__).resolve().parents[2]
 
 
-class Friend:
+class Closing(Protocol):
+    """What a ``with`` block closes at its end."""
+
+    def close(self) -> None:
+        """Close it; safe to call twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Friend(Closing):
     """One companion of one person. Safe to use from several threads, and beside other programs.
 
     >>> with Friend("data", settings={"OPENAI_API_BASE": "http://localhost:11434/v1", "CHAT_MODEL": "qwen3"}) as friend:
@@ -79,14 +94,6 @@ class Friend:
             self._service = MemoryService(self._people)
             self._companion = opened.enter_context(self._people.companion(person))
             self._opened = opened.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the memory; safe to call twice. Background work continues when it is opened again."""

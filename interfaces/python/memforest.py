@@ -23,8 +23,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import config
 from conversation import result_of
@@ -32,17 +31,18 @@ from domain import errors
 from domain.forests import COMPANION, MemoryUnit, UnitFilter
 from domain.imports import ImportedMessage, PastPiece
 from domain.indexes import Embedder
-from domain.recollection import RecalledExternal, RecallLimits
 from domain.records import Role
 from domain.settings import Settings
 from domain.text import check_input, clean_text
 from domain.workers import CancelToken
 from interfaces.debug_log import DebugLog
+from interfaces.python import Closing
 from jobs import exporting
 from jobs.chapters import ChapterWriter
 from jobs.import_backlog import summarise_next
 from jobs.importing import READER, YEARS, ImportDone, Importing, digest_of, make_context
 from jobs.maintenance import Maintenance, archive_surplus
+from jobs.unit_search import CHAIN, Range, UnitChoice, UnitSearch
 from llm import Llm
 from memory import Memory
 
@@ -55,24 +55,10 @@ _KIND = "memforest"
 _LATEST = "LATEST"
 _NAME, _UNIT = re.compile(r"\w[\w.-]{0,63}"), re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 _PERSON, _COMPANION = frozenset(("user", "human")), frozenset((COMPANION, "assistant"))
-#: Seconds to wait for the vectors of new texts.
-_PATIENCE = 60.0
-#: So many more results of a text are looked through where they are filtered.
-_LOOKED_THROUGH = 15
-#: The vectors of so few messages are compared one by one.
-_FEW = 500
-#: Beyond every cosine.
-_FAR = 2.0
-_TOKENS = 1_000_000
-#: More than any memory has.
-_ALL = 1 << 31
 _PERSISTENCE = ("sqlite", "json")
-#: The most units of a chain: a unit and its neighbours.
-_CHAIN = 3
 #: Settings of a model that is given as an object; nothing is sent there.
 _GIVEN_MODEL = {"OPENAI_API_BASE": "http://model.invalid/v1", "OPENAI_API_KEY": "none"}
 
-Range = tuple[float | None, float | None]
 
 __all__ = ["EmbeddingHandler", "MemorySystem", "MemoryUnit"]
 
@@ -149,7 +135,7 @@ class SystemOptions(TypedDict, total=False):
     new_id: Callable[[], str]
 
 
-class MemorySystem:
+class MemorySystem(Closing):
     """One memory, under the names of a chatbot and of a life: the folder ``<base_path>/<chatbot_id>/<ltm_id>``."""
 
     def __init__(
@@ -181,9 +167,10 @@ class MemorySystem:
             given |= {**_GIVEN_MODEL, "CHAT_MODEL": type(llm).__name__}
         loaded = config.load_settings(config.home_of(_HOME), os.environ, given)
         with ExitStack() as opened:
-            self._maintenance, self._embedder = self._open_memory(loaded, llm, embedding_handler, opened)
+            self._maintenance, embedder = self._open_memory(loaded, llm, embedding_handler, opened)
             self._opened = opened.pop_all()
         self._memory, self._llm = self._maintenance.memory, self._maintenance.llm
+        self._units = UnitSearch(self._memory, embedder, self._clock, ltm_id)
         self._lock = RLock()
         self._number: int | None = None
         self._session = self._new_id()
@@ -229,14 +216,6 @@ class MemorySystem:
         maintenance = Maintenance(settings, memory, speaking)
         opened.callback(maintenance.end, 5)
         return maintenance, embedder
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self, auto_summarize: bool = False) -> None:
         """Close the memory; safe to call twice. With ``auto_summarize`` every session that went on is summarised first.
@@ -393,7 +372,7 @@ class MemorySystem:
     def get_context(self, length: int | None = None) -> list[MemoryUnit]:
         """The last units that were added, oldest first."""
         kept = list(self._context)
-        return self._load_units(kept[-length:] if length else kept if length is None else [])
+        return self._units.load(kept[-length:] if length else kept if length is None else [])
 
     def flush_context(self) -> None:
         """Empty the context; its units move to short-term memory where that is on."""
@@ -405,9 +384,10 @@ class MemorySystem:
     _flush_context = flush_context
 
     def flush(self, force: bool = False) -> None:
-        """Everything is stored when it is added; with ``force`` this waits for the vectors, too."""
+        """Write what was added to the disk; with ``force`` this waits for the vectors, too."""
+        self._memory.commit()
         if force:
-            self._wait_for_index()
+            self._units.settle()
         self._forget_later()
 
     _flush_cache = flush
@@ -479,23 +459,15 @@ class MemorySystem:
         words = text or (query_vector if isinstance(query_vector, str) else None)
         with self._lock:
             among = list(self._stm) if short_term_only else None
-            chosen = _Chosen(tuple(filters or ()), among, list(self._stm) if long_term_only else [])
-            most = k_limit * (_CHAIN if recall_context else 1)
+            choice = UnitChoice(tuple(filters or ()), among, list(self._stm) if long_term_only else [])
+            most = k_limit * (CHAIN if recall_context else 1)
             if words is not None:
-                found = self._by_text(words, chosen, most)
+                found = self._units.by_text(words, choice, most)
             elif query_vector is not None and not isinstance(query_vector, str):
-                found = self._load_units(self._by_vector(query_vector, chosen, most, search_range))
+                found = self._units.by_vector(query_vector, choice, most, search_range)
             else:
-                ids = self._memory.units.find(chosen.filters, most, among=chosen.among, besides=chosen.besides)
-                found = [*self._load_units(ids), *self._summaries(chosen, most - len(ids))]
-            beside = self._neighbours(found) if recall_context else {}
-            hits, chains = list[MemoryUnit](), list[list[MemoryUnit]]()
-            for unit in found:
-                if len(hits) < k_limit and not any(unit in chain for chain in chains):
-                    hits.append(unit)
-                    ring = (beside.get(unit.pre_id or ""), unit, beside.get(unit.next_id or ""))
-                    chains.append([one for one in ring if one is not None])
-            self._visit(hits)
+                found = self._units.newest(choice, most)
+            chains = self._units.chains(found, k_limit, beside=recall_context)
             if add_ltm_to_stm:
                 self._keep_in_mind(unit.id for chain in chains for unit in chain)
         return chains
@@ -503,91 +475,6 @@ class MemorySystem:
     async def aquery(self, *given: Any, **named: Any) -> list[list[MemoryUnit]]:
         """``query`` in a thread."""
         return await asyncio.to_thread(self.query, *given, **named)
-
-    def _by_text(self, words: str, chosen: _Chosen, most: int) -> list[MemoryUnit]:
-        """Messages and texts of external memories, best first; of what is filtered only messages."""
-        self._wait_for_index()
-        passing = self._passing(chosen)
-        if passing is not None and not passing:
-            return []
-        limits = RecallLimits(sessions=0, messages=most + (_LOOKED_THROUGH if chosen.narrows else 0), tokens=_TOKENS)
-        found = self._memory.recall([check_input(words)], "", self._clock(), limits, gated=False)
-        hits = {message.text_id: message for message in found.messages if message.hit}
-        ranked = list(dict.fromkeys([*(one for one in found.ranked if one in hits), *hits]))
-        if not chosen.narrows:
-            own = [(len(hits[unit.id].why.words), unit) for unit in self._load_units(ranked)]
-            return _merge(own, [(len(one.why.words), _unit_of_external(one)) for one in found.external])
-        besides = set(chosen.besides)
-        best = [one for one in ranked if one not in besides and (passing is None or one in passing)]
-        vector = self._embedder.embed([words])[0] if len(best) < most else None
-        near = [] if vector is None else self._nearest(vector, passing, besides, most, (None, None))
-        return self._load_units(list(dict.fromkeys([*best, *near]))[:most])
-
-    def _by_vector(self, vector: Sequence[float], chosen: _Chosen, most: int, within: Range) -> list[str]:
-        import numpy as np
-
-        self._wait_for_index()
-        status, sought = self._memory.index.status(), np.asarray(vector, dtype=np.float32)
-        if status.dimension is not None and sought.shape != (status.dimension,):
-            raise errors.EmbeddingError("embedding.dimension", found=list(sought.shape), expected=status.dimension)
-        return self._nearest(sought, self._passing(chosen), set(chosen.besides), most, within)
-
-    def _passing(self, chosen: _Chosen) -> set[str] | None:
-        """The ids of the messages that pass the filters, and are among those in mind; None where all do."""
-        if not chosen.filters:
-            return None if chosen.among is None else set(chosen.among)
-        return set(self._memory.units.find(chosen.filters, _ALL, among=chosen.among))
-
-    def _nearest(
-        self, vector: Vector, passing: set[str] | None, besides: set[str], most: int, within: Range
-    ) -> list[str]:
-        """The messages nearest to a vector, best first; more are looked through until enough of them pass."""
-        low, high = (bound if bound is not None else edge for bound, edge in zip(within, (-_FAR, _FAR), strict=True))
-        if passing is not None and len(passing) <= _FEW:
-            scores = self._memory.index.similarities(vector, list(passing - besides))
-            ranked = sorted((one for one in scores.items() if low <= one[1] <= high), key=lambda one: (-one[1], one[0]))
-            return [one for one, _ in ranked[:most]]
-        looked = most + len(besides)
-        while True:
-            hits = self._memory.index.nearest(vector, "conversation", looked)
-            found = [
-                one.text_id
-                for one in hits
-                if low <= one.similarity <= high
-                and one.text_id not in besides
-                and (passing is None or one.text_id in passing)
-            ]
-            if len(found) >= most or len(hits) < looked:
-                return found[:most]
-            looked *= 8
-
-    def _summaries(self, chosen: _Chosen, most: int) -> list[MemoryUnit]:
-        """The newest summaries that pass; none of them is ever in mind."""
-        if chosen.among is not None or most < 1:
-            return []
-        ids = self._memory.units.find_summaries(chosen.filters, most)
-        return exporting.summary_units(self._memory, self.ltm_id, ids) if ids else []
-
-    def _visit(self, hits: Sequence[MemoryUnit]) -> None:
-        """Count a visit of each unit and of all that is above it."""
-        summaries = {unit.id: self._memory.summaries.of(unit.id) for unit in hits if unit.rank}
-        named = [summary.text_id if (summary := summaries.get(unit.id)) else unit.id for unit in hits]
-        if named:
-            self._memory.archive.visit(named)
-
-    def _wait_for_index(self) -> None:
-        """Wait until new texts have vectors, so that they are found."""
-        self._memory.index.start()
-        self._memory.index.settle(_PATIENCE)
-
-    def _neighbours(self, units: Sequence[MemoryUnit]) -> dict[str, MemoryUnit]:
-        ids = [one for unit in units if not unit.rank for one in (unit.pre_id, unit.next_id) if one]
-        return {one.id: one for one in self._load_units(list(dict.fromkeys(ids)))}
-
-    def _load_units(self, ids: Sequence[str]) -> list[MemoryUnit]:
-        """The messages with these ids as units, without hidden ones, in this order."""
-        messages = {message.text_id: message for message in self._memory.messages.with_ids(ids)}
-        return exporting.units_of_turns(self._memory, [messages[one] for one in ids if one in messages])
 
     # -- other forms ---------------------------------------------------------------------------------------------
 
@@ -637,19 +524,6 @@ class MemorySystem:
         return brought
 
 
-class _Chosen(NamedTuple):
-    """Which units a query may return: those that pass all filters, ``among`` some, without those in mind."""
-
-    filters: tuple[UnitFilter, ...]
-    among: list[str] | None
-    besides: list[str]
-
-    @property
-    def narrows(self) -> bool:
-        """Whether not every unit may be returned."""
-        return bool(self.filters) or self.among is not None or bool(self.besides)
-
-
 def _speaker_of(source: str) -> tuple[Role, str]:
     """Of the person, of the companion, or of another speaker with that name."""
     said_by = clean_text(source).strip()
@@ -661,24 +535,6 @@ def _time_of(said: datetime) -> str:
     if said.year not in YEARS:
         raise errors.UsageError("memforest.time", given=said.isoformat())
     return (said if said.tzinfo else said.astimezone()).isoformat(timespec="seconds")
-
-
-def _merge(own: Sequence[tuple[int, MemoryUnit]], outside: Sequence[tuple[int, MemoryUnit]]) -> list[MemoryUnit]:
-    """Two lists as one, each in its order: first what has more words of the question, by turns where that is equal."""
-    merged, left, others = list[MemoryUnit](), deque(own), deque(outside)
-    while left and others:
-        ours = left[0][0] > others[0][0] or (left[0][0] == others[0][0] and len(merged) % 2 == 0)
-        merged.append((left if ours else others).popleft()[1])
-    return [*merged, *(unit for _, unit in (*left, *others))]
-
-
-def _unit_of_external(one: RecalledExternal) -> MemoryUnit:
-    """A text of an external memory, whose name is the source and the group."""
-    said = datetime.fromisoformat(one.timestamp) if one.timestamp else None
-    metadata = {"collection": one.source, "place": one.place, "role": one.role}
-    return MemoryUnit(
-        one.text_id, one.text, 0, one.source, said, said, group_id=one.source, metadata=metadata, never_delete=True
-    )
 
 
 def _persistence(options: SystemOptions) -> str:

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from domain.facts import Fact
 from interfaces.messages import Words, choose_language
-from interfaces.python import Friend
+from interfaces.python import Closing, Friend
 from interfaces.service.memory_service import moment_of
 from people import ME
 
@@ -37,7 +36,10 @@ class Dialogue:
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """One memory. ``timestamp`` is when what it says happens, as exactly as known, else when it was said."""
+    """One memory. ``timestamp`` is when what it says happens, as exactly as known, else when it was said.
+
+    ``said_by``: the speakers whose words it rests on.
+    """
 
     entry_id: str
     lossless_restatement: str
@@ -47,9 +49,10 @@ class MemoryEntry:
     persons: list[str]
     entities: list[str]
     topic: str | None
+    said_by: list[str]
 
 
-class SimpleMemSystem:
+class SimpleMemSystem(Closing):
     """A memory of dialogues. ``close`` it, or use it in a ``with`` block, before the same folder is opened again."""
 
     def __init__(
@@ -75,14 +78,6 @@ class SimpleMemSystem:
         self._friend = Friend(db_path, person=table_name or ME, settings=settings)
         if clear_db:
             self._friend.clear_dialogues()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the memory; safe to call twice."""
@@ -137,4 +132,5 @@ def _entry_of(fact: Fact) -> MemoryEntry:
         entry_id=fact.text_id, lossless_restatement=fact.believed, keywords=list(fact.keywords),
         timestamp=moment_of(fact), location=fact.location or None, persons=list(fact.persons),
         entities=list(fact.entities), topic=fact.topic or None,
+        said_by=list(dict.fromkeys(one.speaker for one in fact.quotes if one.speaker)),
     )  # fmt: skip

@@ -52,7 +52,7 @@ class ForgetResponse(Schema):
 
     status: Success = "success"
     id: str
-    turns: Count
+    messages: Count
     summaries: Count
     notes: Count
     facts: Count

@@ -60,11 +60,12 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
-from interfaces.service.search_schemas import FoundMemory, SearchResponse
+from interfaces.service.search_schemas import FoundMemory, OpenItem, OpenResponse, SearchResponse
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from jobs.chapters import days_named
+from jobs.greeting import Deed, decide, due_day, list_open
 from language.calendar import in_zone
-from language.references import begins_with_pronoun, find_pronouns, resolve_references
+from language.references import begins_with_pronoun, find_pronouns, resolve_references, says_what_it_means
 from language.scripts import unspaced_length
 from language.sentences import split_sentences
 from memory import Memory, write_portable
@@ -281,7 +282,7 @@ class MemoryService:
             self._watch.check_soon(companion, self._sessions_of(companion))
         return ForgetResponse(
             id=memory_id,
-            turns=len(chosen.messages),
+            messages=len(chosen.messages),
             summaries=len(chosen.summaries),
             notes=len(chosen.notes),
             facts=len(chosen.facts),
@@ -295,6 +296,25 @@ class MemoryService:
             with self._people.companion(user_id) as companion:
                 found = companion.memory.erased.receipts()
         return ErasedResponse(user_id=user_id, erasures=tuple(map(_erasure_of, found)))
+
+    def open_matters(
+        self, user_id: str, number: int | None = None, deed: Deed = "done", when: str = ""
+    ) -> OpenResponse:
+        """What is open, by date. With a ``number`` the person settles that first. Raises UsageError."""
+        found: list[OpenItem] = []
+        if self._people.has_person(user_id):
+            with self._people.companion(user_id) as companion:
+                now = companion.clock()
+                if number is not None:
+                    decide(companion.memory, number, deed, when, now)
+                found = [
+                    OpenItem(number=one.number, kind=one.kind, words=safe_text(one.words), by=one.role, said=one.said,
+                             due=due_day(one, now), brought_up=one.asked)
+                    for one in list_open(companion.memory, now)
+                ]  # fmt: skip
+        elif number is not None:
+            raise UsageError("open.unknown", number=number)
+        return OpenResponse(user_id=user_id, open=tuple(found))
 
     def profile(self, user_id: str) -> ProfileResponse:
         """Who the person is, inside a hard budget."""
@@ -499,8 +519,8 @@ def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -
             text = safe_text(" — ".join(parts))
         elif begins_with_pronoun(text):
             text = resolve(fact.messages[-1], text, len(said[fact.messages[-1]].words))
-        unclear = find_pronouns(text) if fact.basis == "quoted" else begins_with_pronoun(text)
-        if fact.current and fact.basis != "inferred" and text and not unclear:
+        clear = says_what_it_means(text) if fact.basis == "quoted" else not begins_with_pronoun(text)
+        if fact.current and fact.basis != "inferred" and text and clear:
             statements[fact.note or fact.text_id].setdefault(text, fact)
     memories = [
         Remembered(
@@ -666,7 +686,7 @@ def _metadata_of(memory: Memory, memories: Sequence[Remembered]) -> dict[str, di
     """What programs said of the messages that memories are based on, by the id of the memory."""
     messages = {one.text_id: one.messages for one in memory.facts.with_ids([one.id for one in memories])}
     resting = {one.id: messages.get(one.id, (one.id,)) for one in memories}
-    stored = memory.messages.metadata_of([message for each in resting.values() for message in each])
+    stored = memory.units.metadata([message for each in resting.values() for message in each])
     return {
         name: {k: v for message in each for k, v in stored.get(message, {}).items()} for name, each in resting.items()
     }

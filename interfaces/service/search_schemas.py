@@ -1,6 +1,10 @@
-"""What a search by parts returns. See ``schemas`` for the rules."""
+"""What a search by parts returns, and what is open. See ``schemas`` for the rules."""
 
 from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from interfaces.service.memory_schemas import Remembered
 from interfaces.service.schemas import Schema, Success
@@ -26,3 +30,26 @@ class SearchResponse(Schema):
     status: Success = "success"
     memories: tuple[FoundMemory, ...]
     truncated: bool
+
+
+class OpenItem(Schema):
+    """What is open, with the words it rests on: ``by`` whom they were said, and when; its days, "" without any.
+
+    ``brought_up``: how often the companion spoke of it first.
+    """
+
+    number: int
+    kind: Literal["event", "deadline", "promise", "question", "worry", "birthday", "anniversary"]
+    words: str
+    by: Literal["user", "assistant"]
+    said: str
+    due: str
+    brought_up: Annotated[int, Field(ge=0)]
+
+
+class OpenResponse(Schema):
+    """What is open between the person and the companion, by date, after what was asked for was done."""
+
+    status: Success = "success"
+    user_id: str
+    open: tuple[OpenItem, ...]

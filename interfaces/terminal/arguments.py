@@ -67,6 +67,10 @@ class Options:
     stream: bool = True
     debug: bool = False
     data_dir: str | None = None
+    database_url: str | None = None
+    init_database: str | None = None
+    export_person: Path | None = None
+    import_person: Path | None = None
     env_file: Path | None = None
     serve: bool = False
     host: str = HOST
@@ -81,14 +85,15 @@ class Options:
     @property
     def settings_flags(self) -> Mapping[str, str]:
         """The settings that the command line gives."""
-        given = {"DATA_DIR": self.data_dir, "DEBUG": "1" if self.debug else None}
+        given = {"DATA_DIR": self.data_dir, "DATABASE_URL": self.database_url, "DEBUG": "1" if self.debug else None}
         return {name: value for name, value in given.items() if value}
 
     @property
     def runs_without_chat(self) -> bool:
         """Whether something other than a conversation is asked for."""
-        orders = (self.backup, self.restore, self.export, self.bring, self.token)
-        return any(orders) or self.serve or self.mcp or self.check
+        copies = (self.backup, self.restore, self.export_person, self.import_person)
+        orders = (self.export, self.bring, self.token, self.init_database)
+        return any(copies) or any(orders) or self.serve or self.mcp or self.check
 
     @property
     def says_one_thing(self) -> bool:
@@ -103,7 +108,12 @@ def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     if found.pop("help"):
         return Options(help=parser.format_help())
     person, words_of_token = found.pop("person"), found.pop("token")
-    _check_person(person, adding=words_of_token is not None and words_of_token[:1] == ["add"], mcp=found["mcp"])
+    _check_person(
+        person,
+        adding=words_of_token is not None and words_of_token[:1] == ["add"],
+        mcp=found["mcp"],
+        moved=bool(found["export_person"] or found["import_person"]),
+    )
     paths, me, dry, dates = (found.pop(name) for name in ("import", "me", "dry_run", "dates"))
     if paths is None and (me or dry or dates):
         raise errors.UsageError("usage.needs_import")
@@ -118,15 +128,15 @@ def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     return options
 
 
-def _check_person(person: str | None, *, adding: bool, mcp: bool) -> None:
+def _check_person(person: str | None, *, adding: bool, mcp: bool, moved: bool) -> None:
     """A person is whom a new token or a host is for."""
     if person is None:
         return
-    if not adding and not mcp:
+    if not adding and not mcp and not moved:
         raise errors.UsageError("usage.needs_token_add")
     if not re.fullmatch(r"[^\r\n\0\ud800-\udfff]{1,128}", person):
         raise errors.UsageError("usage.person")
-    if mcp and person == EVERYBODY:
+    if (mcp or moved) and person == EVERYBODY:
         raise errors.UsageError("usage.mcp_person")
 
 
@@ -247,6 +257,10 @@ def _make_parser(words: Words) -> argparse.ArgumentParser:
     add("--person", metavar="ID")
     add("--debug", action="store_true")
     add("--data-dir", metavar="FOLDER")
+    add("--database-url", metavar="URL", type=_parse_name)
+    add("--export-person", metavar="FOLDER", type=_parse_path)
+    add("--import-person", metavar="FOLDER", type=_parse_path)
+    add("--init-database", metavar="URL", type=_parse_name)
     add("--env-file", metavar="FILE", type=Path)
     add("--version", action="store_true")
     add("-h", "--help", action="store_true")

@@ -17,6 +17,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.file_reader import open_bytes
 from domain.records import PERSONAS
+from domain.text import mask_url
 from domain.workers import Again, Worker
 from interfaces.messages import Words
 from interfaces.terminal.arguments import ImportOrder, TokenOrder
@@ -26,8 +27,8 @@ from interfaces.terminal.screen import Meaning, cells_of
 from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
-from memory import Memory, Prepare, back_up, leaving_out_erased, restore
-from people import EVERYBODY, ME, People, Registry, open_people, registry_in
+from memory import Memory, Prepare, back_up, initialise_database, leaving_out_erased, move_person, restore
+from people import EVERYBODY, ME, People, Registry, open_people, place_of, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -46,6 +47,8 @@ _LOOKS: dict[str, Meaning] = {"ok": "good", "note": "warning", "bad": "trouble"}
 def run_without_chat(program: Program) -> Exit:
     """Do what the command line asks for, then end."""
     options = program.options
+    if (done := _run_for_database(program)) is not None:
+        return done
     if options.backup:
         size = back_up(program.settings.data_dir, options.backup)
         written = program.words.say("backup.done", path=options.backup, size=f"{size / 1024:.0f} KB")
@@ -58,13 +61,52 @@ def run_without_chat(program: Program) -> Exit:
     if options.bring:
         return _import_files(program, options.bring)
     if options.token:
-        with closing(Registry(registry_in(program.settings.data_dir), program.clock)) as registry:
+        with closing(
+            Registry(registry_in(program.settings.data_dir), program.clock, program.settings.database_url)
+        ) as registry:
             return _change_tokens(options.token, registry, program.words, program.streams.stdout)
     if options.serve:
         return _serve_http(program)
     if options.mcp:
         return _serve_mcp(program)
     return _Check(program).run_checks()
+
+
+def _run_for_database(program: Program) -> Exit | None:
+    """Do what is asked of a database; None where something else is. Raises UsageError where it cannot be done there."""
+    options, url = program.options, program.settings.database_url
+    if options.export_person or options.import_person:
+        return _move_person(program)
+    if options.init_database:
+        if not url:
+            raise errors.UsageError("database.not_named")
+        initialise_database(options.init_database, url)
+        program.streams.stdout.write(program.words.say("database.ready", path=mask_url(url)) + "\n")
+        return Exit.OK
+    as_rows = options.export if options.export and options.export.lower().endswith(".json") else None
+    for flag, given in (("--backup", options.backup), ("--restore", options.restore), ("--export", as_rows)):
+        if given and url:
+            raise errors.UsageError("database.of_folder", flag=flag)
+    return None
+
+
+def _move_person(program: Program) -> Exit:
+    """One folder is a person: out of the database, or into it."""
+    options, settings = program.options, program.settings
+    if not settings.database_url:
+        raise errors.UsageError("person.not_named")
+    with closing(Registry(registry_in(settings.data_dir), program.clock, settings.database_url)) as registry:
+        served = place_of(settings.data_dir, registry.server, options.person)
+        folder = options.export_person or options.import_person
+        assert folder
+        source, target = (served, folder) if options.export_person else (folder, served)
+        count = move_person(source, target, program.clock, program.new_id, program.debug.log)
+        if options.import_person and options.person != ME:
+            registry.add_person(options.person)
+    key = "person.exported" if options.export_person else "person.imported"
+    said = program.words.say(key, person=options.person, path=folder, count=count)
+    program.streams.stdout.write(said + "\n")
+    return Exit.OK
 
 
 def _export_memory(program: Program, given: str) -> Exit:
@@ -98,7 +140,8 @@ def _import_files(program: Program, order: ImportOrder) -> Exit:
     with ExitStack() as open_things:
         llm = open_things.enter_context(closing(program.make_llm()))
         empty = partial(_holds_nothing, program, llm)
-        whole = order.paths[0] if len(order.paths) == 1 and not order.only_look else None
+        one = len(order.paths) == 1 and not order.only_look and not program.settings.database_url
+        whole = order.paths[0] if one else None
         data_dir, clock = program.settings.data_dir, program.clock
         if whole and restore_whole(
             whole, data_dir, empty, words, screen, clock, _leaving_out_erased(program, whole)

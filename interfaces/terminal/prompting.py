@@ -42,6 +42,7 @@ from domain.errors import StorageError
 from domain.text import clean_text, make_inert
 from interfaces.interrupting import Wishes
 from interfaces.terminal.command_context import Choices
+from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import (
     NEW_LINE_SEQUENCES,
     PROMPT,
@@ -90,13 +91,17 @@ class Terminal:
 
 @dataclass(frozen=True)
 class PromptHooks:
-    """What the prompt asks of the chat: completions, a hint how to leave, the last message, a mark, and ``warm``."""
+    """What the prompt asks of the chat: completions, a hint how to leave, the last message, a mark, and ``warm``.
+
+    ``first_words`` is what the companion says first, above the first prompt.
+    """
 
     choices: Choices
     hint: Callable[[], None]
     last_message: Callable[[], str]
     mark: Callable[[], str]
     warm: Callable[[], None]
+    first_words: FirstWords
 
 
 class EditorLine:
@@ -123,11 +128,12 @@ class EditorLine:
         self._put_back = ("", False)
         self._mark = hooks.mark
         self._warm: Callable[[], None] | None = hooks.warm
+        self._first_words = hooks.first_words
         self._input = _PasteDetectingInput(terminal.stdin)
         self._output = _make_output(terminal.stdout, terminal.colour)
         keys = _make_bindings(history, self._pasting, partial(run_in_terminal, hooks.hint), hooks.last_message)
         self._session: PromptSession[str | None] = PromptSession(
-            message=lambda: self._mark() + PROMPT, multiline=True,
+            message=lambda: self._format_first_words() + self._mark() + PROMPT, multiline=True,
             prompt_continuation=lambda width, row, soft: " " * width,
             history=history, key_bindings=keys, input=self._input, output=self._output,
             completer=_MessageCompleter(hooks.choices), complete_while_typing=Condition(self._is_completing),
@@ -136,9 +142,10 @@ class EditorLine:
             color_depth=ColorDepth.DEPTH_4_BIT if terminal.colour else ColorDepth.DEPTH_1_BIT,
         )  # fmt: skip
         self._session.default_buffer.on_text_changed += self._pasting.note_change
+        self._session.default_buffer.on_text_changed += lambda _: self._first_words.end()
         self._session.app.after_render += self._leave_when_asked
         self._active: PromptSession[Any] = self._session
-        wishes.when_leaving(self._end_prompt)
+        wishes.when_leaving(self._redraw)
 
     def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next message or command: lines that were typed ahead, in order, then what is put back."""
@@ -186,8 +193,11 @@ class EditorLine:
                 _select_all(self._session.default_buffer)
             if warm:
                 warm()
+                if not offered:
+                    self._first_words.begin(self._redraw)
 
         text = _prompt_safely(lambda: self._session.prompt(default=offered, pre_run=prepare))
+        self._first_words.entered()
         self._ahead.mark_pastes()
         if text is None:
             return None
@@ -223,8 +233,13 @@ class EditorLine:
         """Give the terminal to another program inside this block."""
         return self._ahead.lend_terminal()
 
-    def _end_prompt(self) -> None:
-        """End the prompt, or the question, from a signal handler: drawing it again makes it look at the wish."""
+    def _format_first_words(self) -> str:
+        """What the companion said first, in rows above the prompt."""
+        text = self._first_words.text
+        return in_rows(make_inert(text), self._output.get_size().columns) + "\n\n" if text else ""
+
+    def _redraw(self) -> None:
+        """Draw the prompt, or the question, again, from any thread or a signal handler: it looks at wishes then."""
         app = self._active.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(app.invalidate)

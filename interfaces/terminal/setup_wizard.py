@@ -19,7 +19,7 @@ from domain.files import replace_file, storage_error
 from domain.settings import BY_NAME, TABLE, Settings
 from domain.text import mask_url
 from interfaces.messages import Words
-from interfaces.terminal.command_context import CommandContext, Next, Restart, is_yes, mask_key
+from interfaces.terminal.command_context import CommandContext, Next, Restart, is_no, is_yes, mask_key
 from language.scripts import Language
 from llm import Llm, PromptMessage
 
@@ -93,7 +93,11 @@ class _Wizard:
         values["COMPANION_NAME"] = self._ask_line("setup.companion", default=companion)
         person, persona = self._context.settings.user_name, self._context.memory.personas.read("self")
         values["USER_NAME"] = self._ask_line("setup.person_again" if person else "setup.person", default=person)
-        return _Answers(values, self._ask_line("setup.persona_again" if persona else "setup.persona"))
+        said = self._ask_line("setup.persona_again" if persona else "setup.persona")
+        now = "on" if self._context.settings.greeting else "off"
+        refused = is_no(answer := self._ask_line("setup.greeting_ask", now=now))
+        values["GREETING"] = "off" if refused else "on" if is_yes(answer) else now
+        return _Answers(values, said)
 
     def _ask_line(
         self,

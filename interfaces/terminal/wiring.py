@@ -28,7 +28,7 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
 from llm import Llm
-from memory import Memory
+from memory import Memory, own_place
 
 if TYPE_CHECKING:
     from people import Scrub
@@ -107,9 +107,10 @@ class Program:
         ]
 
     def open_memory(self, llm: Llm) -> Memory:
-        """The memory in the data directory. Raises StorageError."""
+        """The memory in the data directory, or in the database. Raises StorageError."""
         return Memory(
-            self.settings.data_dir, llm.embedder, clock=self.clock, new_id=self.new_id, log=self.debug.log,
+            own_place(self.settings.data_dir, self.settings.database_url), llm.embedder,
+            clock=self.clock, new_id=self.new_id, log=self.debug.log,
             also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
             external=self.settings.external_memories,
         )  # fmt: skip
@@ -163,6 +164,7 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
 def _give_editor_line(
     context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
 ) -> None:
+    from interfaces.terminal.first_words import FirstWords
     from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
@@ -185,6 +187,7 @@ def _give_editor_line(
         last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
+        first_words=FirstWords(context.conversation, context.debug.log),
     )
     output = Terminal(streams.stdin, streams.stdout, colour=not streams.environment.get("NO_COLOR"))
     context.reader = EditorLine(output, history, ahead, wishes, prompt)

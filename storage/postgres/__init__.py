@@ -19,14 +19,15 @@ _NAMES = {"instr(": "strpos(", "group_concat(": "string_agg(", "AS BLOB": "AS by
 _NAMED = pattern_of("|".join(rf"\b{re.escape(name)}" for name in _NAMES))
 
 
-def for_postgres(sql: str) -> str:
-    """A statement of a repository with its values as ``$1``, ``$2``, ….
+def for_postgres(sql: str, *, with_person: bool = True) -> str:
+    """A statement of a repository with its values as ``$1``, ``$2``, …; in the registry no key begins with a person.
 
     >>> for_postgres(f"SELECT text FROM conversation WHERE text_id IN {EACH} LIMIT ?")
     'SELECT text FROM conversation WHERE text_id = ANY($1) LIMIT $2'
     """
     sql = _IN_LIST.sub("= ANY(?)", _NOT_IN_LIST.sub("<> ALL(?)", sql))
-    sql = _CONFLICT.sub("ON CONFLICT (person, ", sql)
+    if with_person:
+        sql = _CONFLICT.sub("ON CONFLICT (person, ", sql)
     sql = _NAMED.sub(lambda found: _NAMES[found[0]], sql)
     first, *others = sql.split("?")
     return first + "".join(f"${number}{part}" for number, part in enumerate(others, start=1))

@@ -8,6 +8,14 @@
 CREATE FUNCTION own_person() RETURNS bigint STABLE LANGUAGE sql
     RETURN current_setting('friend.person')::bigint;
 
+-- Who has a memory here. Each write begins by changing the stamp of its person, so one waits for the other.
+
+CREATE TABLE person (
+    person bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    stamp uuid NOT NULL DEFAULT gen_random_uuid()
+);
+
 CREATE TABLE meta (
     person bigint NOT NULL DEFAULT own_person(),
     key text NOT NULL,
@@ -195,10 +203,28 @@ CREATE TABLE embedding (
     model text NOT NULL,
     dimension bigint NOT NULL,
     digest text NOT NULL,
-    vector bytea NOT NULL CHECK (length(vector) = 2 * dimension),
+    vector halfvec NOT NULL CHECK (vector_dims(vector) = dimension),
+    kind text NOT NULL,
+    session_id text NOT NULL,
     PRIMARY KEY (person, number),
     UNIQUE (person, text_id, model)
 );
+-- In the row as long as it has room there: searching them all then takes a third of the time.
+ALTER TABLE embedding ALTER vector SET STORAGE MAIN;
+CREATE INDEX embedding_of_kind ON embedding (person, model, kind);
+
+-- What a vector is of is noted beside it, so that the nearest are found without a look at their texts.
+CREATE FUNCTION note_embedded() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT 'conversation', session_id INTO NEW.kind, NEW.session_id FROM conversation WHERE text_id = NEW.text_id;
+    IF NOT FOUND THEN
+        SELECT 'summary', session_id INTO NEW.kind, NEW.session_id FROM summary WHERE text_id = NEW.text_id;
+    END IF;
+    NEW.kind := coalesce(NEW.kind, '');
+    NEW.session_id := coalesce(NEW.session_id, '');
+    RETURN NEW;
+END $$;
+CREATE TRIGGER note_embedded BEFORE INSERT ON embedding FOR EACH ROW EXECUTE FUNCTION note_embedded();
 
 CREATE TABLE pending (
     person bigint NOT NULL DEFAULT own_person(),
@@ -495,7 +521,8 @@ CREATE VIEW conversation_memories WITH (security_invoker = true) AS SELECT
     (SELECT string_agg(c.text, chr(10) ORDER BY c.position) FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq) AS original_content,
     n.text AS summary,
-    coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0), '[]')::text
+    coalesce((SELECT json_agg(f.text ORDER BY f.seq) FROM fact f WHERE f.note = n.seq AND f.corrected = 0
+        AND f.verified = 1), '[]')::text
         AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,
@@ -578,6 +605,20 @@ CREATE TABLE stored_message (
 );
 CREATE INDEX stored_message_of_message ON stored_message (person, message);
 
+-- Messages whose digests are made before the transaction ends.
+CREATE TABLE changed_row (
+    person bigint NOT NULL DEFAULT own_person(),
+    key bigint NOT NULL,
+    PRIMARY KEY (person, key)
+);
+CREATE FUNCTION queue_message() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO changed_row (key) VALUES (NEW.seq) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER queue_message AFTER INSERT OR UPDATE OF text_id, timestamp, role, text, speaker ON conversation
+    FOR EACH ROW EXECUTE FUNCTION queue_message();
+
 -- What was erased or rejected, without its words: receipts, and digests, each under the salt of the memory that made it.
 
 CREATE TABLE erasure (
@@ -611,8 +652,26 @@ CREATE TABLE erased_text (
     PRIMARY KEY (person, digest, salt, kind)
 );
 
+-- The index of words: of each term the rows of each 512 that have it, two bytes for each; and the terms of a row, by
+-- which it is taken out again. Beside it how long the texts are.
 
--- How long the texts in the index of words are. The postings themselves are the matter of that index.
+CREATE TABLE posting (
+    person bigint NOT NULL DEFAULT own_person(),
+    shelf text NOT NULL,
+    term text NOT NULL,
+    block bigint NOT NULL,
+    n bigint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (person, shelf, term, block)
+) WITH (fillfactor = 80);
+ALTER TABLE posting ALTER data SET STORAGE MAIN;
+CREATE TABLE indexed_words (
+    person bigint NOT NULL DEFAULT own_person(),
+    shelf text NOT NULL,
+    seq bigint NOT NULL,
+    terms text[] NOT NULL,
+    PRIMARY KEY (person, shelf, seq)
+);
 
 CREATE TABLE message_length (
     person bigint NOT NULL DEFAULT own_person(),
@@ -697,7 +756,8 @@ SELECT n.text_id, n.rank, n.parent, n.place, n.source, n.start, n."end", n.metad
     coalesce(v.never_delete, 0) AS never_delete, n.name
 FROM shown_node n LEFT JOIN visit v ON v.text_id = n.name;
 
--- A person's rows are seen and written only where the transaction says whose they are. FORCE: the owner of the tables, too.
+-- A person's rows are seen and written only where the transaction says whose they are. FORCE: the owner of the tables,
+-- too; but for the table of persons, whose names only the functions below look up.
 
 DO $$
 DECLARE name text;
@@ -708,3 +768,39 @@ BEGIN
         EXECUTE format('CREATE POLICY own_rows ON %I USING (person = own_person())', name);
     END LOOP;
 END $$;
+
+-- Only while a whole memory is brought here are references looked at when it is complete.
+DO $$
+DECLARE found record;
+BEGIN
+    FOR found IN SELECT conrelid::regclass AS place, conname FROM pg_constraint
+        WHERE contype = 'f' AND connamespace = current_schema()::regnamespace LOOP
+        EXECUTE format('ALTER TABLE %s ALTER CONSTRAINT %I DEFERRABLE', found.place, found.conname);
+    END LOOP;
+END $$;
+ALTER TABLE person NO FORCE ROW LEVEL SECURITY;
+
+CREATE FUNCTION find_person(wanted text) RETURNS bigint STABLE LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT
+    RETURN (SELECT person FROM person WHERE name = wanted);
+
+CREATE FUNCTION add_person(wanted text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO person (name) VALUES (wanted) ON CONFLICT DO NOTHING;
+    RETURN find_person(wanted);
+END $$;
+
+-- No sample of a text is kept in the statistics: it would outlive the text.
+
+DO $$
+DECLARE place record;
+BEGIN
+    FOR place IN SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
+        AND (a.attname IN ('text', 'summary', 'value', 'topic', 'subject', 'quoted', 'speaker', 'keywords', 'persons',
+            'entities', 'location', 'slot_subject', 'source', 'target', 'payload', 'partial', 'line', 'term', 'terms',
+            'data', 'vector', 'embedding', 'reason', 'rejected')) LOOP
+        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', place.relname, place.attname);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION schema_version() RETURNS bigint IMMUTABLE LANGUAGE sql RETURN 1;

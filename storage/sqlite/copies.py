@@ -24,7 +24,7 @@ UNINDEXED = "unindexed"
 #: Rebuilt from the other tables, and so left out.
 _REBUILT = ("embedding", "pending", "index_file", "note_vector", "row_digest", "changed_row", "claim")
 #: Notes of a store about its own files, by how their keys begin.
-_OF_FILES = ("dimension:", "persona.", "erasing", UNINDEXED)
+_OF_FILES = ("dimension:", "index.", "persona.", "erasing", UNINDEXED)
 #: What holds the turns of one session together, for whoever reads them as they stand.
 _ORDER = {
     "session": "ORDER BY position",

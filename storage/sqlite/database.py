@@ -4,35 +4,46 @@ Repositories write their SQL once, in the subset that SQLite and PostgreSQL shar
 own tables, how a list is passed) is here and in the files beside this one.
 
 Any number of programs of one machine may have the file open. One of them writes at a time, in the order in which they
-came to its gate (``storage.programs.Gate``), and each finds at once what another wrote: results that were read count
+came to its gate (``Gate``), and each finds at once what another wrote: results that were read count
 until the gate was passed, which costs 0.7 µs to see, where ``PRAGMA data_version`` takes 12, as long as the query.
 
 Guarantees: a committed transaction survives a power cut (``synchronous=FULL``); a write is all or nothing
-(``BEGIN IMMEDIATE``); deleted content is overwritten (``secure_delete``); a database that is damaged, newer or not ours
-is refused and left as it is. Every statement can be watched with its values on the injected logger.
+(``BEGIN IMMEDIATE``), and one whose commit may wait is committed within ``COMMIT_WITHIN`` seconds; deleted content is
+overwritten (``secure_delete``); a database that is damaged, newer or not ours is refused and left as it is. Every
+statement can be watched with its values on the injected logger.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, write_file
 from domain.patterns import pattern_of
-from storage.engine import Commit, Follows
-from storage.programs import Gate
+from storage import programs
+from storage.engine import Commit, Row, Transaction
 from storage.sqlite import digests, schema
 
+#: Seconds within which a write is committed whose commit may wait.
+COMMIT_WITHIN = 0.2
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
 _NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
+#: Seconds between two tries to get through the gate; until who waits in front is passed by; until whoever waits says
+#: so; and until it gives up.
+_LOOK, _PASS_BY, _REPORT, _PATIENCE = 0.001, 1.0, 3.0, 30.0
+#: The bytes at the head of a gate: how often it was passed, and who is in it.
+_PASSED, _INSIDE = 8, 100
 _NAME = pattern_of(r"\w+")
 _WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 #: Tables whose rows take rows of other tables along.
@@ -48,8 +59,6 @@ _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_BUSY: errors.DataInUse,
 }
 
-Row = sqlite3.Row
-
 
 @contextmanager
 def as_ours(path: Path) -> Iterator[None]:
@@ -61,44 +70,111 @@ def as_ours(path: Path) -> Iterator[None]:
         raise _KINDS.get(code, errors.StorageError)(path=str(path), reason=str(fault)) from fault
 
 
-class Transaction:
-    """One transaction that is under way; a write inside a write is part of the outer one."""
+class Gate:
+    """Lets one program after another write to a file. Not for two threads of one process at once.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.commit = Commit()
+    Two locks: who waits for the second has the first, so that whoever left can only queue behind, however much that one
+    writes. ``passed`` changes with every write of any program: what was read before is then out of date.
+    """
 
-    def do(self, sql: str, *values: object) -> None:
-        """Run one statement whose rows no one needs."""
-        self._database.execute(sql, values)
+    def __init__(self, path: Path, report: Callable[[dict[str, object]], None]) -> None:
+        """For the file ``path``; ``report`` gets who is inside once when that takes long. Raises StorageError."""
+        self._path = path
+        self._mark = f"{os.getpid()} {programs.kind_of_self()}".encode()[: _INSIDE - 1] + b"\0"
+        self._report = report
+        self._descriptors: list[int] = []
+        try:
+            for end in ("queue", "gate"):
+                self._descriptors.append(programs.open_private(path.with_name(f".{path.name}.{end}")))
+        except OSError as fault:
+            self.close()
+            raise programs.lock_error(fault, path) from fault
 
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement with each of these rows of values."""
-        self._database.execute_many(sql, rows)
+    def check_locks(self) -> None:
+        """Raise StorageError where the folder's locks do not exclude. Call inside of it."""
+        try:
+            again = programs.open_private(self._path.with_name(f".{self._path.name}.gate"))
+            try:
+                excludes = not _is_locked(again)
+            finally:
+                os.close(again)
+        except OSError:
+            excludes = False
+        if not excludes:
+            raise errors.StorageError("storage.no_locks", path=str(self._path.parent))
 
-    def run(self, sql: str, *values: object) -> list[Row]:
-        """Run one statement and return its rows (``RETURNING``)."""
-        return self._database.execute(sql, values)
+    def passed(self) -> bytes:
+        """Changes with every write; empty while somebody writes, or was killed while writing."""
+        head = os.pread(self._descriptors[1], _PASSED + 1, 0)
+        return head[:_PASSED] if head[_PASSED:] == b"\0" else b""
 
-    def next(self, name: str, count: int = 1) -> int:
-        """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
-        sql = (
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
-        )
-        return int(self.run(sql, name, count)[0][0]) - count + 1
+    @contextmanager
+    def entered(self) -> Iterator[tuple[bytes, bytes]]:
+        """Alone in it: what ``passed`` was before, and is afterwards.
 
-    def removed(self, text_ids: Iterable[str]) -> None:
-        """Note texts that no index may hold after the commit."""
-        self.commit.removed += text_ids
-        self.commit.follows.add("vectors")
+        Raises DataInUse (``storage.writing``) where another program does not leave.
+        """
+        queue, gate = self._descriptors
+        try:
+            if not (_is_locked(queue) and _is_locked(gate)):
+                self._wait()
+            head = os.pread(gate, _PASSED + 1, 0)
+            before = head[:_PASSED] if head[_PASSED:] == b"\0" else b""
+            after = (int.from_bytes(head[:_PASSED], "big") + 1).to_bytes(_PASSED, "big")
+            os.pwrite(gate, after + self._mark, 0)
+            fcntl.flock(queue, fcntl.LOCK_UN)
+        except (OSError, errors.DataInUse) as fault:
+            with suppress(OSError):
+                fcntl.flock(gate, fcntl.LOCK_UN)
+                fcntl.flock(queue, fcntl.LOCK_UN)
+            if isinstance(fault, OSError):
+                raise programs.lock_error(fault, self._path) from fault
+            raise
+        try:
+            yield before, after
+        finally:
+            os.pwrite(gate, after + b"\0", 0)
+            fcntl.flock(gate, fcntl.LOCK_UN)
 
-    def follows(self, what: Follows) -> None:
-        """Note what is to be looked at after the commit."""
-        self.commit.follows.add(what)
+    def close(self) -> None:
+        """Let go of its files; safe to call twice."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def _wait(self) -> None:
+        """Wait in the queue, then for the gate; past a program in front of us that was stopped while it waited."""
+        queue, gate = self._descriptors
+        started, reported, waits = time.monotonic(), False, _is_locked(queue)
+        while not (waits and _is_locked(gate)):
+            waited = time.monotonic() - started
+            if not waits and waited > _PASS_BY and _is_locked(gate):
+                return
+            if waited > (_PATIENCE if reported else _REPORT):
+                reported = self._describe_wait(reported, started)
+            time.sleep(_LOOK)
+            waits = waits or _is_locked(queue)
+
+    def _describe_wait(self, reported: bool, started: float) -> bool:
+        """Say once who is inside, then raise DataInUse."""
+        pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
+        inside: dict[str, object] = {"pid": pid or None, "kind": kind or None, "path": str(self._path.parent)}
+        inside["seconds"] = round(time.monotonic() - started)
+        if reported:
+            raise errors.DataInUse("storage.writing", **inside)
+        self._report(inside)
+        return True
 
 
-class Database:
+def _is_locked(descriptor: int) -> bool:
+    """Whether a lock was free, and is ours by that. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class SqliteDatabase:
     """One connection, shared by the threads of one process under a lock; one of them writes.
 
     >>> with database.write() as tx:
@@ -115,14 +191,19 @@ class Database:
         self._open: Transaction | None = None
         #: Who writes, as soon as that takes long: ``pid``, ``kind`` and ``seconds``; None while no one is waited for.
         self.awaited: dict[str, object] | None = None
+        #: What the writes did whose commit waits, and what keeps the gate for them; what is to be announced of commits;
+        #: why such a commit failed.
+        self._waiting: tuple[Commit, ExitStack] | None = None
+        self._done: list[Commit] = []
+        self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
         #: same again.
         self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
-        #: How often the gate had been passed then.
-        self._read_at = b""
+        #: How often the gate had been passed then; and how often that was another program, as far as it was noticed.
+        self._read_at, self.outdated = b"", 0
         self._gate: Gate | None = None
         if path is None:
             self._connection = self._open_connection(self.path)
@@ -148,7 +229,7 @@ class Database:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         passed = _as_passed(values)
         with self._lock, as_ours(self.path):
-            may_keep = self._open is not None or self._drop_outdated()
+            may_keep = self._open is not None or self._waiting is not None or self._drop_outdated()
             if may_keep and (found := self._read.get((sql, passed))):
                 return list(found[0])
             rows = self._fetch_rows("read", sql, passed)
@@ -162,6 +243,7 @@ class Database:
         passed = self._gate.passed() if self._gate else b"never"
         if passed and passed != self._read_at:
             self._read, self._read_at = {}, passed
+            self.outdated += 1
         return bool(passed)
 
     def _drop_cached(self, sql: str) -> None:
@@ -174,46 +256,140 @@ class Database:
         self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
-        """One transaction; any exception takes all of it back. After the commit the listeners are called."""
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        With ``wait`` its commit is shared with the writes after it: ``commit`` or the next other write makes it, or
+        time. Where that fails, they are lost, and the next ``commit`` or write that may wait raises why.
+        """
         with self._writing:
             if self._open:
                 yield self._open
                 return
-            with self._alone():
-                self._connection.execute("BEGIN IMMEDIATE")
+            with self._beside_waiting() if wait else self._alone():
+                self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
-                done = self._open.commit
                 try:
                     yield self._open
-                    self.digest_changes()
-                    self._connection.execute("COMMIT")
+                    self._end_write(self._open.commit, wait=wait)
                 except BaseException:
-                    self._read.clear()
-                    self._connection.rollback()
+                    self._take_back()
                     raise
                 finally:
                     self._open = None
-        if done.follows:
-            for listener in self._listeners:
-                listener(done)
+        self._announce()
+
+    def _end_write(self, made: Commit, *, wait: bool) -> None:
+        if wait and self._waiting:
+            self._connection.execute("RELEASE waiting")
+            self._waiting[0].removed += made.removed
+            self._waiting[0].follows |= made.follows
+            return
+        self.digest_changes()
+        self._connection.execute("COMMIT")
+        self._done.append(made)
+
+    def commit(self) -> None:
+        """Commit the writes that wait for it. Raises StorageError where that fails, or has failed."""
+        with self._writing:
+            self._commit_waiting()
+            self._raise_lost()
+        self._announce()
+
+    @contextmanager
+    def _beside_waiting(self) -> Iterator[None]:
+        """Inside the one transaction of all writes that wait; it begins with the first."""
+        self._raise_lost()
+        if self._waiting is None:
+            with ExitStack() as gate:
+                after = gate.enter_context(self._entered())
+                with self._lock, as_ours(self.path):
+                    self._read_at = after
+                    self._connection.execute("BEGIN IMMEDIATE")
+                timer = threading.Timer(COMMIT_WITHIN, self._commit_late)
+                timer.daemon = True
+                gate.callback(timer.cancel)
+                self._waiting = Commit(), gate.pop_all()
+                timer.start()
+        with self._lock, as_ours(self.path):
+            yield
+
+    def _commit_waiting(self) -> None:
+        """Commit what waits, and leave the gate; why that fails is raised later, to those whose writes are lost."""
+        if self._waiting is None:
+            return
+        with self._lock:
+            try:
+                with as_ours(self.path):
+                    self.digest_changes()
+                    self._connection.execute("COMMIT")
+                self._done.append(self._waiting[0])
+            except errors.StorageError as fault:
+                self._lost = fault
+                self._connection.rollback()
+                self._read.clear()
+            finally:
+                gate, self._waiting = self._waiting[1], None
+                gate.close()
+
+    def _commit_late(self) -> None:
+        with self._writing:
+            self._commit_waiting()
+        self._announce()
+
+    def _take_back(self) -> None:
+        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk."""
+        self._read.clear()
+        if self._waiting and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO waiting")
+            self._connection.execute("RELEASE waiting")
+            return
+        self._connection.rollback()
+        if self._waiting:
+            gate, self._waiting = self._waiting[1], None
+            gate.close()
+
+    def _raise_lost(self) -> None:
+        fault, self._lost = self._lost, None
+        if fault:
+            raise fault
+
+    def _announce(self) -> None:
+        """Call the listeners for each commit that others follow."""
+        done, self._done = self._done, []
+        for one in done:
+            for listener in self._listeners if one.follows else ():
+                listener(one)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """No other program, and no other thread, writes meanwhile. Raises DataInUse where one does not end."""
-        with self._writing, self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
-            self.awaited = None
-            with self._lock, as_ours(self.path):
-                if before != self._read_at:
-                    self._read.clear()
+        with self._writing:
+            self._commit_waiting()
+            with self._entered() as after, self._lock, as_ours(self.path):
                 try:
                     yield
                 finally:
                     self._read_at = after
 
+    @contextmanager
+    def _entered(self) -> Iterator[bytes]:
+        """Inside the gate; what it has been passed by then. What was read before another program wrote is let go."""
+        with self._gate.entered() if self._gate else nullcontext((b"", b"")) as (before, after):
+            self.awaited = None
+            with self._lock:
+                if before != self._read_at:
+                    self._read.clear()
+                    self.outdated += 1
+            yield after
+
     def _note_awaited(self, inside: dict[str, object]) -> None:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
+
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self._connection.execute("PRAGMA defer_foreign_keys=ON")
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
@@ -310,11 +486,14 @@ class Database:
             return list(digests.find_altered_rows(self._connection, schema.text_columns()))
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        with self._writing, self._lock:
-            self._connection.close()
-            if self._gate:
-                self._gate.close()
+        """Commit what waits and close the connection; safe to call twice. Raises StorageError as ``commit`` does."""
+        with self._writing:
+            self._commit_waiting()
+            with self._lock:
+                self._connection.close()
+                if self._gate:
+                    self._gate.close()
+            self._raise_lost()
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
         """The connection to a file that is created where there is none."""
@@ -380,8 +559,9 @@ class TwoConnections:
         self.path = path
         self._writing, self._reading = threading.RLock(), threading.Lock()
         make_private_folder(path.parent)
-        make_private(path)
-        with as_ours(path):
+        self._gate = Gate(path, lambda inside: None)
+        with self._gate.entered(), as_ours(path):
+            make_private(path)
             self._writer, self._reader = _connect(path), _connect(path)
             for connection in (self._writer, self._reader):
                 _make_durable(connection)
@@ -395,7 +575,7 @@ class TwoConnections:
     @contextmanager
     def write(self) -> Iterator[Run]:
         """One transaction; any exception takes all of it back. A thread that waits here sees what came before it."""
-        with self._writing, as_ours(self.path):
+        with self._writing, self._gate.entered(), as_ours(self.path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield lambda sql, *values: self._writer.execute(sql, values).fetchall()
@@ -415,6 +595,7 @@ class TwoConnections:
         with self._writing, self._reading:
             self._writer.close()
             self._reader.close()
+            self._gate.close()
 
 
 def _connect(path: Path) -> sqlite3.Connection:

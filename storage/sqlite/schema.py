@@ -56,6 +56,22 @@ def text_columns() -> dict[str, list[str]]:
     return {table: sorted(_TEXT_COLUMN.findall(tables[table])) for table in digests.KEYS}
 
 
+#: Tables whose rows belong to one place: to its files, or to the programs that use it.
+_OF_PLACE = ("row_digest", "changed_row", "index_file", "claim")
+_COLUMN = pattern_of(r"(?:^    |[(,] ?)(\w+) (?:TEXT|INTEGER|REAL|BLOB)", re.MULTILINE)
+
+
+@cache
+def copied_columns() -> dict[str, list[str]]:
+    """The columns of each table that goes with a memory wherever it goes, but for what is made from others."""
+    tables = {one.split(maxsplit=3)[2]: one for one in schema_statements() if one.startswith("CREATE TABLE")}
+    return {
+        table: _COLUMN.findall(script)
+        for table, script in tables.items()
+        if table not in _OF_PLACE and not table.endswith("_length")
+    }
+
+
 def create_schema(connection: sqlite3.Connection) -> None:
     """Lay down the whole schema in an empty database, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")

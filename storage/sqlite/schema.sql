@@ -403,7 +403,7 @@ CREATE VIEW conversation_memories AS SELECT
     (SELECT group_concat(m.text, char(10)) FROM (SELECT c.text FROM note_message t JOIN conversation c ON c.seq = t.message
         WHERE t.note = n.seq ORDER BY c.position) m) AS original_content,
     n.text AS summary,
-    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0
+    (SELECT json_group_array(f.text) FROM (SELECT text FROM fact WHERE note = n.seq AND corrected = 0 AND verified = 1
         ORDER BY seq) f) AS key_points,
     n.importance AS importance_score,
     n.memory_type AS memory_type,

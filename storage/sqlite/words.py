@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from domain.indexes import MARKS, WORD_TABLES, Postings, WordTable
-from storage.sqlite.database import Database, Transaction
+from storage.engine import Database, Transaction
 
 #: So many pages of an index are written at the most when pieces of it are joined, so that no one waits for it.
 _JOINED_PAGES = 64
@@ -30,7 +30,7 @@ _UNCOMMON = (
 )
 
 
-class WordIndex:
+class SqliteWords:
     """Which rows hold which words.
 
     >>> with database.write() as tx:

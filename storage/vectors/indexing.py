@@ -6,6 +6,9 @@ Guarantees: no lock of the store is kept while a model or LanceDB works; every f
 index is compared with the store, and repaired or rebuilt from it without asking the model again. Texts without a vector
 of the present model are embedded again, resumably; vectors of two models never meet. An erased text never returns:
 one thread at a time writes to LanceDB, so ``drop`` follows whatever the worker was about to add.
+
+Of several programs one embeds and writes; another takes its place within a second of its end. The others follow: they
+take vectors from the store, where they find what the writer has made, and leave it requests for a rebuild.
 """
 
 from __future__ import annotations
@@ -19,13 +22,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from domain import errors
-from domain.files import storage_error
+from domain.files import FileLock, storage_error
 from domain.indexes import Embedder, Hit, VectorRow
 from domain.records import Kind
 from domain.workers import AT_ONCE, Again, Backoff, Worker, Workers
@@ -50,9 +52,10 @@ class Checksums:
     True
     """
 
-    def __init__(self, store: Embeddings, folder: Path) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors) -> None:
         self._store = store
-        self._folder = folder
+        self._vectors = vectors
+        self._folder = vectors.folder
         self._known: dict[str, str] = {}
 
     def keep(self, also: Callable[[], None] = lambda: None) -> None:
@@ -92,7 +95,7 @@ class Checksums:
 
     def _present_files(self) -> set[str]:
         found = set()
-        for place, _, files in os.walk(self._folder):
+        for place, _, files in os.walk(self._folder / f"{self._vectors.name}.lance"):
             found |= {os.path.relpath(os.path.join(place, name), self._folder) for name in files}
         return found
 
@@ -224,8 +227,11 @@ class Reconciler:
         self._store = store
         self._vectors = vectors
         self._log = log
-        self._checksums = Checksums(store, vectors.folder)
+        self._checksums = Checksums(store, vectors)
         self.built = self.total = 0
+        #: What was taken from the store where another program writes: model, dimension, and the last number.
+        self._followed: tuple[str, int] | None = None
+        self._last = -1
 
     def open(self, model: str, proceed: Proceed) -> bool:
         """Make the index agree with the store. False when it was ended before.
@@ -233,8 +239,11 @@ class Reconciler:
         Files that are whole are searched at once, while every id is still to be compared with the store: a hit that is
         stored no more is dropped by whoever looks it up.
         """
+        self._followed = None
         dimension = self._store.dimension(model)
+        self._vectors.name = self._store.index_table() or self._vectors.name
         if dimension is not None and self._checksums.are_right(proceed) and self._open_whole(model, dimension):
+            self._vectors.remove_former()
             return True
         self._store.take_stock(model)
         if dimension is None:
@@ -244,7 +253,7 @@ class Reconciler:
 
     def _open_whole(self, model: str, dimension: int) -> bool:
         try:
-            self._vectors.open(model, dimension)
+            self._vectors.open(model, dimension, self._vectors.name)
             return self._repair_small(model)
         except errors.StorageError as fault:
             self._log.warning("the vector index is rebuilt: %s", fault)
@@ -255,24 +264,56 @@ class Reconciler:
 
         The texts of ``digests`` are in it then, and leave the queue.
         """
-        dimension = self._store.dimension(model)
+        dimension, (asked, _) = self._store.dimension(model), self._store.rebuilds()
         self.distrust()
         self.built, self.total = 0, self._store.counts(model).vectors
         if dimension is None:
             self._vectors.remove()
             self._vectors.open_empty()
+            self._store.note_rebuilt(self._vectors.name, asked)
             return True
         if not self._vectors.rebuild(model, dimension, self._count_batches(model), proceed):
             return False
-        self.keep_checksums(digests, model)
+        self._checksums.keep(lambda: self._finish_rebuild(asked, digests or {}, model))
         if self.total >= _WORTH_UPKEEP:
             self.upkeep()
         return True
+
+    def _finish_rebuild(self, asked: int, digests: Mapping[str, str], model: str) -> None:
+        self._store.mark_done(digests, model)
+        self._store.note_rebuilt(self._vectors.name, asked)
+
+    def follow(self, model: str, proceed: Proceed) -> None:
+        """Take from the store what the program that writes the index has made since."""
+        dimension, (count, last) = self._store.dimension(model), self._store.extent(model)
+        if dimension is None:
+            self._vectors.open_empty()
+            return
+        if self._followed != (model, dimension):
+            self._vectors.follow(dimension)
+            self._followed, self._last = (model, dimension), -1
+        for batch in self._store.batches(model, after=self._last) if last > self._last else ():
+            self._vectors.take(batch)
+            if not proceed():
+                return
+        self._last = last
+        here = self._vectors.ids_in_memory()
+        if here is None and (table := self._store.index_table()):
+            self._vectors.read(model, table)
+        elif here is not None and len(here) != count:
+            self._vectors.drop(here - self._store.embedded(model))
+
+    def mend(self, model: str) -> None:
+        """Bring the index into agreement with the store where another program has removed texts."""
+        differs = self._vectors.has_table and self._vectors.count() != self._store.extent(model)[0]
+        if differs and not self._repair_small(model):
+            raise errors.StorageError("index.fault", act="compare", reason="rows that are not stored")
 
     def upkeep(self) -> None:
         """Fold files together and keep the index in order."""
         if self._vectors.has_table:
             self._vectors.upkeep()
+            self._vectors.remove_former()
             self.keep_checksums()
 
     def put(self, model: str, text_ids: Iterable[str]) -> None:
@@ -321,6 +362,12 @@ class Reconciler:
             self.built += len(batch)
 
 
+#: Seconds after which is looked for what other programs did, and whether the one that writes the index has ended; and
+#: after which its writer looks while no other program has written for a minute.
+_LOOK, _LOOK_ALONE = 1.0, 5.0
+_ALONE_AFTER = 60.0
+#: Seconds that are waited for others to let go of a table that was replaced.
+_LET_GO = 5.0
 #: After so many commits the small files are folded together.
 _UPKEEP_EVERY = 32
 #: The same after so many texts, once none is waiting: until then each search compares them one by one.
@@ -389,13 +436,15 @@ class Indexing:
         self._log = log
         self._pending = PendingEmbedder(store, embedder, key_of, log)
         self._reconciler = Reconciler(store, vectors, log)
+        self._writer = FileLock(vectors.folder.with_name(f".{vectors.folder.name}.writer"))
         self._worker = Worker("old-friend-index", self._run_step, log, workers)
         self._server, self._index = Backoff(delays), Backoff(delays)
         self._lock = threading.Lock()
         self._dropped: list[str] = []
-        self._builds_asked = self._builds_done = 0
         self._opened = False
         self._commits = self._new = 0
+        #: What was last seen of other programs, and when.
+        self._elsewhere, self._elsewhere_at = 0, -math.inf
         self._most_waiting = 0
         self._fault = ""
         self._failure: errors.StorageError | None = None
@@ -412,8 +461,14 @@ class Indexing:
         self._worker.start()
 
     def close(self, timeout: float = 1.0) -> bool:
-        """End the work; False when what is in hand takes longer: it is cut off, and nothing is lost."""
-        return self._worker.end(timeout)
+        """End the work; False when what is in hand takes longer: it is cut off, and nothing is lost.
+
+        Then another program may write the index as soon as that has ended.
+        """
+        ended = self._worker.end(timeout)
+        if ended:
+            self._writer.release()
+        return ended
 
     def settle(self, timeout: float) -> bool:
         """Wait until every text that can have its vector has it and is in the index. False when not."""
@@ -461,9 +516,22 @@ class Indexing:
         self.wake()
 
     def scrub(self, timeout: float) -> bool:
-        """Rebuild the index so that no byte of a dropped row is left, and wait for it."""
-        asked = self._request_rebuild()
-        return self._worker.rest(timeout) and self._builds_done >= asked
+        """Have the index rebuilt so that no byte of a dropped row is left, and wait for it, whoever writes it."""
+        asked, until = self._request_rebuild(), time.monotonic() + timeout
+        while self._worker.rest(max(0.0, until - time.monotonic())) and self._worker.is_alive:
+            if (met := self._store.rebuilds()[1] >= asked) or self._writer.is_taken:
+                return met and self._is_only_table(time.monotonic() + _LET_GO)
+            time.sleep(0.1)
+        return False
+
+    def _is_only_table(self, until: float) -> bool:
+        """Wait for programs that search the table before this one; whether it is gone."""
+        while any(path.stem != self._store.index_table() for path in self._vectors.folder.glob("*.lance")):
+            if time.monotonic() > until:
+                return False
+            self.wake()
+            time.sleep(0.1)
+        return True
 
     def reindex(self) -> None:
         """Rebuild the index from the vectors in the store, and try texts again that were set aside."""
@@ -474,9 +542,7 @@ class Indexing:
     def _request_rebuild(self) -> int:
         """Ask for a new index; returns the number of the request."""
         self._index.reset_failures()
-        with self._lock:
-            self._builds_asked += 1
-            asked = self._builds_asked
+        asked = self._store.ask_for_rebuild()
         self.wake()
         return asked
 
@@ -535,6 +601,33 @@ class Indexing:
     def _run_step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
+            return self._run_own_step() if self._writer.is_taken or self._take_over() else _LOOK
+        finally:
+            if not self._worker.proceed():
+                self._writer.release()
+
+    def _take_over(self) -> bool:
+        """Write the index from now on; where another program does, follow it."""
+        try:
+            if self._writer.take():
+                self._opened = False
+                return True
+            self._vectors.drop(self._take_dropped())
+            self._reconciler.follow(self._embedder.model, self._should_proceed)
+            if not self._opened:
+                self._most_waiting = self._store.queue_effort()[0]
+            self._opened = True
+            self._index.reset_failures()
+        except errors.StorageError as fault:
+            self._failure = fault
+            self._index.add_failure()
+            self._note_fault("the vector index", fault)
+            self._opened = False
+            self._vectors.close()
+        return False
+
+    def _run_own_step(self) -> float:
+        try:
             if self._one_piece():
                 self._moved = time.monotonic()
                 return AT_ONCE
@@ -550,13 +643,28 @@ class Indexing:
             if self._index.seconds_left() == math.inf:
                 return AT_ONCE
         waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
-        return min(waits, default=None)
+        is_alone = time.monotonic() - self._elsewhere_at > _ALONE_AFTER and not self._vectors.has_former
+        return min([*waits, _LOOK_ALONE if is_alone else _LOOK])
 
     def _one_piece(self) -> bool:
         """Do what comes next, if it may be tried now; False when nothing was done."""
         if not self._index.seconds_left() and self._tend_index():
             return True
-        return not self._server.seconds_left() and self._embed_pending()
+        if not self._server.seconds_left() and self._embed_pending():
+            return True
+        return self._follow_others()
+
+    def _follow_others(self) -> bool:
+        """Bring the index into agreement with what another program removed; False where none has written."""
+        if self._vectors.has_former:
+            self._vectors.remove_former()
+        elsewhere = self._store.changes_elsewhere()
+        if elsewhere == self._elsewhere:
+            return False
+        self._elsewhere, self._elsewhere_at = elsewhere, time.monotonic()
+        if not self._index.seconds_left():
+            self._reconciler.mend(self._embedder.model)
+        return True
 
     def _should_proceed(self) -> bool:
         """Whether to go on after a piece of the work, which is then done."""
@@ -567,7 +675,7 @@ class Indexing:
         """One piece of the work that comes before new texts; False when there is none."""
         if not self._opened:
             self._open_index()
-        elif self._builds_asked > self._builds_done:
+        elif self._is_rebuild_due():
             self._rebuild_index()
         elif dropped := self._take_dropped():
             self._reconciler.drop(dropped)
@@ -590,11 +698,13 @@ class Indexing:
 
     def _rebuild_index(self) -> None:
         """Everything asked for before now is met: what was dropped is not in the store any more."""
-        asked = self._builds_asked
         self._take_dropped()
         if self._reconciler.rebuild(self._embedder.model, self._should_proceed):
-            self._builds_done = asked
             self._commits = self._new = 0
+
+    def _is_rebuild_due(self) -> bool:
+        asked, met = self._store.rebuilds()
+        return asked > met
 
     def _embed_pending(self) -> bool:
         """Embed a portion and bring it into the index; False when nothing waits."""
@@ -637,7 +747,7 @@ class Indexing:
         self._vectors.close()
         try:
             self._reconciler.distrust()
-            if isinstance(fault, errors.DiskFull) or self._builds_asked > self._builds_done:
+            if isinstance(fault, errors.DiskFull) or self._is_rebuild_due():
                 self._vectors.remove()
         except errors.StorageError as second:
             self._note_fault("the vector index", second)

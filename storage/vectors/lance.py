@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
@@ -197,12 +197,12 @@ def _as_ours(fault: BaseException, act: str, folder: Path) -> errors.StorageErro
     return kind(None if kind is not errors.StorageError else "index.fault", **details)
 
 
-def empty_folder(folder: Path) -> None:
-    """Remove all there is in it; a file in its place goes too."""
+def empty_folder(folder: Path, kept: Collection[str] = ()) -> None:
+    """Remove all there is in it but what has one of these names, whatever the ending; a file in its place goes too."""
     if folder.is_symlink() or not folder.is_dir():
         folder.unlink(missing_ok=True)
         return
-    for entry in folder.iterdir():
+    for entry in (entry for entry in folder.iterdir() if entry.stem not in kept):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
@@ -296,12 +296,13 @@ def keep_index(table: Any, log: logging.Logger) -> None:
         _build_index(table, log)
 
 
-def optimize(table: Any) -> None:
+def optimize(table: Any, *, shared: bool = False) -> None:
     """Fold small files together, take new rows into the indexes, drop all versions but the last.
 
-    A search that meets a version that is gone looks again at the latest one.
+    Where other programs search it, versions stay a minute. A search of this one that meets a version that is gone
+    looks again at the latest one.
     """
-    table.optimize(cleanup_older_than=timedelta(milliseconds=1))
+    table.optimize(cleanup_older_than=timedelta(minutes=1) if shared else timedelta(milliseconds=1))
 
 
 def _build_index(table: Any, log: logging.Logger) -> None:

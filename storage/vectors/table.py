@@ -7,21 +7,26 @@ LanceDB does, including a panic, comes out as a StorageError; folders are 0700 a
 umask.
 
 Reading (``search``) is for any thread. All that writes belongs to the worker in ``indexing``, one step at a time.
+
+One program writes. Others ``follow``: they have the rows of the store in memory, and search the table only where those
+are too many. A table has a folder of its own, ``vectors.lance``; while another program searches that, a rebuild makes
+one of another name beside it, and the former goes when it is let go of.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from domain import errors
-from domain.files import make_private_folder
+from domain.files import FileLock, make_private_folder
 from domain.indexes import Hit, VectorRow
 from domain.records import Kind
 from storage.vectors import lance
@@ -64,28 +69,78 @@ class Vectors:
         self._table: Any = None
         self._searched: tuple[Any, Any] = (None, None)
         self._dimension = 0
+        #: The name of the table, and of its folder.
+        self.name = _TABLE
+        self._reading: FileLock | None = None
+        #: Whether a table before this one is still searched by another program.
+        self.has_former = False
 
-    def open(self, model: str, dimension: int) -> None:
+    def open(self, model: str, dimension: int, name: str = _TABLE) -> None:
         """Open the table of this model, or make it. LanceDB is imported here, and not before.
 
         Raises StorageError when what lies there cannot be used: then ``rebuild`` rebuilds it.
         """
         self.close()
+        self.name = name
         with self._translate_errors("open"):
             make_private_folder(self.folder)
             database = lance.connect(self.folder)
-            if _TABLE not in database.list_tables().tables:
-                self._table = database.create_table(_TABLE, schema=lance.schema_of(model, dimension))
+            if name not in database.list_tables().tables:
+                self._table = database.create_table(name, schema=lance.schema_of(model, dimension))
                 lance.make_private_below(self.folder)
-            elif lance.is_made_for((table := database.open_table(_TABLE)).schema, model, dimension):
-                self._table = table
             else:
-                raise errors.StorageError("index.fault", act="open", reason="made for another model")
+                self._table = self._open_table(database, model, dimension)
             self._hold_in_memory(dimension)
             for kind in _KINDS:
                 self._load_in_memory(kind)
             lance.give_back_memory()
         self.state = "ready"
+
+    def _open_table(self, database: Any, model: str, dimension: int) -> Any:
+        table = database.open_table(self.name)
+        if not lance.is_made_for(table.schema, model, dimension):
+            raise errors.StorageError("index.fault", act="open", reason="made for another model")
+        return table
+
+    def follow(self, dimension: int) -> None:
+        """Hold rows in memory that ``take`` brings, and write nothing."""
+        self.close()
+        self._hold_in_memory(dimension)
+        self.state = "ready"
+
+    def take(self, rows: Sequence[VectorRow]) -> None:
+        """Take rows of the store into memory, each in place of the row of its ``text_id``."""
+        self._in_memory.put(rows)
+
+    def drop(self, text_ids: Iterable[str]) -> None:
+        """Take rows out of memory."""
+        self._in_memory.drop(list(text_ids))
+
+    def ids_in_memory(self) -> set[str] | None:
+        """The texts that are held in memory; None where those of a type are too many."""
+        return self._in_memory.ids()
+
+    def read(self, model: str, name: str) -> None:
+        """Search this table for what has no room in memory. Raises StorageError, also where there is none."""
+        if self._table is not None and self.name == name:
+            return
+        self._let_go()
+        self.name, reading = name, FileLock(self._readers_of(name))
+        with self._translate_errors("open"), ExitStack() as opened:
+            opened.callback(reading.release)
+            reading.take(shared=True, wait=True)
+            self._table = self._open_table(lance.connect(self.folder), model, self._dimension)
+            opened.pop_all()
+        self._reading = reading
+
+    def _let_go(self) -> None:
+        self._table, self._searched = None, (None, None)
+        if self._reading:
+            self._reading.release()
+            self._reading = None
+
+    def _readers_of(self, name: str) -> Path:
+        return self.folder / f"{name}.readers"
 
     def open_empty(self) -> None:
         """Nothing has a vector yet: a search finds nothing, and that is no fault."""
@@ -94,7 +149,7 @@ class Vectors:
 
     def close(self) -> None:
         """Let the table go; safe to call twice."""
-        self._table, self._searched = None, (None, None)
+        self._let_go()
         self._hold_in_memory(0)
         self.state = "closed"
 
@@ -128,9 +183,10 @@ class Vectors:
 
         Raises StorageError when the index is not ready, or has no place for a vector like this one.
         """
-        if limit < 1 or (self.state == "ready" and self._table is None):
+        if limit < 1 or (self.state == "ready" and not self._dimension):
             return []
-        table, rows_in_memory = self._require_table(), self._in_memory.of(kind)
+        rows_in_memory = self._in_memory.of(kind)
+        table = self._require_table() if rows_in_memory is None else None
         try:
             query = normalise(vector, self._dimension)
         except errors.EmbeddingError as fault:
@@ -174,15 +230,18 @@ class Vectors:
     ) -> bool:
         """Remove the folder's content and create the table again, so that no byte of the old one is left.
 
-        ``wanted`` is asked between batches; False ends the work, and False is returned.
+        One that another program searches stays beside it. ``wanted`` is asked between batches; False ends the work, and
+        False is returned.
         """
         self.close()
         self.state = "rebuilding"
         with self._translate_errors("rebuild"):
-            lance.empty_folder(self.folder)
+            read = self._remove_but_read()
             make_private_folder(self.folder)
             schema = lance.schema_of(model, dimension)
-            self._table = table = lance.connect(self.folder).create_table(_TABLE, schema=schema)
+            names = (f"{_TABLE}-{number}" if number else _TABLE for number in count())
+            self.name = next(name for name in names if name not in read)
+            self._table = table = lance.connect(self.folder).create_table(self.name, schema=schema)
             self._hold_in_memory(dimension)
             for batch in batches:
                 if not wanted():
@@ -196,10 +255,31 @@ class Vectors:
         return True
 
     def remove(self) -> None:
-        """Delete the folder's content; the next ``open`` begins with an empty table."""
+        """Delete the folder's content, but for what another program searches; a rebuild makes the table again."""
         self.close()
         with self._translate_errors("remove"):
-            lance.empty_folder(self.folder)
+            self._remove_but_read()
+
+    def remove_former(self) -> None:
+        """Remove the tables before this one that no other program searches any more."""
+        with self._translate_errors("remove"):
+            self._remove_but_read({self.name})
+
+    def _remove_but_read(self, kept: Collection[str] = ()) -> set[str]:
+        """Remove what is in the folder but for ``kept``, and for the tables that are read, which are returned."""
+        read = {path.stem for path in self.folder.glob("*.readers") if path.stem not in kept and self._is_read(path)}
+        lance.empty_folder(self.folder, {*read, *kept})
+        self.has_former = bool(read)
+        return read
+
+    def _is_read(self, path: Path) -> bool:
+        """Whether another program searches a table; else none begins to, since what it would lock goes first."""
+        lock = FileLock(path)
+        if not lock.take():
+            return True
+        path.unlink()
+        lock.release()
+        return False
 
     def upkeep(self) -> None:
         """Fold small files together, drop old versions, keep the index for nearest vectors in order.
@@ -207,9 +287,11 @@ class Vectors:
         It may take seconds on a large table; searches go on meanwhile.
         """
         with self._translate_errors("upkeep"):
-            table = self._require_table()
+            table, readers = self._require_table(), FileLock(self._readers_of(self.name))
             lance.keep_index(table, self._log)
-            lance.optimize(table)
+            alone = not readers.path.exists() or readers.take()
+            lance.optimize(table, shared=not alone)
+            readers.release()
             lance.give_back_memory()
             lance.make_private_below(self.folder)
 
@@ -217,7 +299,7 @@ class Vectors:
         """The table as it is searched on the disk: with the caches that all tables of this process share."""
         of, searched = self._searched
         if of is not table:
-            searched = lance.connect(self.folder, lance.caches().of(self.folder)).open_table(_TABLE)
+            searched = lance.connect(self.folder, lance.caches().of(self.folder)).open_table(self.name)
             self._searched = (table, searched)
         return searched
 
@@ -266,8 +348,14 @@ class InMemoryIndex:
         )
 
     def of(self, kind: Kind) -> InMemoryRows | None:
-        """The rows of a type; None when its rows are too many."""
+        """The rows of a type; None when they are too many."""
         return self._rows_by_kind.get(kind)
+
+    def ids(self) -> set[str] | None:
+        """The ids of all rows; None when those of a type are too many."""
+        if len(self._rows_by_kind) < len(_KINDS):
+            return None
+        return {text_id for rows_in_memory in self._rows_by_kind.values() for text_id in rows_in_memory.ids()}
 
     def fits(self, kind: Kind, more: int) -> bool:
         """Whether so many rows more have room; a type that has become too large is let go for good."""
@@ -317,6 +405,11 @@ class InMemoryRows:
 
     def __contains__(self, text_id: str) -> bool:
         return text_id in self._place
+
+    def ids(self) -> list[str]:
+        """The ids of all rows."""
+        with self._lock:
+            return list(self._ids)
 
     def put(self, text_ids: Sequence[str], session_ids: Sequence[str], vectors: Halves) -> None:
         """Add rows, each in place of the row of its id."""

@@ -10,10 +10,10 @@ import pytest
 from tests.contract.stores import ENGINES, Store, Teller, at
 
 
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
+@pytest.fixture(params=ENGINES)
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
     """Opens the memory of this test, again if need be."""
-    return lambda: request.param(tmp_path)  # type: ignore[no-any-return]
+    return lambda: ENGINES[request.param](tmp_path)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import storage
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,24 +62,24 @@ def _counted(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
 def _place() -> str:
     """The line of a repository that sends the statement."""
     frame = sys._getframe(2)
-    while frame.f_back and Path(frame.f_code.co_filename).name in ("database.py", "recorded.py"):
+    while frame.f_back and Path(frame.f_code.co_filename).name in ("database.py", "engine.py", "recorded.py"):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let everything that is done be written down."""
-    run, execute, execute_many = Database.run, Database.execute, Database.execute_many
+    run, execute, execute_many = SqliteDatabase.run, SqliteDatabase.execute, SqliteDatabase.execute_many
 
-    def run_and_note(self: Database, sql: str, *values: Any) -> Any:
+    def run_and_note(self: SqliteDatabase, sql: str, *values: Any) -> Any:
         note(sql)
         return run(self, sql, *values)
 
-    def execute_and_note(self: Database, sql: str, values: Any) -> Any:
+    def execute_and_note(self: SqliteDatabase, sql: str, values: Any) -> Any:
         note(sql)
         return execute(self, sql, values)
 
-    def execute_many_and_note(self: Database, sql: str, rows: Any) -> Any:
+    def execute_many_and_note(self: SqliteDatabase, sql: str, rows: Any) -> Any:
         note(sql)
         return execute_many(self, sql, rows)
 
@@ -88,9 +88,9 @@ def pytest_configure(config: pytest.Config) -> None:
         places.add(place)
         statement_places.setdefault(sql, place)
 
-    Database.run = run_and_note  # type: ignore[method-assign]
-    Database.execute = execute_and_note  # type: ignore[method-assign]
-    Database.execute_many = execute_many_and_note  # type: ignore[method-assign]
+    SqliteDatabase.run = run_and_note  # type: ignore[method-assign]
+    SqliteDatabase.execute = execute_and_note  # type: ignore[method-assign]
+    SqliteDatabase.execute_many = execute_many_and_note  # type: ignore[method-assign]
     for one in repositories():
         for name, operation in list(_named(one)):
             setattr(one, name, _counted(f"{one.__name__}.{name}", operation))

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from domain.records import Finish, Origin, Persona, PersonaVersion, Round, Session
 from language.words import tokens
 from storage.clients import Clients
@@ -16,8 +18,9 @@ from storage.engine import Commit
 from storage.erasure import Eraser
 from storage.imports import Imports
 from storage.messages import NewMessage, NewSummary
-from storage.repositories import Repositories, open_repositories
+from storage.repositories import OnServer, Repositories, open_repositories
 from storage.rounds import Rounds
+from tests.storage.postgres.server import shared_connections
 
 QUIET = logging.Logger("quiet", logging.CRITICAL)
 
@@ -59,6 +62,7 @@ class Store:
 
     of: Repositories
     stamp: SetStamp
+    folder: Path
     rebuilt: int = 0
     gone: list[str] = field(default_factory=list)
 
@@ -78,7 +82,7 @@ class Store:
         self.rounds = Rounds(of)
         self.imports = Imports(of, self.rounds)
         self.clients = Clients(of)
-        self.erasure = Eraser(of, self.rounds, self.imports, [of.database.path.parent], self._rebuild)
+        self.erasure = Eraser(of, self.rounds, self.imports, [self.folder], self._rebuild)
         of.database.on_commit(self._follow)
 
     def at(self, moment: str) -> Self:
@@ -179,10 +183,21 @@ Opens = Callable[[Path], Store]
 def sqlite(folder: Path) -> Store:
     """A memory in a SQLite file of its own."""
     stamp = SetStamp()
-    return Store(open_repositories(folder, tokens, stamp, QUIET), stamp)  # type: ignore[arg-type]
+    return Store(open_repositories(folder, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 
-ENGINES: dict[str, Opens] = {"sqlite": sqlite}
+def postgres(folder: Path) -> Store:
+    """A memory among others on the PostgreSQL server of this run; the person is named by the folder."""
+    stamp = SetStamp()
+    place = OnServer(folder, shared_connections(), str(folder))
+    return Store(open_repositories(place, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
+
+
+ENGINES: dict[str, Opens] = {"sqlite": sqlite, "postgres": postgres}
+#: How many random lives are tried on each: those of the second are there to differ from those of the first.
+LIVES = {"sqlite": 15, "postgres": 5}
+#: For a test of personas that are files.
+with_files = pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
 
 
 class Teller:

@@ -76,7 +76,6 @@ def test_of_two_programs_one_does_a_job_and_the_other_takes_it_over_when_that_on
     assert two.jobs.claim(job)
     assert two.their_jobs.next(["chapters"], 0.0) is None
     assert not two.their_jobs.claim(job)
-    assert two.their_jobs.runs_elsewhere("chapters", "")
     two.their_jobs.request("chapters")
     assert not two.jobs.finish(job), "it was asked for again meanwhile"
     two.living.discard("this")

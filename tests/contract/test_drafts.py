@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from domain.records import ErasureScope
-from tests.contract.stores import Store, Teller, at
+from tests.contract.stores import Store, Teller, at, with_files
 
 
 def test_each_session_has_its_own_message_in_flight(store: Store, teller: Teller) -> None:
@@ -52,6 +52,7 @@ def test_pins_stay_in_the_order_in_which_they_were_set(store: Store) -> None:
     assert (store.versions.pins("user"), store.versions.pins("self")) == (("a",), ("c",))
 
 
+@with_files
 def test_every_version_is_kept_and_the_newest_is_in_force(store: Store) -> None:
     one = store.add_version("user", "one", "model", at(1), "s1")
     two = store.add_version("user", "two", "hand", at(2), laid=True)
@@ -68,6 +69,7 @@ def test_every_version_is_kept_and_the_newest_is_in_force(store: Store) -> None:
     assert store.versions.written_number("user") is None
 
 
+@with_files
 def test_a_file_whose_version_was_erased_is_known_for_that(store: Store) -> None:
     one = store.add_version("user", "one\ntwo", "model", at(1), laid=True)
     other = store.add_version("self", "I", "model", at(1), laid=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from domain.records import ErasureScope, Persona, PersonaVersion, Removed, Round, Summary
-from tests.contract.stores import ENGINES, Opens, Store, Teller, at, holding, said
+from tests.contract.stores import ENGINES, LIVES, Opens, Store, Teller, at, holding, said
 from tests.contract.test_finding import embed_all, kept
 from tests.torture.kills import scratch
 
@@ -313,7 +313,7 @@ class AnyOrder(RuleBasedStateMachine):
 def test_in_any_order_the_store_is_what_a_plain_list_says(engine: str) -> None:
     machine = type("OnThisEngine", (AnyOrder,), {"opens": staticmethod(ENGINES[engine])})
     case = machine.TestCase
-    case.settings = settings(max_examples=15, stateful_step_count=20)
+    case.settings = settings(max_examples=LIVES[engine], stateful_step_count=20)
     case("runTest").debug()
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from domain.facts import Change, Fact, Learned, NewFact, Slot
 from domain.records import ErasureScope, Round
-from tests.contract.stores import ENGINES, Opens, Store, Teller, at
+from tests.contract.stores import ENGINES, LIVES, Opens, Store, Teller, at
 from tests.contract.test_knowing import new_fact, new_note, window_of
 from tests.torture.kills import scratch
 
@@ -260,5 +260,5 @@ class AnyOrder(RuleBasedStateMachine):
 def test_in_any_order_what_is_known_is_what_still_counts(engine: str) -> None:
     machine = type("OnThisEngine", (AnyOrder,), {"opens": staticmethod(ENGINES[engine])})
     case = machine.TestCase
-    case.settings = settings(max_examples=15, stateful_step_count=15)
+    case.settings = settings(max_examples=LIVES[engine], stateful_step_count=15)
     case("runTest").debug()

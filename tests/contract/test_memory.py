@@ -35,7 +35,7 @@ memory.rounds.store(session, "Hello", "Hello, Ann.", session, "stop")
 memory.rounds.compact(session, 1, "They greeted each other.")
 memory.personas.read("user")
 memory.close()
-sys.exit(bool({"numpy", "pyarrow", "lancedb"} & set(sys.modules)))
+sys.exit(bool({"numpy", "pyarrow", "lancedb", "psycopg"} & set(sys.modules)))
 """
 
 

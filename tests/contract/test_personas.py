@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.facts import LineEvidence, PersonaDraft
-from tests.contract.stores import Store, Teller
+from tests.contract.stores import Store, Teller, with_files
 
 
 def test_a_persona_is_its_newest_version_and_any_version_can_be_restored(store: Store) -> None:
@@ -18,6 +18,7 @@ def test_a_persona_is_its_newest_version_and_any_version_can_be_restored(store: 
     assert store.personas.restore(99) is None
 
 
+@with_files
 def test_the_file_is_read_and_an_edit_by_hand_wins(store: Store) -> None:
     store.personas.write("self", "I like rain.", "model")
     path = store.personas.path("self")

@@ -8,6 +8,7 @@ import pytest
 
 from domain.records import ErasureScope, Quoted
 from storage.messages import NewMessage
+from storage.rounds import Voice
 from tests.contract.stores import Store, Teller, at, holding, said
 
 
@@ -420,8 +421,8 @@ def test_what_a_program_says_of_a_message_goes_with_it(store: Store) -> None:
         "Assistant: Hello.",
         "User: Momo sleeps.",
     ]
-    assert store.messages.metadata_of(["ours", "alone", "gone"]) == {"ours": metadata}
-    assert store.messages.metadata_of([]) == {}
+    assert store.units.metadata(["ours", "alone", "gone"]) == {"ours": metadata}
+    assert store.units.metadata([]) == {}
     assert store.messages.unread_among(["ours", "alone", "gone"]) == {"ours", "alone"}
     store.rounds.hide([said.text_id])
     assert store.messages.unread_among(["ours", "alone"]) == {"ours"}
@@ -470,3 +471,26 @@ def test_a_save_is_the_last_until_something_is_said(store: Store, teller: Teller
     assert store.saves.last("s2") == "s1"
     teller.say("s2", "two")
     assert store.saves.last("s2") is None
+
+
+def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_examples(
+    store: Store, teller: Teller
+) -> None:
+    voice = Voice(store.of.database)
+    first = voice.state()
+    voice.store_turn(first, "old")
+    for words, reply in (("The cello again.", "Borodin wins."), ("hahaha", "Told you."), ("It rains.", "Still?")):
+        teller.say("s1", words, reply)
+    assert voice.examples(voice.state(), "old", "cello") == []
+    assert voice.examples(voice.state(), "new", "cello") == [("The cello again.", "Borodin wins.")]
+    voice.contradict(["f1"])
+    before = voice.state()
+    assert (before.model, before.since, before.contradicted) == ("old", 0, ["f1"])
+    voice.store_turn(before, "new")
+    taken = voice.state()
+    assert (taken.model, taken.since > 0, taken.contradicted) == ("new", True, [])
+    for number in range(11):
+        assert voice.examples(voice.state(), "new", "x") == [("The cello again.", "Borodin wins.")]
+        teller.say("s1", f"line {number}")
+        voice.store_turn(voice.state(), "new")
+    assert voice.state().since == 0

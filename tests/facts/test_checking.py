@@ -66,6 +66,16 @@ def test_what_is_invented_or_left_open_is_not_believed(statement: str, messages:
     assert reason(statement, FIRST, *messages) == why
 
 
+def test_a_statement_that_begins_with_a_pronoun_says_whom_it_is_about_where_that_was_said() -> None:
+    drafts = [
+        fact_draft("She lives in Headingley.", 1, subject="Mara"),
+        fact_draft("Her flat is in Leeds.", 1, subject="Mara"),
+        fact_draft("She lives in Leeds.", 1, subject="Ines"),
+    ]
+    found = [fact.restatement for draft in drafts for fact in checked(draft, FIRST).facts]
+    assert found == ["Mara lives in Headingley.", "Mara's flat is in Leeds.", "She lives in Leeds."]
+
+
 @pytest.mark.parametrize(
     ("statement", "message", "kept"),
     [

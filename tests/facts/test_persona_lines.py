@@ -265,22 +265,78 @@ def test_two_names_do_not_change_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "stance", "why"),
+    ("text", "stance", "mark"),
     [
-        ("Mara marries Gareth.", "joked", "joked"),
+        ("Mara marries Gareth.", "joked", " (in jest)"),
         ("Mara joked that she would marry Gareth.", "joked", ""),
         ("Mara may marry Gareth.", "supposed", ""),
-        ("Mara marries Gareth.", "supposed", "supposed"),
-        ("Mara marries Gareth.", "wished", "wished"),
+        ("Mara marries Gareth.", "supposed", " (a guess)"),
+        ("Supposed: Mara marries Gareth.", "supposed", ""),
+        ("Mara marries Gareth.", "wished", " (a wish)"),
         ("Mara wants to marry Gareth.", "wished", ""),
     ],
 )
-def test_what_was_said_in_jest_or_only_wished_is_no_line_that_says_it_as_it_is(
-    text: str, stance: str, why: str
-) -> None:
+def test_a_line_of_what_was_said_in_jest_or_only_wished_says_so(text: str, stance: str, mark: str) -> None:
     says = {"joked": "Mara joked that she would marry Gareth.", "supposed": "Mara may marry Gareth."}
     one = fact("g", says.get(stance, "Mara wants to marry Gareth."), "plan", "marry Gareth", stance=stance)
-    assert added(text, one) == (("", [why]) if why else (text, []))
+    assert added(text, one) == (text.rstrip(".") + mark if mark else text, [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said", "language"),
+    [
+        ("Gareth is Mara's boss.", "Gareth is Mara's boss, which may no longer hold since 2025-09-01.",
+         "Mara got the job at Osprey.", "en"),
+        ("陈默组里的小李是李昊。", "陈默组里的小李是李昊，从 2025-09-01 起可能不再成立。", "李昊回西安了。", "zh"),
+    ],
+)  # fmt: skip
+def test_a_line_in_doubt_may_say_so_in_the_words_of_the_prompt(
+    old: str, new: str, said: str, language: Language
+) -> None:
+    by = fact("by", said, "employer", start="2025-09-01")
+    on = grounds([by], lines=[old], names=MARA if language == "en" else CHEN)
+    line = LineEvidence(old, ("old",), "2025-03-01", 5)
+    found, refused = edited(deed("change", 1, new, 1), on=on, persona=old, evidence=[line], language=language)
+    assert (found.text, refused) == (new, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("老友说以后对两个小李就叫全名。", "老友说以后两个小李就叫全名。"),
+        ("陈默在小区门口喂一只橘猫，管橘猫叫“房租”。", "陈默管小区门口喂的一只橘猫叫“房租”。"),
+        ("陈默养了这条柯基。", "陈默养了一条柯基。"),
+    ],
+)
+def test_chinese_words_that_only_join_others_need_no_fact(text: str, says: str) -> None:
+    assert added(text, fact("one", says), language="zh", names=CHEN) == (text, [])
+
+
+def test_a_line_may_tell_what_its_fact_changed() -> None:
+    one = fact("smoke", "陈默又抽上烟了，一天半包。", "抽烟")
+    text = "陈默又抽上烟了，一天半包；原来戒了整整三个月。"
+    shown = QuotedFact(one, before=("陈默戒烟戒了整整三个月。",))
+    for facts, refused in ([shown], []), ([replace(shown, before=())], ["number"]):
+        on = replace(grounds([one], names=CHEN), facts=facts)
+        assert edited(deed("add", 0, text, 1), on=on, persona="", evidence=(), language="zh")[1] == refused
+
+
+def test_a_persona_that_is_too_long_may_lose_what_matters_little_and_nothing_else() -> None:
+    vital = LineEvidence(WORK, ("old work",), "2025-03-01", 9)
+    for full, refused in (False, ["unconcerned", "unconcerned"]), (True, ["unconcerned"]):
+        on = grounds((), concerned={}, overruled={}, full=full)
+        found, why = edited(deed("drop", 3), deed("drop", 2), on=on, evidence=(vital, *EVIDENCE[1:]))
+        assert (GYM in found.text, WORK in found.text, why) == (not full, True, refused)
+
+
+def test_a_merged_line_may_leave_out_what_is_past() -> None:
+    on = grounds((), concerned={}, overruled={}, past={GYM: True})
+    found, refused = edited(deed("change", [2, 3], WORK[:-1] + ", in Leeds."), on=on)
+    assert refused == ["unsupported"]
+    found, refused = edited(
+        deed("change", [2, 3], "Climbs on Tuesdays; works at Brightwater Insurance for £38,500."), on=on
+    )
+    assert (refused, GYM in found.text) == ([], False)
 
 
 @pytest.mark.parametrize(
@@ -604,6 +660,9 @@ def test_a_fact_concerns_the_lines_of_its_slot_and_of_what_it_names_and_overrule
         {"Lives in Lyon.": {"Oslo"}, "Has a cat.": frozenset()}, {"Lives in Lyon.": {"Oslo"}, "Has a cat.": frozenset()}
     )  # fmt: skip
     assert find_concerning([line], resting, [oslo], [])[1] == {"Lives in Lyon.": frozenset()}
+    kind = fact("kind", "Tom Okafor drove the van.", "help", "drove the van", subject="Tom Okafor (colleague)")
+    ropes = LineEvidence("Tom Okafor is the colleague who shows Mara the ropes.", ("turn ropes",))
+    assert find_concerning([ropes, other], {}, [kind], [])[0] == {ropes.line: {"kind"}, other.line: frozenset()}
 
 
 @pytest.mark.parametrize(
@@ -614,6 +673,11 @@ def test_a_fact_concerns_the_lines_of_its_slot_and_of_what_it_names_and_overrule
         (fact("t", "Driving test in July 2025.", "plan", "driving test", start="2025-07", stance="planned"), None),
         (fact("t", "Born on 7 May 1990.", "birth date", "7 May driving test", start="1990-05-07"), None),
         (fact("t", "Took the driving test.", "event", "driving test", until="2025-05-07"), True),
+        (
+            fact("t", "Juniper promised to ask about the driving test.", "promise", "driving test", start="2025-05-07"),
+            True,
+        ),
+        (fact("t", "Juniper promised to keep the driving test to itself.", "promise", "driving test"), None),
     ],
 )
 def test_a_line_is_past_once_its_day_is_over(one: Fact, past: bool | None) -> None:

@@ -26,9 +26,11 @@ def home(
         yield opened
 
 
-def held(home: House, clock: SetClock, count: int) -> None:
+def held(home: House, clock: SetClock, count: int, *first: str) -> None:
     """A history of so many messages, stored, with what is due of it."""
     said = [ClientMessage("user", "My cat sleeps."), ClientMessage("assistant", "Sweet.")] * ((count - 1) // 2)
+    for at, words in enumerate(first):
+        said[2 * at] = ClientMessage("user", words)
     said.append(ClientMessage("user", "Good night."))
     history = ClientHistory(home.memory, "chat", clock, archive_after=timedelta(hours=8))
     kept = history.store_request("id:talk", said, "Sleep well.", "stop", clock().isoformat(timespec="seconds"))
@@ -87,6 +89,15 @@ def test_what_a_model_says_is_not_worth_remembering_is_no_memory(home: House, mi
     assert [one.summary for one in recall_client_notes(home.memory, home.llm, "Does the cat sleep?")] == [
         'the user said: "My cat sleeps."'
     ]
+
+
+def test_a_memory_of_a_client_is_understood_alone_or_there_is_none(home: House, mind: Mind, clock: SetClock) -> None:
+    held(home, clock, 51, "My daughter is called Cancan.", "She draws horses.", "He gave it to them.")
+    worth = '{{"turns": [{0}], "summary": "{1}", "importance_score": 8, "should_remember": true}}'
+    notes = [worth.format(3, "She draws horses."), worth.format(5, "He gave it to them.")]
+    mind.answers("notes", f'{{"notes": [{", ".join(notes)}]}}', '{"notes": []}')
+    result_of(ClientHistoryJob(home.memory, home.llm, clock).run(CancelToken()))
+    assert [one.summary for one in home.memory.clients.memories()] == ["the user: Cancan draws horses."]
 
 
 def test_a_held_session_that_fell_silent_is_saved_and_no_other_is_opened(

@@ -79,7 +79,7 @@ def test_a_message_that_tells_the_matter_itself_is_hidden_alone(tmp_path, server
 
 def test_a_model_is_asked_once_and_adds_the_rounds_that_tell_the_matter(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(messages=[3]))
+    mind.answers("forget", answered(turns=[3]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, PROMOTION)
         say(at, "Klara kissed me in the kitchen.")
@@ -97,7 +97,7 @@ def test_a_model_is_asked_once_and_adds_the_rounds_that_tell_the_matter(tmp_path
 
 def test_what_only_may_be_a_request_is_hidden_when_the_model_says_so(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(messages=[1]))
+    mind.answers("forget", answered(turns=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, "Josef drinks.")
         assert say(at, "Forget it.") == ["forget_request.detected"]
@@ -106,7 +106,7 @@ def test_what_only_may_be_a_request_is_hidden_when_the_model_says_so(tmp_path, s
 
 def test_the_next_message_waits_until_the_model_has_read_the_request(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(messages=[1]))
+    mind.answers("forget", answered(turns=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         list(at.talk.turn("Josef drinks.", CancelToken()))
         list(at.talk.turn("Forget it.", CancelToken()))
@@ -151,7 +151,7 @@ def test_a_clear_request_stays_hidden_whatever_the_model_says(tmp_path, server, 
 
 def test_a_request_to_erase_is_answered_with_how_that_is_done(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(asks="erase", messages=[1]))
+    mind.answers("forget", answered(asks="erase", turns=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         say(at, "Josef drinks.")
         assert "forget_request.erase" in say(at, "Please erase what I said about Josef.")
@@ -191,7 +191,7 @@ def test_what_was_hidden_before_is_in_no_later_reading(tmp_path, server, clock, 
 
 def test_a_reading_that_was_killed_is_done_by_whoever_opens_the_memory_next(tmp_path, server, clock, new_id, log):
     mind = Mind(server)
-    mind.answers("forget", answered(messages=[1]))
+    mind.answers("forget", answered(turns=[1]))
     with house(tmp_path, server, clock, new_id, log) as at:
         list(at.talk.turn("Josef drinks.", CancelToken()))
         with at.talk.maintenance.queue.compaction.paused():

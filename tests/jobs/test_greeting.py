@@ -84,7 +84,7 @@ def test_it_is_asked_by_the_companion_and_stored_only_with_the_answer(interviewe
     assert greeted(home) == "How did the interview at the harbour office go?"
     asked = mind.asked("talk")[-1]["messages"][-1]["content"]
     assert INTERVIEW in asked
-    assert "2 days ago" in asked
+    assert '"days_away": "-1"' in asked
     assert len(home.rows("conversation")) == before
     home.say("They want me back on Monday!")
     rows = sorted(home.rows("conversation"), key=lambda row: row["seq"])[before:]
@@ -271,3 +271,20 @@ def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock):
         home.save()
         home.say("Hello.")
         assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize("by", ["erase", "hide"])
+def test_what_is_near_is_in_no_prompt_once_it_is_hidden_or_erased(opened, mind, clock, by):
+    with opened() as home:
+        near = "My choir sings in the town hall on Wednesday."
+        learned(home, mind, near, "My exam in the old mill is on Wednesday.", "We paint the barn on Wednesday.",
+                "I see the notary on Wednesday.")  # fmt: skip
+        mind.answers("talk", "Yes.")
+        home.say("Good morning!")  # three of them are in this prompt
+        (row,) = home.read("SELECT text_id FROM conversation WHERE text LIKE '%notary%' AND role = 'user'")
+        if by == "hide":
+            home.memory.rounds.hide([row[0]])
+        else:
+            list(home.talk.erase(home.memory.erasure.scope_of_round(row[0]), CancelToken()))
+        home.say("Nice weather today.")
+        assert "notary" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])

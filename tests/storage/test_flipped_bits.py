@@ -14,7 +14,7 @@ import pytest
 
 from domain import errors
 from storage.sqlite import digests, schema
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.conftest import Count, SetClock
 from tests.support.house import friend, house
 from tests.support.past import bring, talk
@@ -53,7 +53,7 @@ def path(lived: Path, tmp_path: Path) -> Path:
 def noticed(path: Path) -> list[str]:
     """What an examination finds, or the refusal to open the file at all."""
     try:
-        with closing(Database(path, QUIET)) as database:
+        with closing(SqliteDatabase(path, QUIET)) as database:
             return database.problems() or database.altered_rows()
     except errors.Damaged as refused:
         return [str(refused)]
@@ -137,7 +137,7 @@ def test_what_another_program_writes_into_the_database_is_no_damage(path: Path) 
 
 
 def test_a_row_that_others_take_the_place_of_leaves_no_digest(path: Path) -> None:
-    with closing(Database(path, QUIET)) as database:
+    with closing(SqliteDatabase(path, QUIET)) as database:
         with database.write() as tx:
             values = "SELECT persona, version, line, day, importance FROM line_evidence LIMIT 1"
             tx.do(f"INSERT OR REPLACE INTO line_evidence (persona, version, line, day, importance) {values}")

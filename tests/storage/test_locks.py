@@ -22,7 +22,7 @@ from jobs.importing import digest_of
 from storage.backup import back_up, restore, write_portable
 from storage.erasure import find_traces, forms
 from storage.external import read_source
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ def attach(folder: Path) -> None:
         with_files(f"@{folder / DATABASE}")
 
 
-READING: dict[str, Callable[[Path, Database], object]] = {
+READING: dict[str, Callable[[Path, SqliteDatabase], object]] = {
     "a proof": lambda folder, _: find_traces([folder], forms("The tram was late.")),
     "a backup": lambda folder, _: back_up(folder, folder.parent / "copy.db"),
     "an export": lambda folder, _: write_portable(folder, folder.parent / "copy.json", lambda: NOON),
@@ -57,9 +57,9 @@ READING: dict[str, Callable[[Path, Database], object]] = {
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
     (tmp_path / "data").mkdir()
-    with closing(Database(tmp_path / "data" / DATABASE, logging.Logger("quiet"))) as database:
+    with closing(SqliteDatabase(tmp_path / "data" / DATABASE, logging.Logger("quiet"))) as database:
         yield database
 
 
@@ -78,7 +78,7 @@ def may_write(path: Path) -> bool:
 
 @pytest.mark.parametrize("act", READING.values(), ids=READING)
 def test_no_lock_is_lost_beside_a_transaction(
-    act: Callable[[Path, Database], object], tmp_path: Path, database: Database
+    act: Callable[[Path, SqliteDatabase], object], tmp_path: Path, database: SqliteDatabase
 ) -> None:
     assert may_write(database.path)
     with database.write():

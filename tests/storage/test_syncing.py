@@ -14,7 +14,7 @@ import pytest
 from domain.records import Round
 from storage.backup import back_up, restore
 from storage.messages import NewMessage
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.contract.stores import Store, sqlite
 from tests.torture import stops
 
@@ -52,18 +52,18 @@ def messages(number: int) -> tuple[NewMessage, NewMessage]:
 
 
 def test_p1_the_folder_is_synced_after_a_new_database_gets_its_name(tmp_path: Path) -> None:
-    made = calls(lambda: Database(tmp_path / "memory.db", QUIET).close(), tmp_path)
+    made = calls(lambda: SqliteDatabase(tmp_path / "memory.db", QUIET).close(), tmp_path)
     assert after_name(made) == "fsync ."
 
 
 def test_p1_the_folder_is_synced_after_a_backup_gets_its_name(tmp_path: Path) -> None:
-    Database(tmp_path / "memory.db", QUIET).close()
+    SqliteDatabase(tmp_path / "memory.db", QUIET).close()
     made = calls(lambda: back_up(tmp_path, tmp_path / "friend.db"), tmp_path)
     assert after_name(made) == "fsync ."
 
 
 def test_p1_a_restored_database_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path) -> None:
-    Database(tmp_path / "memory.db", QUIET).close()
+    SqliteDatabase(tmp_path / "memory.db", QUIET).close()
     back_up(tmp_path, tmp_path / "friend.db")
     new = tmp_path / "new"
     made = calls(lambda: restore(tmp_path / "friend.db", new, lambda: NOW), new)

@@ -16,7 +16,7 @@ from domain.errors import Exit
 from interfaces.messages import LANGUAGES, Words
 from storage.backup import restore
 from storage.sqlite import digests, schema
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.support.house import friend, house
 from tests.support.server import ScriptedServer
 from tests.test_promises import run_program
@@ -126,7 +126,7 @@ def test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is(path: Pat
     script, what = TAMPERED[name]
     before = tamper(path, script)
     with pytest.raises(errors.Damaged) as refused:
-        Database(path, QUIET)
+        SqliteDatabase(path, QUIET)
     assert refused.value.details["what"] == what
     assert refused.value.exit_code == Exit.DATA
     assert path.read_bytes() == before
@@ -154,7 +154,7 @@ def test_a_refusal_says_in_one_line_what_is_wrong_where_and_what_to_do(path: Pat
     script, what = TAMPERED[name]
     tamper(path, script)
     with pytest.raises(errors.Damaged) as refused:
-        Database(path, QUIET)
+        SqliteDatabase(path, QUIET)
     said = Words(language).describe_error(refused.value)
     assert what in said
     assert str(path) in said
@@ -202,7 +202,7 @@ def indexes(path: Path) -> set[str]:
 def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, script: str) -> None:
     before, wanted = contents(path), indexes(path)
     tamper(path, script)
-    Database(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
     assert contents(path) == before
     assert indexes(path) == wanted
 
@@ -219,7 +219,7 @@ def test_an_index_that_is_not_ours_is_made_anew_and_nothing_is_lost(path: Path, 
 def test_a_view_of_the_tree_that_is_not_ours_is_made_anew(path: Path, script: str) -> None:
     before, wanted = contents(path), nodes(path)
     tamper(path, script)
-    Database(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
     assert contents(path) == before
     assert nodes(path) == wanted != []
 
@@ -232,13 +232,13 @@ def nodes(path: Path) -> list[tuple[object, ...]]:
 def test_a_date_is_found_also_where_the_trigger_that_would_tell_was_taken_away(path: Path) -> None:
     before = tamper(path, "DROP TRIGGER digest_conversation_changed; UPDATE conversation SET timestamp = 'soon'")
     with pytest.raises(errors.Damaged):
-        Database(path, QUIET)
+        SqliteDatabase(path, QUIET)
     assert path.read_bytes() == before
 
 
 def test_a_backup_is_looked_at_in_every_row(path: Path, tmp_path: Path, clock) -> None:
     tamper(path, "UPDATE pin SET timestamp = 'soon'; DELETE FROM changed_row")
-    Database(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
     with pytest.raises(errors.Damaged) as refused:
         restore(path, tmp_path / "data", clock)
     assert refused.value.details["what"] == "pin.timestamp"
@@ -246,7 +246,7 @@ def test_a_backup_is_looked_at_in_every_row(path: Path, tmp_path: Path, clock) -
 
 def test_a_text_that_is_no_utf8_is_read_with_a_mark_in_its_place(path: Path) -> None:
     tamper(path, "UPDATE conversation SET text = CAST(x'557365723a206162ff6364' AS TEXT) WHERE role = 'user'")
-    opened = Database(path, QUIET)
+    opened = SqliteDatabase(path, QUIET)
     texts = {row[0] for row in opened.run("SELECT text FROM conversation WHERE role = 'user'")}
     assert texts == {"User: ab\ufffdcd"}
     assert opened.run("SELECT session_id FROM session")
@@ -256,11 +256,11 @@ def test_a_text_that_is_no_utf8_is_read_with_a_mark_in_its_place(path: Path) -> 
 def test_rows_are_looked_at_only_where_another_program_wrote(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
     monkeypatch.setattr(schema, "bad_dates", lambda _: looked.append(1) or [])
-    Database(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
     assert looked == []
     tamper(path, "UPDATE conversation SET timestamp = '2026-03-01T09:00:00+00:00'")
-    Database(path, QUIET).close()
-    Database(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
+    SqliteDatabase(path, QUIET).close()
     assert looked == [1]
 
 
@@ -278,6 +278,6 @@ def test_every_date_that_the_program_writes_is_one(tmp_path: Path, server, clock
         first.save()
         first.memory.sessions.start(began="1999-12-31T23:59:59-08:00")
         first.memory.sessions.note_in_flight(first.talk.session.session_id, "unsent")
-    opened = Database(tmp_path / "data" / "memory.db", QUIET)
+    opened = SqliteDatabase(tmp_path / "data" / "memory.db", QUIET)
     assert opened.problems() == []
     opened.close()

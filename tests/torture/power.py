@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from domain import errors
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.torture.kills import NO_STRACE, ROOT, Tried, scene_command, scene_process, scratch
 from tests.torture.scene import TYPED
 from tests.torture.traces import FORM, Call, calls
@@ -158,7 +158,7 @@ def _lay(disks: dict[str, Disk], folder: Path, chance: random.Random | None, *, 
 
 def _judge(folder: Path, texts: Iterable[str], kept: Collection[str]) -> Iterator[str]:
     try:
-        database = Database(folder / "memory.db", logging.Logger("quiet", logging.CRITICAL))
+        database = SqliteDatabase(folder / "memory.db", logging.Logger("quiet", logging.CRITICAL))
     except errors.OldFriendError as error:
         yield f"cannot be opened: {error}"
         return

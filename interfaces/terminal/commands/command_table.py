@@ -18,6 +18,7 @@ from interfaces.terminal.commands import (
     fact_list,
     forget,
     memory_view,
+    open_list,
     persona,
     program_commands,
     session_list,
@@ -29,7 +30,7 @@ from interfaces.terminal.screen import cells_of
 DAILY = ("save", "reset", "exit", "undo", "retry", "memory", "facts", "why", "forget", "sessions")
 GROUPS = {
     "talk": ("save", "reset", "exit", "undo", "redo", "retry", "edit", "history", "copy", "incognito"),
-    "memory": ("memory", "facts", "ask", "life", "diary", "why", "forget", "erased", "remember", "persona"),
+    "memory": ("memory", "facts", "open", "ask", "life", "diary", "why", "forget", "erased", "remember", "persona"),
     "sessions": ("sessions", "export", "import"),
     "program": ("help", "status", "context", "model", "setup", "debug"),
 }
@@ -179,6 +180,7 @@ TABLE: tuple[Command, ...] = (
     Command("status", "[all]", program_commands.show_status, choices=_offer("all")),
     Command("model", "[NAME|N]", program_commands.choose_model, alone=False),
     Command("debug", "on|off", program_commands.switch_debug, choices=_offer("on", "off")),
+    Command("open", "[N done|drop|later DATE]", open_list.run_open, choices=open_list.open_choices),
     Command("setup", "", _run_setup, alone=False),
     Command("incognito", "on|off", conversation_commands.switch_incognito, choices=_offer("on", "off")),
 )
@@ -246,6 +248,9 @@ EXAMPLES = (
         "一步步查找，再用你当时的原话回答",
     ),
     ("/ask 我去过哪些城市？", "Chinese or English, whatever you talked in", "中文英文都可以，不论当时用哪种语言说的"),
+    ("/open", "what is ahead or unsettled, by date, and who said it", "还没发生、还没了结的事，按日期，写明谁说的"),
+    ("/open 3 drop", "never brought up again", "以后再也不提"),
+    ("/open 3 later Friday", "not before Friday", "周五以后再说"),
     ("/why", "what came to mind, one line each", "想起了什么，每份一行"),
     ("/why full", "with queries, scores and whole texts", "连同查询、得分和全文"),
     ("/forget last", "the last round", "最后一轮"),

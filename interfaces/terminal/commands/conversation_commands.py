@@ -123,6 +123,8 @@ def reset_session(context: CommandContext, argument: str) -> None:
 
 def leave_chat(context: CommandContext, argument: str) -> Next:
     """``/exit``."""
+    if context.interactive:
+        context.tell("exit.goodbye")
     return Leave()
 
 

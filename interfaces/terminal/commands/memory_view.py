@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from domain import errors
+from domain.matters import OpenMatter
 from domain.quotations import contains_quotation, find_quotations, own_words, source_of
 from domain.recollection import (
     FactFilter,
@@ -32,6 +33,7 @@ from interfaces.terminal.reply import ReplyView, step_line
 from interfaces.terminal.screen import Meaning, make_excerpt
 from interfaces.terminal.session_view import day_here, format_local, local_time, session_row
 from jobs.chapters import days_named
+from jobs.greeting import Greeting, due_day
 from language.calendar import day_of
 
 _LINES_OF_PERSONA = 6
@@ -91,7 +93,7 @@ def ask_memory(context: CommandContext, argument: str) -> None:
 def _show_overview(context: CommandContext) -> None:
     memory, count = context.memory, context.words.count
     for persona in PERSONAS:
-        context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
+        context.tell(f"memory.{persona}", "title", path=memory.personas.place(persona))
         _first_lines(context, context.conversation.persona(persona), f"/persona {persona}")
     context.tell("memory.summary", "title")
     summary = memory.summaries.of(context.session_id)
@@ -423,11 +425,33 @@ def show_why(context: CommandContext, argument: str) -> None:
     if asked is not None:
         _explain_reply(context, asked.text, asked.recollection, argument)
         _show_unfounded(context, asked.text, asked.recollection, said_here(context))
+    elif (greeting := context.conversation.greeting) is not None:
+        _explain_greeting(context, greeting, argument)
     elif last is not None:
         _explain_reply(context, last.answered.reply.text, last.recollection, argument)
         _show_unfounded(context, last.answered.reply.text, last.recollection, said_here(context)[:-1])
+        _show_matters(context, "why.near", last.answered.layers.coming)
     else:
         context.tell("why.nothing_yet")
+
+
+def _explain_greeting(context: CommandContext, greeting: Greeting, argument: str) -> None:
+    """Why the companion spoke first: what was due, as it was said, and what else it was made from."""
+    _show_matters(context, "why.greeting", greeting.matters)
+    if greeting.last_spoken:
+        context.tell("why.greeting_last", "quiet", day=format_local(greeting.last_spoken))
+    if greeting.summary:
+        text = greeting.summary if argument.strip() == "full" else one_line(greeting.summary, _SNIPPET)
+        context.aside.line(f"{context.words.say('why.summary')}: {text}", "quiet")
+    for message in greeting.messages[-1:] if argument.strip() == "full" else ():
+        context.aside.line(message.content, "quiet")
+    context.tell("why.greeting_off", "quiet")
+
+
+def _show_matters(context: CommandContext, key: str, matters: Sequence[OpenMatter]) -> None:
+    for one in matters:
+        who, day = speaker_name(context, one.role), day_here(one.said)
+        context.tell(key, due=due_day(one, context.clock()) or "–", who=who, day=day, text=one_line(one.words))
 
 
 def _explain_reply(context: CommandContext, reply: str, recollection: Recollection, argument: str) -> None:

@@ -74,7 +74,7 @@ def version_line(context: CommandContext, number: int, version: PersonaVersion) 
 
 def _show_persona(context: CommandContext, persona: Persona) -> None:
     memory = context.memory
-    context.tell(f"memory.{persona}", "title", path=memory.personas.path(persona))
+    context.tell(f"memory.{persona}", "title", path=memory.personas.place(persona))
     text = context.conversation.persona(persona)
     context.aside.line(text or context.words.say("memory.empty"), "words" if text else "quiet")
     for at, version in numbered_versions(context, persona):

@@ -166,8 +166,9 @@ def _storage_rows(context: CommandContext) -> list[tuple[str, str]]:
     facts, notes = context.words.count("fact", known.current), context.words.count("note", known.notes)
     counted = say("status.facts_value", current=facts, past=known.past, notes=notes, unread=known.unread)
     log = settings.log_dir / "debug.log"
+    place = f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"
     rows = [
-        ("data", f"{settings.data_dir} · {size_of(settings.data_dir, PEOPLE)}"),
+        ("data", say("status.in_database", path=memory.path) if settings.database_url else place),
         ("facts", counted + (say("status.facts_quoted", quoted=known.quoted) if known.quoted else "")),
         *([("imported", backlog)] if (backlog := reading_left(context)) else []),
         ("index", say("status.index_value", state=state, vectors=index.vectors, waiting=index.waiting)),

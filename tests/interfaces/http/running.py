@@ -44,7 +44,7 @@ def running(
     read = config.load_settings(home, given | settings)
     log = logging.getLogger("served")
     llm = Llm(read, log, clock=clock)
-    registry = Registry(read.data_dir / "registry.db", clock)
+    registry = Registry(read.data_dir / "registry.db", clock, read.database_url)
     people = People(
         read, llm, registry, log, clock=clock, new_id=lambda: uuid.uuid4().hex, most_open=read.open_memories
     )

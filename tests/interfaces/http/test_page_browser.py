@@ -366,9 +366,9 @@ def test_a_message_is_hidden_and_shown_again_from_its_menu(browser: Browser, ser
     remember(served.people)
     page = opened(browser, served)
     choose(page, ".turn.user .more", "turn.hide")
-    page.until("document.querySelector('.turn.user')?.textContent.includes('hidden from every reply')")
+    page.until("document.querySelector('.turn.user')?.textContent.includes('not used in any reply')")
     choose(page, ".turn.user .more", "turn.unhide")
-    page.until("!document.body.textContent.includes('hidden from every reply')")
+    page.until("!document.body.textContent.includes('not used in any reply')")
 
 
 def test_a_fact_is_questioned_corrected_rejected_and_erased(browser: Browser, served: Server) -> None:

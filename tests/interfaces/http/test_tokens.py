@@ -39,7 +39,7 @@ def test_a_token_is_for_whom_it_was_made(tmp_path: Path) -> None:
     run(tmp_path, "--token", "add", "ann.1", "--person", "ann")
     run(tmp_path, "--token", "add", "backend", "--person", "*")
     rows = run(tmp_path, "--token", "list").out.splitlines()
-    assert [row.split(" · ")[:2] for row in rows] == [["ann.1", "for ann"], ["backend", "for everybody"]]
+    assert [row.split(" · ")[:2] for row in rows] == [["ann.1", "for ann"], ["backend", "for everyone"]]
 
 
 def test_a_token_that_was_revoked_is_listed_as_such(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_running_server_hears_of_tokens_at_once(tmp_path: Path) -> None:
 
 def test_no_token_yet_is_said_in_words(tmp_path: Path) -> None:
     assert run(tmp_path, "--token", "list").out == (
-        "There are no tokens. Without any, programs of your account on this machine may use the memory of me.\n"
+        "There are no tokens. Without one, programs of your account on this machine may use the memory of me.\n"
     )
     assert "还没有令牌" in run(tmp_path, "--token", "list", LANGUAGE="zh").out
 

@@ -29,7 +29,7 @@ from tests.support.house import Mind
 from tests.support.server import ScriptedServer
 
 FIVE = ["process_memory", "end_session", "get_session_status", "debug_process_memory", "get_user_graph"]
-FULL = [*FIVE, "recall", "search", "remember", "forget", "erased", "profile"]
+FULL = [*FIVE, "recall", "search", "remember", "forget", "erased", "open_matters", "profile"]
 ERAS = ["legacy", "2026-07-28"]
 Talk = Callable[[Client], Coroutine[Any, Any, Any]]
 
@@ -104,7 +104,7 @@ def test_the_five_answer_with_the_bodies_of_the_service_byte_for_byte(opened: Op
         assert result.structured_content == json.loads(text(result))
 
 
-def test_five_tools_are_offered_and_six_more_where_all_are_wanted(opened: OpenedService) -> None:
+def test_five_tools_are_offered_and_seven_more_where_all_are_wanted(opened: OpenedService) -> None:
     async def offered(client: Client) -> Any:
         return list((await client.list_tools()).tools)
 
@@ -147,15 +147,15 @@ def test_a_memory_is_found_by_its_id_and_forgotten_with_proof(opened: OpenedServ
     [
         ("forget", {}, "forget needs the argument memory_id. Call it again with it."),
         ("process_memory", {"input": ""}, "process_memory: input must not be empty."),
-        ("process_memory", {"input": 5}, "process_memory: input has to be text."),
+        ("process_memory", {"input": 5}, "process_memory: input must be text."),
         (
             "remember",
             {"text": "x" * 100_001},
             "remember: text is longer than 100000 characters. Call it again with less.",
         ),
-        ("recall", {"query": "x", "limit": 51}, "recall: limit has to be 50 or less."),
-        ("recall", {"query": "x", "limit": 0}, "recall: limit has to be 1 or more."),
-        ("recall", {"query": "x", "limit": "many"}, "recall: limit has to be a whole number."),
+        ("recall", {"query": "x", "limit": 51}, "recall: limit must be 50 or less."),
+        ("recall", {"query": "x", "limit": 0}, "recall: limit must be 1 or more."),
+        ("recall", {"query": "x", "limit": "many"}, "recall: limit must be a whole number."),
         (
             "remember",
             {"content": "Ann", "tags": []},

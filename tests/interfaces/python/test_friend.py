@@ -81,7 +81,7 @@ def test_every_tool_of_a_memory_is_a_method(tmp_path: Path, settings: dict[str, 
         tools = [one.tool.name for one in OPERATIONS.values() if one.tool]
         assert all(callable(getattr(friend, name)) for name in tools)
         stored = friend.remember("The spare key lies under the flower pot.")
-        assert friend.forget(stored.id).messages == 1
+        assert friend.forget(stored.id).turns == 1
         with pytest.raises(AttributeError):
             friend.forget_everything()
 
@@ -152,7 +152,8 @@ def test_the_package_depends_on_what_the_requirements_name_but_not_on_pytest() -
     named = required("requirements.txt")
     assert [line for line in named if line not in project["dependencies"]] == ["pytest>=8"]
     assert [line for line in project["dependencies"] if line not in named] == []
-    assert project["optional-dependencies"]["serve"] == required("requirements-serve.txt")
+    for extra in ("serve", "postgres"):
+        assert project["optional-dependencies"][extra] == required(f"requirements-{extra}.txt")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import runpy
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ import pytest
 
 from domain import errors
 from interfaces.python.memforest import EmbeddingHandler, MemorySystem, MemoryUnit
-from storage.sqlite.database import Database
+from storage.sqlite.database import SqliteDatabase
 from tests.support.house import friend
 from tests.support.server import ScriptedServer
 
@@ -584,14 +585,14 @@ def test_the_async_twins_do_the_same(tmp_path: Path, settings: dict[str, str]) -
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], int]:
     """Counts the rows that the database returns to this thread during a call."""
-    fetch, counted, here = Database._fetch_rows, [0], threading.get_ident()
+    fetch, counted, here = SqliteDatabase._fetch_rows, [0], threading.get_ident()
 
-    def fetch_and_count(self: Database, act: str, sql: str, passed: tuple[object, ...]) -> list[Any]:
+    def fetch_and_count(self: SqliteDatabase, act: str, sql: str, passed: tuple[object, ...]) -> list[Any]:
         rows = fetch(self, act, sql, passed)
         counted[0] += len(rows) if threading.get_ident() == here else 0
         return rows
 
-    monkeypatch.setattr(Database, "_fetch_rows", fetch_and_count)
+    monkeypatch.setattr(SqliteDatabase, "_fetch_rows", fetch_and_count)
 
     def count(call: Callable[[], object]) -> int:
         counted[0] = 0
@@ -676,3 +677,23 @@ def test_a_unit_of_the_past_that_was_erased_is_refused_and_one_that_is_said_now_
     with pytest.raises(errors.UsageError, match=r"memory\.erased"):
         system.add_memory(secret, source="user", creation_time=BEGAN)
     assert system.add_memory(secret, source="user").content == secret
+
+
+def test_what_was_flushed_survives_a_program_that_is_killed_and_what_was_not_does_no_harm(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    script = (
+        "import os, sys\n"
+        "from interfaces.python.memforest import MemorySystem\n"
+        f"memory = MemorySystem('bot', 'life', base_path={str(tmp_path)!r}, settings={settings!r})\n"
+        "memory.add_memory('I had soup.', source='user')\n"
+        "memory._flush_cache()\n"
+        "memory.add_memory('I had rice.', source='user')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False, timeout=120)
+    with MemorySystem("bot", "life", base_path=tmp_path, settings=settings) as system:
+        found = told(system.query(filters=[("source", "==", "user")], recall_context=False))
+        assert found[-1] == ["I had soup."]
+        system.add_memory("I had tea.", source="user")
+        assert told(system.query(filters=[("content", "contains", "tea")])) != []

@@ -91,6 +91,36 @@ def test_what_somebody_says_is_never_learned_of_the_user(
     assert not any("persona" in str(request).casefold() for request in model.chats)
 
 
+@pytest.mark.parametrize(
+    ("said", "subject", "restatement", "place"),
+    [("Bob moved to Oslo", "Bob", "Bob moved to Oslo.", "Oslo"), ("小王搬到上海了", "小王", "小王搬到上海了", "上海")],
+)
+def test_what_somebody_says_of_a_third_person_is_known_of_that_person_and_as_whose_words(
+    tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch, said, subject, restatement, place
+) -> None:
+    home = HOME | {"quote": said, "about": "other", "subject": subject, "restatement": restatement, "value": place}
+    model.answer = reply_of(home | {"persons": [subject], "location": place})
+    with opened(tmp_path, model, monkeypatch) as system:
+        system.add_dialogue("Alice", said, "2025-01-15T10:00:00")
+        system.finalize()
+        (entry,) = system.get_all_memories()
+        assert (entry.lossless_restatement, entry.persons, entry.location) == (restatement, [subject], place)
+        assert entry.said_by == ["Alice"]
+
+
+@pytest.mark.parametrize("subject", ["user", "landlord", "my sister"])
+def test_what_somebody_says_of_nobody_by_name_is_learned_of_no_one(
+    tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch, subject: str
+) -> None:
+    about = "person" if subject == "user" else "other"
+    said = f"The {subject} moved to Oslo"
+    model.answer = reply_of(HOME | {"quote": said, "about": about, "subject": subject, "restatement": f"{said}."})
+    with opened(tmp_path, model, monkeypatch) as system:
+        system.add_dialogue("Alice", said, "2025-01-15T10:00:00")
+        system.finalize()
+        assert system.get_all_memories() == []
+
+
 def test_clearing_erases_the_dialogues_and_nothing_else(
     tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

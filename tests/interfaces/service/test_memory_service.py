@@ -271,7 +271,10 @@ def test_what_nobody_verified_is_answered_as_its_words_with_references_resolved(
     mind.answers("verify", "no idea")
     told(opened, *FAMILY)
     opened.consolidate()
-    assert contents(opened.service.process(ASKED, "me")) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
+    body = opened.service.process(ASKED, "me")
+    assert contents(body) == ["我女儿叫灿灿；灿灿5岁了，喜欢画画"]
+    assert related(body) == []  # a relation says more than the words
+    assert opened.service.graph("me").relations == ()
 
 
 def test_a_question_that_names_a_child_finds_what_a_pronoun_said_of_it(opened: OpenedService, mind: Mind) -> None:
@@ -522,3 +525,17 @@ def test_two_people_share_nothing(opened: OpenedService, mind: Mind) -> None:
     prompts = [str(asked["messages"]) for asked in mind.asked("notes") if "Hello." in str(asked["messages"])]
     assert prompts
     assert not any("lives in Lyon" in prompt for prompt in prompts)
+
+
+def test_what_is_open_is_listed_by_date_and_settled_by_its_number(opened: OpenedService, mind: Mind) -> None:
+    said = "My eye check is on 12 December 2040."
+    fact = {"turn": 1, "quote": said, "restatement": said, "subject": "the user", "attribute": "plan", "value": said}
+    mind.answers("notes", json.dumps({"notes": [{"topic": "eyes", "facts": [{**fact, "open": "event"}]}]}))
+    opened.service.process(said, "me")
+    opened.consolidate()
+    (found,) = opened.service.open_matters("me").open
+    assert (found.kind, found.words, found.by, found.due, found.brought_up) == ("event", said, "user", "2040-12-12", 0)
+    assert opened.service.open_matters("nobody").open == ()
+    with pytest.raises(UsageError):
+        opened.service.open_matters("me", found.number + 1)
+    assert opened.service.open_matters("me", found.number, "drop").open == ()

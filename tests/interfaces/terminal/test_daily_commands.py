@@ -81,7 +81,7 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
         ("/show 1", "/sessions show 1", "I like tea"),
         ("/show", "/sessions show", "Which session?"),
         ("/resume 1", "/sessions resume 1", "Back in"),
-        ("/pin I like tea", "/persona pin I like tea", "stays whatever changes in it: The user likes tea"),
+        ("/pin I like tea", "/persona pin I like tea", "no update changes it: The user likes tea"),
         ("/recall off", "/memory recall off", "Recall is off until /memory recall on."),
         ("/reindex", "/memory reindex", "The index is complete"),
         ("/summary", "/context summary", "This session has no summary yet"),
@@ -150,7 +150,7 @@ def test_forget_shows_the_lines_of_personas_that_would_go_where_nothing_said_hol
     terminal.prompt()
     spoke(terminal, server, "Good evening.")
     terminal.say("/pin Anna rides a unicycle.")
-    terminal.see("Is in the user persona now")
+    terminal.see("Pinned in the user persona")
     terminal.prompt()
     terminal.say("/persona user restore")
     terminal.see("Which one? /persona self or /persona user")
@@ -176,7 +176,7 @@ def test_model_lists_what_the_server_offers_and_switches_at_once(
     terminal.see("answers now")
     terminal.prompt()
     terminal.say("/model 1")
-    terminal.see("other-model answers from now on")
+    terminal.see("From now on other-model answers")
     terminal.prompt()
     spoke(terminal, server, "hello")
     assert server.chats[-1]["model"] == "other-model"
@@ -190,7 +190,7 @@ def test_a_model_that_is_not_offered_is_refused_with_those_that_are(
     terminal = chat(columns=120, **connected)
     terminal.prompt()
     terminal.say("/model nonsense")
-    terminal.see("There is no model nonsense here. There is")
+    terminal.see("There is no model nonsense here, but there is")
     terminal.prompt()
     spoke(terminal, server, "hello")
     assert server.chats[-1]["model"] == "scripted-model"
@@ -260,7 +260,7 @@ def test_an_export_in_an_unknown_format_is_refused_with_the_formats_there_are(
     terminal.prompt()
     for at, typed in enumerate(("/export all pdf", "/export pdf", "/export all notes.pdf"), 1):
         terminal.say(typed)
-        terminal.see("is no format. There is md, json.", times=at)
+        terminal.see("is not a format. Use one of: md, json.", times=at)
         terminal.prompt()
     assert not list(tmp_path.glob("*.pdf"))
     assert not (tmp_path / "pdf").exists()
@@ -314,7 +314,7 @@ def test_pin_lists_by_number_and_a_number_lets_go_and_is_never_pinned(chat: Chat
     terminal.prompt()
     for text in ("I am allergic to peanuts", "I live in Oslo"):
         terminal.say(f"/pin {text}")
-        terminal.see("Is in the user persona now, and stays whatever changes in it: The user")
+        terminal.see("Pinned in the user persona; no update changes it: The user")
         terminal.prompt()
     terminal.say("/pin")
     terminal.see("  1  user persona · The user is allergic to peanuts")
@@ -360,7 +360,7 @@ def test_what_nobody_ever_said_is_not_found(chat: Chat, server: ScriptedServer, 
     spoke(terminal, server, "I sort rivets")
     saved(terminal, server, "Work.")
     terminal.say("/memory search zeppelin")
-    terminal.see("Nothing was found for: zeppelin")
+    terminal.see("Nothing found for: zeppelin")
     terminal.prompt()
     assert "I sort rivets" not in terminal.text().split("zeppelin")[1]
 

@@ -16,8 +16,8 @@ SECRET = {"en": "My sister Patty is expecting a child in May.", "zh": "我表妹
 WORD = {"en": "Patty", "zh": "小莉"}
 LINES = {
     "list": {"en": "2 messages of 1 session", "zh": "1 次会话中的 2 条消息"},
-    "left out": {"en": "has 2 things you erased; left out", "zh": "里有你抹去过的 2 项，已略过"},
-    "back": {"en": "has 2 things you erased; brought back", "zh": "里有你抹去过的 2 项，现在一并找回"},
+    "left out": {"en": "has 2 things you erased; they are left out", "zh": "里有你抹去过的 2 项，已略过"},
+    "back": {"en": "has 2 things you erased; they are back", "zh": "里有你抹去过的 2 项，现在一并找回"},
     "ask": {"en": "Leave them out? [Y/n]", "zh": "要略过吗？[Y/n]"},
 }
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])

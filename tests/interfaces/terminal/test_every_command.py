@@ -18,8 +18,8 @@ from tests.support.server import ScriptedServer
 SHOWN = {
     "save": ("1/4 writing the summary", "1/4 写摘要"),
     "reset": ("Clear this session (1 exchange)?", "清空这次会话（1 轮）吗？"),
-    "exit": ("", ""),
-    "help": ("this session", "本次会话"),
+    "exit": ("Take care. See you.", "回头见，保重。"),
+    "help": ("this session", "这次会话"),
     "retry": ("You said:", "You said:"),
     "edit": ("Your last message is at the prompt", "上一句已放回输入框"),
     "redo": ("There is nothing to bring back.", "没有可恢复的。"),
@@ -27,9 +27,11 @@ SHOWN = {
     "remember": ("Nothing is hidden", "没有隐藏什么"),
     "undo": ("Took back 1 exchange.", "已撤回 1 轮。"),
     "history": ("> where do I live", "> where do I live"),
-    "memory": ("1 past talk, 1 exchange;", "以前 1 次谈话，共 1 轮；"),
-    "life": ("There is no chapter yet: 8 saved sessions", "每存够 8 次会话"),
+    "memory": ("1 past talk, ", "以前 1 次谈话，"),
+    "diary": ("The diary is off", "现在不写日记"),
+    "life": ("There is no chapter yet: every 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
+    "open": ("Nothing is open.", "没有未了的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with scores", "/why full：附分数"),
     "forget": ("What should I forget?", "要忘掉什么？"),
@@ -155,7 +157,7 @@ def test_why_calls_out_a_quotation_of_what_was_never_said(
     assert rows[rows.index("│ my yacht is red") + 1] == "│ (not in memory)"
     assert rows[rows.index("│ I live in Oslo") + 1] != "│ (not in memory)"
     terminal.say("/why")
-    terminal.see("The reply quotes words that are in no memory: my yacht is red")
+    terminal.see("The reply quotes words that are not in any memory: my yacht is red")
     terminal.prompt()
     assert "quoted in the reply" in terminal.text()
     assert "no memory: I live" not in terminal.text()

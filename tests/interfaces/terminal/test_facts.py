@@ -122,7 +122,7 @@ def test_what_holds_now_is_listed_of_the_person_first_then_the_companion_then_ot
 ) -> None:
     lived(tmp_path, language)
     terminal = chat(rows=30, columns=100, LANGUAGE=language, USER_NAME="Ann", COMPANION_NAME="Old Friend")
-    terminal.see("Learned from our last talk: 4 new" if language == "en" else "上次聊天得知：新增 4 条")
+    terminal.see("Learned from our last talk: 4 new" if language == "en" else "上次聊天记下：新增 4 条")
     terminal.prompt()
     terminal.say("/facts")
     terminal.see("/facts past")
@@ -152,7 +152,7 @@ def test_facts_are_found_by_words_in_any_form_what_holds_now_first(
     known = KNOWN[language]
     assert sorted(found, key=lambda at: shown.find(known[at])) == found
     assert [at for at in range(len(known)) if known[at] in shown] == sorted(found)
-    assert ("No fact holds: pilots 3" in shown) is not found
+    assert ("No fact contains: pilots 3" in shown) is not found
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -394,7 +394,7 @@ def test_a_fact_is_kept_until_that_is_said_again(asked: Callable[..., str], tmp_
     lived(tmp_path)
     number = number_of(tmp_path, "gym")
     shown = asked(f"/facts {number} keep", "/facts", f"/facts {number} keep")
-    assert "is kept from now on: Ann climbs at Klatreverket." in shown
+    assert "will be kept: Ann climbs at Klatreverket." in shown
     assert " · [kept] Ann climbs at Klatreverket." in shown
     assert "no longer has to be kept" in shown
     with opened(tmp_path) as memory:
@@ -557,7 +557,7 @@ def test_an_export_holds_notes_and_facts_with_what_they_rest_on(asked: Callable[
     assert [messages[message] for message in facts["bergen"]["messages"]] == ["I have moved to Bergen."]
     assert (facts["oslo"]["current"], facts["oslo"]["replaced_by"]) == (False, "bergen")
     assert [note["text"] for note in session["notes"]][:1] == ["Of Oslo."]
-    told_of = (tmp_path / "one.md").read_text(encoding="utf-8").split("## What is known from this session")[1]
+    told_of = (tmp_path / "one.md").read_text(encoding="utf-8").split("## What I learned from this session")[1]
     assert "- Ann lives in Oslo. [since 2026-03-01 · until 2026-05-0" in told_of
     assert "- Ann lives in Bergen. [since 2026-05] (2026-05-02 19:00)" in told_of
 
@@ -568,6 +568,6 @@ def test_facts_are_searched_by_their_parts(asked: Callable[..., str], tmp_path: 
     assert "climbs at Klatreverket." in shown
     assert "pilot" not in shown
     assert "is a pilot." in asked('/memory search who:"Ina"', LANGUAGE="en")
-    assert "Nothing was found for: who:Tom" in asked("/memory search who:Tom", LANGUAGE="en")
+    assert "Nothing found for: who:Tom" in asked("/memory search who:Tom", LANGUAGE="en")
     refused = run(tmp_path, "--batch", "-", given="/memory search when:blurry\n", LANGUAGE="en")
-    assert "blurry is no time" in refused.err
+    assert "blurry is not a time" in refused.err

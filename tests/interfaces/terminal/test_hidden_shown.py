@@ -16,7 +16,7 @@ from tests.support.server import ScriptedServer
 SECRET, SECRET_HAN = "Josef has gambling debts.", "约瑟夫欠了赌债。"
 FORGET_REQUEST, FORGET_REQUEST_HAN = "Please forget that, I mean it.", "请把这件事忘掉、别再提"
 NOTHING, NOTHING_HAN = "(hidden)", "（已隐藏）"
-MARK, MARK_HAN = "*Asked to be forgotten: hidden", "*要求忘掉的话"
+MARK, MARK_HAN = "*You asked me to forget this", "*你让我忘掉的话"
 
 
 @pytest.fixture(autouse=True)

@@ -74,7 +74,7 @@ def test_a_dry_run_tells_what_is_there_and_what_it_would_cost_and_writes_nothing
     assert "ChatGPT: 2 conversations with 40 messages, which become 2 sessions." in seen.out
     assert "From 2025-08-24 to 2025-08-24." in seen.out
     assert "Whose words: you 20 · ChatGPT 20" in seen.out
-    assert "about 8 calls of the model (WINDOW_SIZE=40): 1 day at IMPORT_CALLS=50." in seen.out
+    assert "about 8 model calls (WINDOW_SIZE=40): 1 day at IMPORT_CALLS=50." in seen.out
     assert not (tmp_path / "data").exists()
 
 
@@ -224,7 +224,7 @@ def test_a_chat_brings_along_lists_shows_and_takes_back(
     terminal.prompt()
     terminal.say("/import undo 1")
     terminal.send_after("[y/N]", "y\r")
-    terminal.see("is taken back: 40 messages are gone.")
+    terminal.see("is taken back: 40 messages removed.")
     terminal.prompt()
     terminal.say("/import undo 7")
     terminal.see("There is no import 7.")

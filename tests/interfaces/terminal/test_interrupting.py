@@ -258,7 +258,7 @@ def test_a_failed_turn_gives_one_line_and_the_text_back(
     terminal = chat(**connected)
     terminal.prompt()
     terminal.say("do you hear me")
-    terminal.see("does not take the key …cdef from the environment")
+    terminal.see("rejects the key …cdef from the environment")
     terminal.wait(lambda: terminal.line().startswith("> do you hear me"), "the text at the prompt")
     assert "Traceback" not in terminal.text()
     assert rounds(tmp_path) == []

@@ -138,6 +138,6 @@ def test_the_versions_of_each_persona_count_from_one(
     terminal.prompt()
     assert "version 4" not in terminal.text()
     terminal.say("/persona user restore 1")
-    terminal.see("Version 1 of the user persona is in force again.")
+    terminal.see("Version 1 of the user persona is current again.")
     assert "1 cups" in first
     assert persona.read_text() == first

@@ -35,7 +35,9 @@ def test_a_program_is_told_the_source_too(notes: Path, tmp_path: Path):
     assert (one["type"], one["source"], one["session"], one["text"]) == ("other", "shed", None, KEY)
 
 
-@pytest.mark.parametrize(("language", "line"), [("en", "The memory gone is not there"), ("zh", "记忆“gone”不在那里")])
+@pytest.mark.parametrize(
+    ("language", "line"), [("en", "The external memory gone was not found"), ("zh", "找不到外部记忆“gone”")]
+)
 def test_a_source_that_is_missing_is_said_in_one_line_and_the_talk_goes_on(
     notes: Path, tmp_path: Path, language: str, line: str
 ):
@@ -52,7 +54,7 @@ def test_a_search_by_hand_that_finds_nothing_says_which_source_could_not_be_read
     (tmp_path / "broken.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     given = "/memory search flowerpot\n/memory search flowerpot\n"
     ran = run(tmp_path, given=given, EXTERNAL_MEMORIES=f"broken={tmp_path / 'broken.db'}", LANGUAGE="en")
-    assert (ran.out + ran.err).count("The memory broken is none that can be read") == 1
+    assert (ran.out + ran.err).count("(broken) is not a memory that can be read") == 1
 
 
 @pytest.mark.parametrize("given", ["notes", "=path", "a=x,a=y", f"{'n' * 41}=x"])

@@ -26,7 +26,7 @@ def other(terminal: Terminal, base: str) -> None:
     terminal.say("/setup")
     terminal.see("another one: enter its base URL")
     terminal.see("Number [1]:")
-    number = re.findall(r"(\d+)  other: give", terminal.text())[-1]
+    number = re.findall(r"(\d+)  another one", terminal.text())[-1]
     terminal.send(f"{number}\r")
     terminal.see("Base URL:")
     terminal.send(f"{base}\r")
@@ -58,7 +58,9 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     terminal.send("\r")
     terminal.see("Who is it?")
     terminal.send("Ada is calm, she's “wise”.\r")
-    terminal.see("is written")
+    terminal.see("speak first")
+    terminal.send("n\r")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     assert KEY.encode() not in terminal.raw
     assert stat.S_IMODE((tmp_path / "env").stat().st_mode) == 0o600
@@ -66,7 +68,7 @@ def test_setup_connects_a_model_and_writes_all_settings_for_the_owner(
     assert found["OPENAI_API_BASE"] == server.base
     assert found["OPENAI_API_KEY"] == KEY
     assert (found["CHAT_MODEL"], found["EMBEDDING_MODEL"]) == ("chat-small", "text-embed-1")
-    assert found["COMPANION_NAME"] == "Ada"
+    assert (found["COMPANION_NAME"], found["GREETING"]) == ("Ada", "off")
     assert "# MAX_CONV_NUM=20" in (tmp_path / "env").read_text(encoding="utf-8")
     assert (tmp_path / "data/persona/self_image.txt").read_text(encoding="utf-8") == "Ada is calm, she's “wise”.\n"
     terminal.say("hello Ada")
@@ -97,7 +99,7 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     terminal.see(say("setup.base"))
     terminal.send(f"{server.base}\r")
     called = say("setup.companion", default="")[:6]
-    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona):
+    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona, "(y/n"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see(say("setup.written", path="")[-10:])
@@ -167,10 +169,10 @@ def test_one_listing_and_one_generation_that_is_hung_up_at_its_first_word(
     terminal = chat(columns=150, rows=40)
     server.script(say("", pieces=["word "] * 2_000, pause=0.05))
     other(terminal, server.base)
-    for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+    for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert asked(server) == [LISTED, GENERATED]
     assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
@@ -181,7 +183,7 @@ def test_a_plain_screen_says_once_what_is_waited_for(chat: Chat) -> None:
         terminal.see(">")
         terminal.send("/setup\r")
         terminal.see("Number [1]:")
-        terminal.send(re.findall(r"(\d+)  other: give", terminal.text())[-1] + "\r")
+        terminal.send(re.findall(r"(\d+)  another one", terminal.text())[-1] + "\r")
         terminal.see("Base URL:")
         terminal.send(f"{server.base}\r")
         terminal.see("Key (not shown")
@@ -203,11 +205,11 @@ def test_an_address_that_lists_models_and_does_not_chat_is_tried_with_v1(chat: C
     with ListsAnywhere() as server:
         terminal = chat(columns=150, rows=40)
         other(terminal, server.base.removesuffix("/v1"))
-        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?"):
+        for question in ("Key (not shown", "Model [", "What is your", "What should it", "Who is it?", "speak first"):
             terminal.see(question)
             terminal.send("\r")
         terminal.see(f"The address that answers is {server.base}.")
-        terminal.see("is written")
+        terminal.see("is saved, readable only by you")
         assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
@@ -231,7 +233,7 @@ def test_ctrl_c_at_any_question_leaves_nothing_half_written(
         if question.startswith(after[:12]):
             terminal.send("\x03")
             break
-        given = re.findall(r"(\d+)  other: give", terminal.text())[-1] if answer is None else answer
+        given = re.findall(r"(\d+)  another one", terminal.text())[-1] if answer is None else answer
         terminal.send(f"{given}\r")
     terminal.see("Nothing was changed.")
     terminal.prompt()
@@ -243,10 +245,17 @@ def test_settings_that_stood_in_the_file_are_kept(chat: Chat, server: ScriptedSe
     (tmp_path / "env").write_text("MAX_CONV_NUM=7\nREFRESH_EVERY_CONV_NUM=3\nOTHER_PROGRAM='its value'\n")
     terminal = chat(columns=150)
     other(terminal, server.base)
-    for question in ("Key (not shown", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not shown",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     found = env(tmp_path)
     assert (found["MAX_CONV_NUM"], found["REFRESH_EVERY_CONV_NUM"], found["OTHER_PROGRAM"]) == ("7", "3", "its value")
@@ -296,10 +305,10 @@ def test_a_wrong_key_is_said_in_one_sentence_and_asked_again(chat: Chat, tmp_pat
         terminal.see(f"{server.base} rejects this key. Enter another one.\n")
         terminal.see("Key (not shown; Enter keeps …6789):")
         terminal.send(f"{KEY}\r")
-        for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+        for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
             terminal.see(question)
             terminal.send("\r")
-        terminal.see("is written")
+        terminal.see("is saved, readable only by you")
         assert "?." not in terminal.text()
         assert "Nothing was changed" not in terminal.text()
         assert env(tmp_path)["OPENAI_API_KEY"] == KEY
@@ -314,10 +323,10 @@ def test_an_address_where_nothing_answers_is_asked_again(chat: Chat, server: Scr
     terminal.see("Enter the address again.")
     terminal.see(f"Base URL (Enter keeps {nowhere}):")
     terminal.send(f"{server.base}\r")
-    for question in ("Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in ("Model [", "What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert env(tmp_path)["OPENAI_API_BASE"] == server.base
 
 
@@ -346,10 +355,10 @@ def test_no_message_is_sent_for_vectors_unless_the_person_says_yes(
     for question in ("Key (not shown", "Model [", f"Send every message to {server.base}"):
         terminal.see(question)
         terminal.send("\r")
-    for question in ("What is your companion", "What should it call", "Who is it?"):
+    for question in ("What is your companion", "What should it call", "Who is it?", "speak first"):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert not env(tmp_path).get("EMBEDDING_MODEL")
 
 
@@ -359,10 +368,17 @@ def test_a_server_of_its_own_for_embeddings_stays(chat: Chat, server: ScriptedSe
     server.models = ["chat-large", "text-embed-1"]
     terminal = chat(columns=150, rows=40)
     other(terminal, server.base)
-    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     assert kept.items() <= env(tmp_path).items()
 
 
@@ -379,10 +395,17 @@ def test_whether_anything_is_written_stays_as_it_was_through_setup(
     terminal.say(f"/incognito {switch}")
     terminal.see("Storing again." if writes else "from now on nothing is stored")
     other(terminal, server.base)
-    for question in ("Key (not", "Model [", "What is your companion", "What should it call", "Who is it?"):
+    for question in (
+        "Key (not",
+        "Model [",
+        "What is your companion",
+        "What should it call",
+        "Who is it?",
+        "speak first",
+    ):
         terminal.see(question)
         terminal.send("\r")
-    terminal.see("is written")
+    terminal.see("is saved, readable only by you")
     terminal.prompt()
     terminal.say("a deep secret")
     terminal.see("You said: a deep secret")

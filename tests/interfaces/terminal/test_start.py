@@ -117,7 +117,7 @@ def test_a_new_session_is_two_lines_and_the_stand_in_says_so(chat: Chat) -> None
     terminal = chat(columns=120)
     terminal.prompt()
     first, second, third = terminal.text().splitlines()[:3]
-    assert first == "Old Friend · we have not spoken yet · nothing remembered yet"
+    assert first == "Old Friend · we haven't talked yet · no memories yet"
     assert second.startswith("Session ")
     assert "/setup" in third
 

@@ -138,7 +138,7 @@ def test_tab_completes_commands_and_arguments_and_shows_help(chat: Chat) -> None
     terminal = chat()
     terminal.prompt()
     terminal.send("/per")
-    terminal.see("The two personas")
+    terminal.see("Both personas")
     terminal.send("\t")
     terminal.wait(lambda: "/persona" in terminal.near_cursor(), "the completed command")
     terminal.send(" us")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psycopg
+from storage.postgres.database import Server
+from storage.postgres.setup import initialise
 
 #: PostgreSQL refuses to run as root.
 _INSTEAD_OF_ROOT = "nobody"
@@ -35,7 +39,7 @@ def postgres() -> Iterator[str]:
         options = f"-c listen_addresses='' -k {folder} -c fsync=off -c logging_collector=off"
         _run("pg_ctl", "-D", str(data), "-w", "-t", "120", "-l", str(folder / "log"), "-o", options, "start", **user)
         try:
-            yield f"host={folder} user=postgres dbname=postgres"
+            yield f"postgresql://postgres@/postgres?host={folder}"
         finally:
             _run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop", **user)
     finally:
@@ -61,8 +65,28 @@ def _run(program: str, *arguments: str, **user: Any) -> None:
     assert done.returncode == 0, done.stdout.decode()
 
 
-def lay_down(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Lay down the schema, and let a role that is no superuser use it."""
-    connection.execute(schema.encode())
-    connection.execute(b"CREATE ROLE app NOSUPERUSER NOBYPASSRLS")
-    connection.execute(b"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app")
+@cache
+def shared_server() -> str:
+    """One server for all tests of this process, prepared; it is stopped when the process ends. Its address."""
+    started = ExitStack()
+    atexit.register(started.close)
+    return prepared(started.enter_context(postgres()))
+
+
+def prepared(administrator: str, name: str = "friend") -> str:
+    """The address of a database on a server, prepared as a person would do it."""
+    url = administrator.replace("postgres@/postgres", f"app:secret@/{name}")
+    initialise(administrator, url)
+    return url
+
+
+def own_database(folder: Path) -> str:
+    """The address of a database that no other test uses, for what the person at the terminal says."""
+    name = "of_" + hashlib.sha256(bytes(folder)).hexdigest()[:16]
+    return prepared(shared_server().replace("app:secret@/friend", "postgres@/postgres"), name)
+
+
+@cache
+def shared_connections() -> Server:
+    """The connections of this process to that server."""
+    return Server(shared_server())

@@ -10,20 +10,20 @@ import pytest
 
 from language import words
 from storage.embeddings import Embeddings
-from storage.sqlite.database import Database
-from storage.sqlite.words import WordIndex
+from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.words import SqliteWords
 
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
+    opened = SqliteDatabase(tmp_path / "memory.db", logging.Logger("test", logging.CRITICAL))
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def index(database):
-    return WordIndex(database)
+    return SqliteWords(database)
 
 
 def _seqs(index, term, cap=100):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from domain.indexes import VectorRow
-from storage.sqlite.database import Row
+from storage.engine import Row
 from storage.vectors.indexing import Indexing
 from tests.storage.vectors.indexed import PATIENCE, IndexedStore, Oracle
 

@@ -188,7 +188,7 @@ def test_rows_that_are_missing_from_a_whole_index_are_added(copy: Path, before: 
     store = IndexedStore(copy)
     store.vectors.open(store.oracle.model, store.oracle.dimension)
     store.vectors.delete(["s0-5", "s3-27", "summary-s2"])
-    checksums = Checksums(store.embeddings, copy / "vectors")
+    checksums = Checksums(store.embeddings, store.vectors)
     checksums.forget()
     checksums.keep()
     store.close()
@@ -216,7 +216,7 @@ def test_the_checksum_notices_every_flipped_byte(copy: Path) -> None:
     content = file.read_bytes()
     for position in range(len(content)):
         file.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
-        assert not Checksums(store.embeddings, copy / "vectors").are_right()
+        assert not Checksums(store.embeddings, store.vectors).are_right()
     file.write_bytes(content)
-    assert Checksums(store.embeddings, copy / "vectors").are_right()
+    assert Checksums(store.embeddings, store.vectors).are_right()
     store.close()

@@ -23,9 +23,9 @@ first = int(store.database.run("SELECT coalesce(max(seq), 0) FROM conversation")
 if not first:
     store.add_session("s1")
 for number in range(first, first + 4000, 2):
-    store.add_turns("s1", [f"said {number} of tea", f"answered {number} of ships"], first=number)
+    store.add_messages("s1", [f"said {number} of tea", f"answered {number} of ships"], first=number)
     if number % 14 == 0:
-        store.remove_turns([f"s1-{number}"])
+        store.remove_messages([f"s1-{number}"])
     print(number, flush=True)
     store.settle()
 """

@@ -97,7 +97,7 @@ def test_the_examples_travel_for_a_bounded_number_of_rounds(opens: Opens, server
         for number in range(16):
             turn(at, f"Line {number}.")
             seen.append(bool(shown(server)))
-        assert seen == [True] * 13 + [False] * 3
+        assert seen == [True] * 12 + [False] * 4
     with opens("new-model") as at:
         turn(at, "Still here.")
         assert shown(server) == []

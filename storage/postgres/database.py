@@ -1,0 +1,622 @@
+"""PostgreSQL as the engine of many memories: connections, transactions, and whose rows they see.
+
+One set of tables has the rows of everyone; row-level security shows a transaction those of the person it named when it
+began, and nothing where it named none. So the statements of the repositories run as they are.
+
+Guarantees: a committed transaction is as durable as the server makes it (``synchronous_commit`` is left alone); a write
+is all or nothing; writes of one person come one after another, whichever process they come from; a connection that
+breaks is opened again, and where it broke in the middle of a commit the server is asked whether that was carried out.
+A role that could see the rows of others is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
+
+import psycopg
+from psycopg import adapt, pq
+from psycopg.rows import no_result
+from psycopg.types.numeric import NumericBinaryLoader
+
+from domain import errors
+from domain.records import PREFIX, Role
+from domain.text import mask_url
+from storage.engine import Commit, Row, Transaction
+from storage.postgres import for_postgres
+from storage.sqlite import digests
+
+if TYPE_CHECKING:
+    from psycopg.abc import Buffer
+
+#: The schema that this program knows.
+VERSION = 1
+#: Connections that are kept for the next statement.
+_MOST_IDLE = 16
+#: Seconds between two attempts to connect again, and after how many it is given up.
+_PAUSE, _ATTEMPTS = 0.2, 25
+#: Seconds after which a process that was not heard of counts as ended.
+_LEASE = 30
+#: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
+_WAITS, _STANDS_STILL = "30s", "60s"
+
+_KINDS: Mapping[str, type[errors.StorageError]] = {
+    "53100": errors.DiskFull,
+    "25006": errors.ReadOnly,
+    "XX001": errors.Damaged,
+    "XX002": errors.Damaged,
+    "55P03": errors.DataInUse,
+}
+_SET = "SELECT set_config('friend.person', $1, true)"
+_LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
+    f", set_config('idle_in_transaction_session_timeout', '{_STANDS_STILL}', true)"
+)
+_REGISTRY = "SELECT set_config('search_path', 'registry', true)"
+_TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
+_ROLE = (
+    "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
+    " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
+    " FROM pg_roles r WHERE r.rolname = current_user"
+)
+_TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+#: What rows of other tables refer to, without going with them.
+_LAST = ("persona", "session", "person")
+#: Statements after which messages have no digest yet.
+_SAYS = re.compile(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
+_RETURNS = re.compile(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
+_QUEUED = (
+    "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
+    " c.text FROM conversation c JOIN queued q ON q.key = c.seq"
+)
+
+
+class ServedRow:
+    """Values by their place or their name, as SQLite returns them."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
+        self._places, self._values = places, tuple(values)
+
+    def __getitem__(self, key: int | str | slice) -> Any:
+        return self._values[self._places[key] if isinstance(key, str) else key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServedRow) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(self._values)
+
+    def keys(self) -> list[str]:
+        """The names of the values."""
+        return list(self._places)
+
+
+def _make_rows(cursor: psycopg.Cursor[Any]) -> Any:
+    if cursor.description is None:
+        return no_result
+    return partial(ServedRow, {column.name: place for place, column in reversed([*enumerate(cursor.description)])})
+
+
+class _Untyped(adapt.Dumper):
+    """A whole number or a flag: the statement says of which type it is, as where it was planned."""
+
+    oid = 0
+
+    def dump(self, obj: Any) -> Buffer:
+        return str(int(obj)).encode()
+
+
+class _PlainNumber(NumericBinaryLoader):
+    """A sum: whole where it is."""
+
+    def load(self, data: Buffer) -> Any:
+        value = super().load(data)
+        return int(value) if value == value.to_integral_value() else float(value)
+
+
+class _HalvesLoader(adapt.Loader):
+    """The numbers of a ``halfvec`` as bytes, as SQLite has them."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        import numpy as np
+
+        return np.frombuffer(data, dtype=">f2", offset=4).astype("<f2").tobytes()
+
+
+class _HalvesDumper(adapt.Dumper):
+    """A view of float16 numbers as a ``halfvec``."""
+
+    format = pq.Format.BINARY
+
+    def dump(self, obj: Any) -> Buffer:
+        import numpy as np
+
+        numbers = np.frombuffer(obj, dtype="<f2")
+        return len(numbers).to_bytes(2, "big") + b"\0\0" + numbers.astype(">f2").tobytes()
+
+
+@contextmanager
+def as_ours(where: str) -> Iterator[None]:
+    """Raise what PostgreSQL refuses as the StorageError that says what it means."""
+    try:
+        yield
+    except psycopg.Error as fault:
+        kind = _KINDS.get(fault.sqlstate or "", errors.StorageError)
+        raise kind("database.failed", path=where, reason=" ".join(str(fault).split())) from fault
+
+
+class Server:
+    """The connections of this process to one database. Safe to use from several threads.
+
+    >>> database = PostgresDatabase(server, "ann", log)
+    """
+
+    def __init__(self, url: str) -> None:
+        self.address = mask_url(url)
+        self._url = url
+        self._lock = threading.Lock()
+        self._idle: list[psycopg.Connection[ServedRow]] = []
+        self._adapters = adapt.AdaptersMap(psycopg.adapters)
+        for kind in (int, bool):
+            self._adapters.register_dumper(kind, _Untyped)
+        self._adapters.register_loader("numeric", _PlainNumber)
+        self._examined = False
+        self.programs = ServedPrograms(self)
+        logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it writes to the terminal
+
+    def take(self) -> psycopg.Connection[ServedRow]:
+        """A connection for one transaction; ``give_back`` it."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        connection = psycopg.connect(
+            self._url, autocommit=True, context=cast(Any, _Context(self._adapters)), row_factory=_make_rows,
+            cursor_factory=psycopg.RawCursor, connect_timeout=10,
+        )  # fmt: skip
+        if not self._examined:
+            try:
+                self._examine(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def give_back(self, connection: psycopg.Connection[ServedRow]) -> None:
+        """Keep a connection for the next transaction, unless it broke or is in the middle of something."""
+        with self._lock:
+            if connection.info.transaction_status == pq.TransactionStatus.IDLE and len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def attempt(self, act: Callable[[psycopg.Connection[ServedRow]], Any]) -> Any:
+        """Do what may be done twice, on a connection of its own; again on another one where that broke.
+
+        Where it returns the connection itself, whoever asked gives that back.
+        """
+        with as_ours(self.address):
+            for attempt in range(_ATTEMPTS):
+                connection = None
+                try:
+                    connection = self.take()
+                    done = act(connection)
+                    if isinstance(done, tuple) and done[0] is connection:
+                        connection = None
+                    return done
+                except psycopg.OperationalError as fault:
+                    lost = connection is None or connection.closed
+                    if not lost or fault.sqlstate in _KINDS or not self._examined or attempt == _ATTEMPTS - 1:
+                        raise
+                    self._close_idle()  # the others broke with it
+                    time.sleep(_PAUSE if attempt else 0)
+                finally:
+                    if connection is not None:
+                        self.give_back(connection)
+        raise AssertionError
+
+    def number_of(self, person: str, *, add: bool = True) -> int | None:
+        """The number of a person, who is known from then on; without ``add`` None where that is nobody yet."""
+        sql = f"SELECT {'add' if add else 'find'}_person($1)"
+        found = self.attempt(lambda connection: connection.execute(sql, [person]).fetchall()[0][0])
+        return None if found is None else int(found)
+
+    def remove(self, person: str) -> None:
+        """Leave nothing of a person."""
+        number = self.number_of(person, add=False)
+        if number is None:
+            return
+
+        def remove_rows(connection: psycopg.Connection[ServedRow]) -> None:
+            with connection.transaction():
+                connection.execute(_SET, [str(number)])
+                found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
+                for table in sorted(found, key=_place_of):
+                    connection.execute(f"DELETE FROM {table}".encode())
+
+        self.attempt(remove_rows)
+
+    def close(self) -> None:
+        """End this program's claims, and close what is idle; what is in use is closed by whoever gives it back."""
+        with suppress(errors.StorageError):
+            self.programs.end()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _examine(self, connection: psycopg.Connection[ServedRow]) -> None:
+        """Refuse a role that row-level security does not hold for, and a schema that is not ours."""
+        role = connection.execute(_ROLE).fetchone()
+        for refused, what in zip(role or (), ("superuser", "bypassrls", "owner"), strict=False):
+            if refused:
+                raise errors.StorageError("database.role", path=self.address, what=what)
+        try:
+            ((version, halves),) = connection.execute("SELECT schema_version(), 'halfvec'::regtype::oid").fetchall()
+        except psycopg.errors.UndefinedFunction as fault:
+            raise errors.StorageError("database.empty", path=self.address) from fault
+        if int(version) > VERSION:
+            raise errors.NewerSchema(path=self.address, found=version, known=VERSION)
+        for adapters in (self._adapters, connection.adapters):
+            adapters.register_dumper(memoryview, type("Halves", (_HalvesDumper,), {"oid": int(halves)}))
+            adapters.register_loader(int(halves), _HalvesLoader)
+        self._examined = True
+
+
+class _Context:
+    """What a connection takes its adapters from."""
+
+    connection = None
+
+    def __init__(self, adapters: adapt.AdaptersMap) -> None:
+        self.adapters = adapters
+
+
+class PostgresDatabase:
+    """One person's memory in a database of many.
+
+    >>> with database.write() as tx:
+    ...     tx.do("INSERT INTO meta (key, value) VALUES (?, ?)", "k", "v")
+    >>> database.run("SELECT value FROM meta WHERE key = ?", "k")[0]["value"]
+    """
+
+    def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
+        self.path = server.address
+        self.awaited: Mapping[str, object] | None = None
+        self.outdated = 0
+        self._server = server
+        self._number = str(server.number_of(person))
+        self._log = log
+        #: Of the threads of this process one writes at a time; the transaction is that thread's.
+        self._lock = threading.RLock()
+        self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
+        self._listeners: list[Callable[[Commit], None]] = []
+        self._undigested = False
+        self._closed = False
+
+    # -- reading and writing -------------------------------------------------------------------------------------
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
+        if self._is_writing:
+            return self.execute(sql, values)
+        self._refuse_closed()
+
+        def read(connection: psycopg.Connection[ServedRow]) -> list[ServedRow]:
+            with connection.pipeline():  # one trip; the setting ends with it
+                connection.execute(_SET, [self._number])
+                found = connection.execute(translated(sql), values, binary=True)
+            return found.fetchall()
+
+        rows: list[Row] = self._server.attempt(read)
+        self._log_statement("read", sql, values, rows)
+        return rows
+
+    @contextmanager
+    def write(self, *, wait: bool = False) -> Iterator[Transaction]:
+        """One transaction; any exception takes all of it back. After the commit the listeners are called.
+
+        No commit ``wait``s: a server shares its syncs among all its writers.
+        """
+        with self._lock:
+            if self._writing:
+                yield self._writing[2]
+                return
+            self._refuse_closed()
+            connection, number = self._server.attempt(self._begin)
+            opened = Transaction(self)
+            self._writing = (threading.get_ident(), connection, opened)
+            committed = False
+            try:
+                with as_ours(self._server.address), connection.pipeline() as sent:
+                    yield opened
+                    self.digest_changes()
+                    self._commit(connection, sent, number)
+                    committed = True
+            except BaseException:
+                if not committed:  # else only the connection is lost
+                    with suppress(psycopg.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+            finally:
+                self._writing, self._undigested = None, False
+                self._server.give_back(connection)
+        if opened.commit.follows:
+            for listener in self._listeners:
+                listener(opened.commit)
+
+    def commit(self) -> None:
+        """Nothing waits."""
+
+    def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
+        """Run one statement of the open transaction with its values; a list fills ``EACH``."""
+        assert self._writing
+        with as_ours(self._server.address):
+            done = self._writing[1].execute(translated(sql), values, binary=True)
+            rows = cast(list[Row], done.fetchall() if _RETURNS.search(sql) else [])  # others are not waited for
+        self._undigested = self._undigested or bool(_SAYS.match(sql))
+        self._log_statement("write", sql, values, rows)
+        return rows
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement with each of these rows of values."""
+        assert self._writing
+        passed = list(rows)
+        if not passed:
+            return
+        with as_ours(self._server.address), self._writing[1].cursor() as cursor:
+            cursor.executemany(translated(sql), passed)
+        self._undigested = self._undigested or bool(_SAYS.match(sql))
+        for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
+            self._log_statement("write", sql, values, [])
+
+    def defer_checks(self) -> None:
+        """Let rows of the open transaction refer to rows that come later in it."""
+        self.execute("SET CONSTRAINTS ALL DEFERRED", ())
+
+    def digest_changes(self) -> None:
+        """Make the digests of the messages that were written in the open transaction; its end does that too."""
+        if not self._undigested:
+            return
+        self._undigested = False
+        messages = self.execute(_QUEUED, ())
+        if messages and not self.execute(digests.SALT, ()):
+            sql = "INSERT INTO meta (key, value) VALUES ('salt', ?) ON CONFLICT (key) DO NOTHING"
+            self.execute(sql, (secrets.token_hex(16),))
+        if messages:
+            ((salt,),) = self.execute(digests.SALT, ())
+            rows = [(one, seq) for seq, *said in messages for one in _digests_of(salt, *said)]
+            self.execute_many("INSERT INTO stored_message (digest, message) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
+
+    def on_commit(self, listener: Callable[[Commit], None]) -> None:
+        """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
+        self._listeners.append(listener)
+
+    def meta(self, key: str) -> str | None:
+        """A small value by its key."""
+        rows = self.run("SELECT value FROM meta WHERE key = ?", key)
+        return str(rows[0]["value"]) if rows else None
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Write a small value, or with None remove it."""
+        with self.write() as tx:
+            if value is None:
+                tx.do("DELETE FROM meta WHERE key = ?", key)
+                return
+            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
+
+    # -- the whole memory ----------------------------------------------------------------------------------------
+
+    def vacuum(self) -> None:
+        """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md)."""
+
+    def problems(self) -> list[str]:
+        """What the server finds when it reads every row of this person; pages have checksums."""
+        found = []
+        for (table,) in self.run(_TABLES):
+            try:
+                self.run(f"SELECT count(*), sum(length(t::text)) FROM {table} t")
+            except errors.StorageError as fault:
+                found.append(f"{table}: {fault.details['reason']}")
+        return found
+
+    def altered_rows(self) -> list[str]:
+        """None are looked for: what changes on the disk breaks the checksum of its page."""
+        return []
+
+    def close(self) -> None:
+        """Use no connection any more; safe to call twice."""
+        self._closed = True
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_writing(self) -> bool:
+        return self._writing is not None and self._writing[0] == threading.get_ident()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
+
+    def _begin(self, connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], str]:
+        """Begin a write as the only one of this person; the number by which the server knows it."""
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            connection.execute(_SET + _LIMITS, [self._number])
+            taken = connection.execute(_TAKE)
+        row = taken.fetchone()
+        if row is None:
+            connection.execute("ROLLBACK")
+            raise errors.StorageError("database.erased", path=self._server.address)
+        return connection, str(row[0])
+
+    def _commit(self, connection: psycopg.Connection[ServedRow], sent: psycopg.Pipeline, number: str) -> None:
+        """Commit; where the connection broke meanwhile, find out whether the server did."""
+        try:
+            done = connection.execute("COMMIT")
+            sent.sync()
+        except psycopg.OperationalError:
+            if not connection.closed or self._server.attempt(partial(_status_of, number)) != "committed":
+                raise
+        else:
+            if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
+                raise errors.StorageError("database.failed", path=self._server.address, reason="rolled back")
+
+    def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
+        if self._log.isEnabledFor(logging.DEBUG):
+            found = "" if act == "write" else f"\n  -> {[_printable(row) for row in rows]}"
+            self._log.debug("database %s\n  %s\n  %r%s", act, " ".join(sql.split()), _printable(values), found)
+
+
+class ServedPrograms:
+    """This process among those that use the database: it lives as long as it says so again and again.
+
+    One that was stopped or cut off for longer than ``_LEASE`` seconds counts as ended, and what it claimed is free.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.name = uuid.uuid4().hex
+        self._server = server
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    def enter(self) -> None:
+        """Live from now on."""
+        with self._lock:
+            if self._renewing is None and not self._ended.is_set():
+                self._renew()
+                self._renewing = threading.Thread(target=self._renew_often, name="old-friend-lease", daemon=True)
+                self._renewing.start()
+
+    def leave(self) -> None:
+        """Other memories of this process may go on; ``end`` ends it."""
+
+    def lives(self, name: str) -> bool:
+        """Whether the process of this name lives."""
+        return bool(self._run("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
+
+    def end(self) -> None:
+        """Live no more; safe to call twice."""
+        self._ended.set()
+        with self._lock:
+            if self._renewing:
+                self._renewing.join()
+                self._renewing = None
+                self._run("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
+
+    def _renew(self) -> None:
+        until = f"now() + interval '{_LEASE} seconds'"
+        # Rows of processes that were killed go with the next one that renews.
+        self._run("DELETE FROM registry.program WHERE until < now() - interval '1 day' RETURNING name")
+        renewed = f"INSERT INTO registry.program (name, until) VALUES ($1, {until})"
+        self._run(f"{renewed} ON CONFLICT (name) DO UPDATE SET until = excluded.until RETURNING name", self.name)
+
+    def _renew_often(self) -> None:
+        while not self._ended.wait(_LEASE / 3):
+            with suppress(errors.StorageError):  # the next one may get through
+                self._renew()
+
+    def _run(self, sql: str, *values: object) -> list[Any]:
+        return cast(list[Any], self._server.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+
+
+class ServedRegistry:
+    """Who is served, in the schema ``registry`` of the same database: no person's, and so behind no policy."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def run(self, sql: str, *values: object) -> list[Row]:
+        """All rows of one query, as of the last commit."""
+
+        def read(connection: psycopg.Connection[ServedRow]) -> list[Row]:
+            with connection.pipeline():
+                connection.execute(_REGISTRY)
+                found = connection.execute(translated(sql, with_person=False), values, binary=True)
+            return cast(list[Row], found.fetchall())
+
+        return cast(list[Row], self._server.attempt(read))
+
+    @contextmanager
+    def write(self) -> Iterator[Callable[..., list[Row]]]:
+        """One transaction; any exception takes all of it back."""
+
+        def begin(connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], None]:
+            connection.execute("BEGIN")
+            return connection, None
+
+        connection, _ = self._server.attempt(begin)
+
+        def run(sql: str, *values: object) -> list[Row]:
+            done = connection.execute(translated(sql, with_person=False), values, binary=True)
+            return cast(list[Row], done.fetchall() if done.description else [])
+
+        try:
+            with as_ours(self._server.address):
+                connection.execute(_REGISTRY)
+                yield run
+                connection.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._server.give_back(connection)
+
+    @contextmanager
+    def turn_to_write(self) -> Iterator[None]:
+        """Several may write at once here."""
+        yield
+
+    def close(self) -> None:
+        """Use no connection any more."""
+
+
+@lru_cache(maxsize=2_000)
+def translated(sql: str, *, with_person: bool = True) -> bytes:
+    """A statement of a repository as the server takes it."""
+    return for_postgres(sql, with_person=with_person).encode()
+
+
+def _place_of(table: str) -> int:
+    """Where a table comes when all rows of a person are removed."""
+    return _LAST.index(table) if table in _LAST else -1
+
+
+def _status_of(number: str, connection: psycopg.Connection[ServedRow]) -> str:
+    """What has become of a transaction; one that still runs is waited for."""
+    while True:
+        ((status,),) = connection.execute("SELECT pg_xact_status($1::xid8)", [number]).fetchall()
+        if status != "in progress":
+            return str(status)
+        time.sleep(_PAUSE)
+
+
+def _digests_of(salt: str, text_id: str, role: Role, speaker: str, timestamp: str, text: str) -> tuple[str, str]:
+    words = text.removeprefix(PREFIX[role])
+    said = digests.said_digest(salt, role, speaker, timestamp, words)
+    return said, digests.id_digest(salt, role, text_id, words)
+
+
+def _printable(values: Iterable[object]) -> tuple[object, ...]:
+    return tuple(f"<{len(value)} bytes>" if isinstance(value, bytes | memoryview) else value for value in values)

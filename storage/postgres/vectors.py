@@ -1,0 +1,106 @@
+"""The nearest texts, searched among the vectors where they are stored: exactly, among those of one person and kind.
+
+There is no index that could disagree with the store, so nothing is built, repaired or rebuilt: a vector can be found
+from the commit on that stores it, and never after the one that removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from domain import errors
+from domain.indexes import Hit, VectorRow
+from domain.records import Kind
+from storage.engine import Database
+from storage.vectors.table import State, normalise
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from domain.indexes import Vector
+
+#: The inner product: vectors are of length 1 only as far as float16 goes.
+_NEAREST = (
+    "SELECT text_id, session_id, -(vector <#> CAST(? AS halfvec)) AS near FROM embedding WHERE model = ? AND kind = ?"
+    " AND session_id <> ? ORDER BY near DESC, text_id LIMIT ?"
+)
+
+
+class PostgresVectors:
+    """What ``Vectors`` is on the disk, over the table ``embedding``."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self.folder = folder / "vectors"  # where nothing is
+        self.state: State = "closed"
+        self._database = database
+        self._model, self._dimension = "", 0
+
+    def open(self, model: str, dimension: int) -> None:
+        """Search among the vectors of this model from now on."""
+        self._model, self._dimension, self.state = model, dimension, "ready"
+
+    def open_empty(self) -> None:
+        """Nothing has a vector yet: a search finds nothing, and that is no fault."""
+        self.open("", 0)
+
+    def close(self) -> None:
+        """Search no more; safe to call twice."""
+        self._model, self.state = "", "closed"
+
+    def search(self, vector: Vector, *, kind: Kind, exclude_session: str | None, limit: int) -> list[Hit]:
+        """The nearest rows of one type, best first, none of the excluded session.
+
+        Raises StorageError when there is no place for a vector like this one.
+        """
+        if self.state != "ready":
+            raise errors.StorageError("index.not_ready", state=self.state)
+        if limit < 1 or not self._model:
+            return []
+        try:
+            query = normalise(vector, self._dimension)
+        except errors.EmbeddingError as fault:
+            raise errors.StorageError("index.fault", act="search", reason=str(fault)) from fault
+        asked = (query.astype("<f2").data, self._model, kind, exclude_session or "", limit)
+        return [Hit(*row) for row in self._database.run(_NEAREST, *asked)]
+
+    @property
+    def has_table(self) -> bool:
+        """Whether there is a table to write to."""
+        return bool(self._model)
+
+    def rebuild(self, model: str, dimension: int, *_: object) -> bool:
+        """There is nothing to be built."""
+        self.open(model, dimension)
+        return True
+
+    def ids(self) -> npt.NDArray[np.bytes_]:
+        """Every ``text_id``, sorted."""
+        import numpy as np
+
+        rows = self._database.run("SELECT text_id FROM embedding WHERE model = ? AND kind <> ''", self._model)
+        return np.sort(np.array([row[0].encode() for row in rows] or [b""][:0], dtype="S"))
+
+    def count(self) -> int:
+        """How many rows there are."""
+        rows = self._database.run("SELECT count(*) FROM embedding WHERE model = ?", self._model)
+        return int(rows[0][0])
+
+    def versions(self) -> int:
+        """There are none."""
+        return 0
+
+    def upsert(self, rows: Sequence[VectorRow]) -> None:
+        """They are here since they were stored."""
+
+    def delete(self, text_ids: Iterable[str]) -> None:
+        """They went with the commit that removed their texts."""
+
+    def remove(self) -> None:
+        """There is no folder."""
+        self.close()
+
+    def upkeep(self) -> None:
+        """The server looks after its tables."""

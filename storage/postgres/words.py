@@ -1,0 +1,114 @@
+"""The index of words as packed postings: a row for each term and 512 texts, two bytes for each text that has it.
+
+Guarantees: a row can be found as soon as its transaction is committed, and never after it was removed; a term that is
+in more than ``cap`` rows is counted, and its postings are not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from domain.indexes import MARKS, Postings, WordTable
+from storage.engine import EACH, Database, Transaction
+
+#: Texts of one row; with nine bits for the place in it, seven are left for how often a term occurs.
+_BLOCK, _PLACE_BITS, _MOST = 512, 9, 127
+#: A longer term is known by its digest: an entry of a btree has no room for it.
+_LONGEST = 200
+
+_ADD = (
+    "INSERT INTO posting (shelf, term, block, n, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (shelf, term, block)"
+    " DO UPDATE SET n = posting.n + excluded.n, data = posting.data || excluded.data"
+)
+_READ = (
+    "SELECT p.term, p.block, p.data FROM posting p WHERE p.shelf = ? AND p.term IN (SELECT term FROM posting"
+    f" WHERE shelf = ? AND term IN {EACH} GROUP BY term HAVING sum(n) <= ?) ORDER BY p.term, p.block"
+)
+_TOO_COMMON = f"SELECT term FROM posting WHERE shelf = ? AND term IN {EACH} GROUP BY term HAVING sum(n) > ?"
+
+
+class PostgresWords:
+    """Which rows hold which words."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, tx: Transaction, table: WordTable, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Make new rows findable by these tokens; those in ``MARKS`` are bits beside the length."""
+        entries: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        words, lengths = [], []
+        for seq, tokens in rows:
+            own = [token for token in tokens if token not in MARKS]
+            counts = Counter(map(_key_of, own))
+            for term, count in counts.items():
+                entries[term, seq // _BLOCK].append(min(count, _MOST) << _PLACE_BITS | seq % _BLOCK)
+            marks = sum(1 << bit for bit, mark in enumerate(MARKS) if mark in tokens)
+            words.append((table, seq, list(counts)))
+            lengths.append((seq, sum(not word.startswith("@") for word in own), marks))
+        tx.many("INSERT INTO indexed_words (shelf, seq, terms) VALUES (?, ?, ?)", words)
+        tx.many(f"INSERT INTO {table}_length (seq, length, marks) VALUES (?, ?, ?)", lengths)
+        # In one order everywhere, so that two writers never wait for each other.
+        packed = ((table, term, block, len(found), _packed(found)) for (term, block), found in sorted(entries.items()))
+        tx.many(_ADD, packed)
+
+    def remove(self, tx: Transaction, table: WordTable, seqs: Sequence[int]) -> None:
+        """Make rows unfindable, by the terms that each was added with."""
+        gone: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+        query = f"DELETE FROM indexed_words WHERE shelf = ? AND seq IN {EACH} RETURNING seq, terms"
+        for seq, terms in tx.run(query, table, list(seqs)) if seqs else ():
+            for term in terms:
+                gone[term, seq // _BLOCK].add(seq % _BLOCK)
+        for (term, block), places in sorted(gone.items()):
+            key = (table, term, block)
+            ((data,),) = tx.run("SELECT data FROM posting WHERE shelf = ? AND term = ? AND block = ?", *key)
+            left = [one for one in _unpacked(data) if one & (_BLOCK - 1) not in places]
+            if left:
+                kept = "UPDATE posting SET n = ?, data = ? WHERE shelf = ? AND term = ? AND block = ?"
+                tx.do(kept, len(left), _packed(left), *key)
+            else:
+                tx.do("DELETE FROM posting WHERE shelf = ? AND term = ? AND block = ?", *key)
+        tx.many(f"DELETE FROM {table}_length WHERE seq = ?", [(seq,) for seq in seqs])
+
+    def optimize(self, tx: Transaction) -> None:
+        """Nothing is left of a row that was removed."""
+
+    def join_pieces(self, tx: Transaction) -> None:
+        """There are no pieces: a commit adds to the rows that are there."""
+
+    def rows(self, table: WordTable) -> int:
+        """About how many rows a table has: the highest number in it, which costs nothing to know."""
+        return int(self._database.run(f"SELECT coalesce(max(seq), 0) FROM {table}_length")[0][0])
+
+    def postings(self, table: WordTable, terms: Sequence[str], cap: int) -> Mapping[str, Postings]:
+        """The rows of each term, none for one that no one used; a term in more than ``cap`` rows is left out."""
+        import numpy as np
+
+        keys = {_key_of(term): term for term in terms}
+        found: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
+        for term, block, data in self._database.run(_READ, table, table, list(keys), cap):
+            found[keys[term]].append((block, data))
+        common = set()
+        if len(found) < len(keys) and self.rows(table) > cap:
+            common = {keys[row[0]] for row in self._database.run(_TOO_COMMON, table, list(keys), cap)}
+        postings = {}
+        for term in (term for term in keys.values() if term not in common):
+            entries = np.frombuffer(b"".join(data for _, data in found[term]), dtype="<u2").astype(np.int64)
+            blocks = np.repeat([block for block, _ in found[term]], [len(data) // 2 for _, data in found[term]])
+            seqs = blocks.astype(np.int64) * _BLOCK + (entries & (_BLOCK - 1))
+            order = np.argsort(seqs, kind="stable")
+            postings[term] = Postings(seqs[order], (entries >> _PLACE_BITS)[order])
+        return postings
+
+
+def _key_of(term: str) -> str:
+    return term if len(term) <= _LONGEST else hashlib.sha256(term.encode()).hexdigest()
+
+
+def _packed(entries: Iterable[int]) -> bytes:
+    return b"".join(entry.to_bytes(2, "little") for entry in entries)
+
+
+def _unpacked(data: bytes) -> list[int]:
+    return [int.from_bytes(data[at : at + 2], "little") for at in range(0, len(data), 2)]

@@ -1,0 +1,177 @@
+"""The engine itself: what is committed, what is taken back, and what becomes of connections that break."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from domain import errors
+from storage.postgres.database import PostgresDatabase, Server
+from storage.postgres.setup import initialise
+from tests.contract.stores import QUIET
+from tests.storage.postgres.server import shared_server
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server(shared_server())
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def database(server: Server, tmp_path: Path) -> PostgresDatabase:
+    return PostgresDatabase(server, str(tmp_path), QUIET)
+
+
+def administrator() -> psycopg.Connection[Any]:
+    return psycopg.connect(shared_server().replace("app:secret", "postgres"), autocommit=True)
+
+
+def end_connections(waiting_for: str = "%") -> None:
+    with administrator() as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app' AND query LIKE %s",
+            [waiting_for],
+        )
+
+
+def test_an_exception_takes_all_of_a_write_back(database: PostgresDatabase) -> None:
+    with pytest.raises(KeyError), database.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
+        raise KeyError
+    assert database.meta("a") is None
+
+
+def test_a_statement_that_failed_unseen_takes_the_write_back(database: PostgresDatabase) -> None:
+    with pytest.raises(errors.StorageError), database.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'again')")
+    assert database.meta("a") is None
+    with pytest.raises(errors.StorageError), database.write() as tx:
+        tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
+        try:
+            tx.run("SELECT 1 / 0")
+        except errors.StorageError:
+            tx.do("INSERT INTO meta (key, value) VALUES ('c', 'd')")
+    assert (database.meta("a"), database.meta("c")) == (None, None)
+
+
+def test_a_read_goes_on_over_a_connection_that_was_cut(database: PostgresDatabase) -> None:
+    database.set_meta("a", "b")
+    end_connections()
+    assert database.meta("a") == "b"
+    end_connections()
+    database.set_meta("a", "c")
+    assert database.meta("a") == "c"
+
+
+def test_a_write_that_was_cut_off_is_reported_and_not_there(database: PostgresDatabase) -> None:
+    with pytest.raises(errors.StorageError), database.write() as tx:
+        tx.run("INSERT INTO meta (key, value) VALUES ('a', 'b') RETURNING key")
+        end_connections()
+        tx.run("SELECT 1")
+    assert database.meta("a") is None
+    database.set_meta("a", "c")
+    assert database.meta("a") == "c"
+
+
+def test_where_the_answer_to_a_commit_is_lost_the_server_is_asked(database: PostgresDatabase) -> None:
+    for committed in (True, False):
+        key = str(committed)
+        try:
+            with database.write() as tx:
+                assert database._writing
+                connection = database._writing[1]
+                tx.do("INSERT INTO meta (key, value) VALUES (?, 'b')", key)
+                if committed:
+                    assert connection._pipeline
+                    connection.execute("COMMIT")
+                    connection._pipeline.sync()
+                end_connections()
+        except errors.StorageError:
+            assert not committed
+        assert database.meta(key) == ("b" if committed else None)
+
+
+def count_up(url: str, person: str, times: int) -> None:
+    database = PostgresDatabase(Server(url), person, QUIET)
+    for _ in range(times):
+        with database.write() as tx:
+            value = int(database.meta("count") or 0)
+            database.set_meta("count", str(value + 1))
+            tx.next("rows")
+
+
+def test_processes_that_write_for_one_person_come_one_after_another(database: PostgresDatabase, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=count_up, args=(shared_server(), str(tmp_path), 20)) for _ in range(3)]
+    for one in others:
+        one.start()
+    for one in others:
+        one.join()
+    assert [one.exitcode for one in others] == [0, 0, 0]
+    assert database.meta("count") == "60"
+    with database.write() as tx:
+        assert tx.next("rows") == 61
+
+
+def test_a_thread_reads_what_is_committed_while_another_writes(database: PostgresDatabase) -> None:
+    database.set_meta("a", "before")
+    seen: list[str | None] = []
+    with database.write():
+        database.set_meta("a", "after")
+        reader = threading.Thread(target=lambda: seen.append(database.meta("a")))
+        reader.start()
+        reader.join()
+        assert database.meta("a") == "after"
+    assert seen == ["before"]
+    assert database.meta("a") == "after"
+
+
+def test_numbers_flags_and_vectors_come_back_as_they_were_given(database: PostgresDatabase) -> None:
+    ((whole, half, flag, text, nothing),) = database.run(
+        "SELECT CAST(? AS bigint), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS text), CAST(? AS text)",
+        2**40, 0.5, True, "é 中", None,
+    )  # fmt: skip
+    assert (whole, half, flag, text, nothing) == (2**40, 0.5, 1, "é 中", None)
+    ((total, mean),) = database.run("SELECT sum(n), avg(n) FROM (VALUES (1), (2)) AS t (n)")
+    assert (type(total), mean) == (int, 1.5)
+    import numpy as np
+
+    for dimension in (3, 1024, 4096):
+        vector = np.arange(dimension, dtype=np.float32).astype("<f2")
+        with database.write() as tx:
+            columns = "number, text_id, model, dimension, digest, vector"
+            tx.do(
+                f"INSERT INTO embedding ({columns}) VALUES (?, ?, 'm', ?, 'd', ?)",
+                dimension, f"t{dimension}", dimension, vector.data,
+            )  # fmt: skip
+        rows = database.run("SELECT vector FROM embedding WHERE text_id = ?", f"t{dimension}")
+        assert rows[0]["vector"] == vector.tobytes()
+
+
+def test_a_full_database_a_closed_one_and_one_that_is_not_prepared_are_named(server: Server, tmp_path: Path) -> None:
+    database = PostgresDatabase(server, str(tmp_path), QUIET)
+    database.close()
+    with pytest.raises(errors.StorageError):
+        database.meta("a")
+    empty = Server(shared_server().replace("/friend", "/postgres"))
+    with pytest.raises(errors.StorageError) as refused:
+        empty.number_of("ann")
+    assert (refused.value.key, "secret@" in str(refused.value)) == ("database.empty", False)
+    with pytest.raises(errors.StorageError):
+        Server("postgresql://app@127.0.0.1:1/friend").number_of("ann")
+
+
+def test_a_database_may_be_prepared_again_and_keeps_what_it_holds(database: PostgresDatabase) -> None:
+    database.set_meta("a", "b")
+    url = shared_server()
+    initialise(url.replace("app:secret", "postgres").replace("/friend", "/postgres"), url)
+    assert database.meta("a") == "b"

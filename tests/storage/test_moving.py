@@ -1,0 +1,179 @@
+"""The same life on both engines leaves the same rows, and a memory moves between them as it is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from domain import errors
+from domain.facts import LineEvidence, PersonaDraft
+from domain.records import Message
+from language.words import tokens
+from storage.moving import move_person, rows_of
+from storage.repositories import OnServer, Repositories, open_repositories
+from storage.sqlite.schema import copied_columns
+from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
+from tests.contract.test_finding import embed_all
+from tests.contract.test_knowing import learned, new_fact
+from tests.storage.postgres.server import shared_connections
+
+WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel", "微风", "小猫"]
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+def all_rows(of: Repositories) -> Rows:
+    """Every row of every table that is no matter of one engine or one folder, in one order."""
+    return {
+        table: sorted((tuple(row) for part in rows_of(of.database, table, columns) for row in part), key=repr)
+        for table, columns in copied_columns().items()
+    }
+
+
+def postings(of: Repositories) -> dict[str, list[tuple[int, int]]]:
+    found = {}
+    for table in ("message", "summary", "fact"):
+        for term, one in of.index.words.postings(table, [*WORDS, "saw", "lyon", "live", "猫"], 20_000).items():  # type: ignore[arg-type]
+            found[f"{table} {term}"] = list(zip(one.seqs.tolist(), one.counts.tolist(), strict=True))
+    return found
+
+
+class Life:
+    """What one person does, chosen by a seed, in a memory on some engine."""
+
+    def __init__(self, store: Store, seed: int) -> None:
+        self.store, self.choose, self.teller = store, random.Random(seed), Teller(store)
+        store.database.set_meta("salt", "0" * 32)
+        store.start("s1", at(0))
+        self.session, self.number, self.facts, self.hidden = "s1", 1, 0, list[str]()
+
+    def step(self) -> None:
+        steps: list[Callable[[], object]] = [
+            self.say, self.say, self.say, self.compact, self.save, self.reset, self.undo, self.hide, self.pin,
+            self.learn, self.embed, self.erase, self.alone, self.in_flight,
+        ]  # fmt: skip
+        self.choose.choice(steps)()
+
+    def messages(self) -> list[Message]:
+        return [
+            one
+            for session in self.store.sessions.recent(None)
+            for one in self.store.messages.of_session(session.session_id)
+        ]
+
+    def say(self) -> None:
+        words = " ".join(self.choose.choices(WORDS, k=3))
+        served = [one.text_id for one in self.messages()[-2:]]
+        self.teller.say(self.session, f"I saw {words} and {words.split()[0]}", served=served)
+
+    def compact(self) -> None:
+        if len(rounds := self.store.messages.context(self.session)) > 2:
+            self.store.rounds.compact(self.session, rounds[1].user.round, self.teller.summary(f"of {len(rounds)}"))
+
+    def save(self) -> None:
+        if rounds := self.store.messages.rounds(self.session):
+            self.number += 1
+            before, self.session = self.session, f"s{self.number}"
+            line = f"Saw {self.choose.choice(WORDS)}."
+            draft = PersonaDraft(line, (LineEvidence(line, (rounds[0].user.text_id,)),))
+            self.store.opening(self.session).rounds.save(
+                before, self.teller.summary(f"all of {before}"), {"user": draft}
+            )
+
+    def reset(self) -> None:
+        removed = self.store.rounds.reset(self.session)
+        if self.choose.random() < 0.5:
+            self.store.rounds.put_back(removed)
+
+    def undo(self) -> None:
+        self.store.rounds.undo(self.session, 1)
+
+    def hide(self) -> None:
+        if (found := self.messages()) and not self.hidden:
+            self.hidden = [self.choose.choice(found).text_id]
+            self.store.rounds.hide(self.hidden)
+        else:
+            self.store.rounds.unhide(self.hidden)
+            self.hidden = []
+
+    def pin(self) -> None:
+        self.store.personas.pin("user", f"Remember {self.choose.choice(WORDS)}.")
+
+    def learn(self) -> None:
+        if rounds := self.store.messages.rounds(self.session):
+            spoken = self.choose.choice(rounds)
+            self.facts += 1
+            fact = new_fact(f"{self.choose.choice(WORDS)} {self.facts}", spoken)
+            self.store.at(at(90)).fact_log.learn(learned([spoken], fact))
+
+    def embed(self) -> None:
+        embed_all(self.store)
+
+    def erase(self) -> None:
+        self.store.erasure.erase(self.store.erasure.scope_of_words(self.choose.choice(WORDS)))
+
+    def alone(self) -> None:
+        self.store.rounds.store_alone(
+            self.session, f"Alone with {self.choose.choice(WORDS)}.", self.store.stamp.new_id()
+        )
+
+    def in_flight(self) -> None:
+        self.store.sessions.note_in_flight(self.session, self.choose.choice(WORDS))
+
+
+@contextmanager
+def lived(engine: str, folder: Path, seed: int, steps: int) -> Iterator[Store]:
+    folder.mkdir()
+    store = ENGINES[engine](folder)
+    life = Life(store, seed)
+    for _ in range(steps):
+        life.step()
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_lives_leave_the_same_rows_and_postings_on_both_engines(tmp_path: Path, seed: int) -> None:
+    found = []
+    for engine in ENGINES:
+        with lived(engine, tmp_path / engine, seed, 60) as store:
+            rows = all_rows(store.of)
+            files = copied_columns()["erasure"].index("files")  # that the proof looked at, and what it found there
+            rows["erasure"] = [row[:files] for row in rows["erasure"]]
+            found.append((rows, postings(store.of)))
+    one, other = found
+    assert sum(map(len, one[0].values())) > 50
+    for table, rows in one[0].items():
+        assert rows == other[0][table], table
+    assert one[1] == other[1]
+
+
+def opened(place: Path | OnServer) -> Repositories:
+    return open_repositories(place, tokens, SetStamp(), QUIET)  # type: ignore[arg-type]
+
+
+def test_a_memory_moves_into_a_database_and_back_row_by_row(tmp_path: Path) -> None:
+    served = OnServer(tmp_path, shared_connections(), f"moved {tmp_path}")
+    with lived("sqlite", tmp_path / "first", 7, 80) as store:
+        embed_all(store)
+        before, words = all_rows(store.of), postings(store.of)
+    assert move_person(tmp_path / "first", served, opened) == sum(map(len, before.values()))
+    there = opened(served)
+    assert (all_rows(there), postings(there), there.database.problems()) == (before, words, [])
+    (vector,) = there.database.run("SELECT vector FROM embedding LIMIT 1")
+    assert len(np.frombuffer(vector[0], "<f2"))
+    move_person(served, tmp_path / "back", opened)
+    back = opened(tmp_path / "back")
+    assert (all_rows(back), postings(back), back.database.problems()) == (before, words, [])
+    assert back.database.altered_rows() == []
+    back.database.close()
+    for target in (served, tmp_path / "back"):
+        with pytest.raises(errors.StorageError) as refused:
+            move_person(tmp_path / "first", target, opened)
+        assert refused.value.key == "person.exists"
+    with pytest.raises(errors.StorageError):
+        move_person(tmp_path / "nowhere", OnServer(tmp_path, shared_connections(), "nobody"), opened)
