@@ -30,7 +30,7 @@ from domain import errors
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
-from storage.engine import Commit, Row, Transaction
+from storage.engine import Commit, ReadCache, Row, Transaction
 from storage.postgres import for_postgres
 from storage.sqlite import digests
 
@@ -312,6 +312,8 @@ class PostgresDatabase:
         self._listeners: list[Callable[[Commit], None]] = []
         self._checks: list[Callable[[], None]] = []
         self._undigested = False
+        #: Of the open transaction.
+        self._read = ReadCache()
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -319,7 +321,13 @@ class PostgresDatabase:
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         if self._is_writing:
-            return self.execute(sql, values)
+            # Until the commit no one else writes for this person.
+            key = tuple(tuple(one) if isinstance(one, list) else one for one in values)
+            if (kept := self._read.find(sql, key)) is not None:
+                return kept
+            found = self._send(sql, values)
+            self._read.keep(sql, key, found)
+            return list(found)
         self._refuse_closed()
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[ServedRow]:
@@ -362,6 +370,7 @@ class PostgresDatabase:
                     raise
             finally:
                 self._writing, self._undigested = None, False
+                self._read.clear()
                 self._server.give_back(connection)
         if opened.commit.follows:
             for listener in self._listeners:
@@ -372,6 +381,10 @@ class PostgresDatabase:
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
+        self._read.drop(sql)
+        return self._send(sql, values)
+
+    def _send(self, sql: str, values: Sequence[object]) -> list[Row]:
         assert self._writing
         with as_ours(self._server.address):
             done = self._writing[1].execute(translated(sql), values, binary=True)
@@ -386,6 +399,7 @@ class PostgresDatabase:
         passed = list(rows)
         if not passed:
             return
+        self._read.drop(sql)
         with as_ours(self._server.address), self._writing[1].cursor() as cursor:
             cursor.executemany(translated(sql), passed)
         self._undigested = self._undigested or bool(_SAYS.match(sql))
