@@ -407,6 +407,7 @@ class Eraser:
         texts: list[Message | Summary] = [*chosen.messages, *chosen.summaries]
         going = {session.session_id for session in chosen.sessions}
         with self.of.database.write() as tx:
+            self.of.epoch.advance()
             self.of.erased.add_receipt(tx, chosen, reason)
             if reason == "person":
                 self.of.erased.add_scope(tx, chosen)
