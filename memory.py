@@ -158,7 +158,8 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.erased, self.units = of.claims, of.erased, of.units
+            self.claims, self.epoch = of.claims, of.epoch
+            self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
@@ -215,7 +216,7 @@ class Memory:
 
     def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
         """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
-        if settle and self._search:
+        if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
         if self.external:

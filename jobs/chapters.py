@@ -22,6 +22,7 @@ from domain import errors
 from domain.events import Notice
 from domain.facts import Fact
 from domain.imports import IMPORT_CLIENT
+from domain.patterns import pattern_of
 from domain.records import PREFIX, SERVICE_CLIENT
 from domain.tree import Member
 from domain.workers import CancelToken
@@ -52,7 +53,7 @@ _PAGE_TOKENS, _PAGE_MESSAGE, _PAGE_LINES = 12_000, 2_000, 12
 #: A longer line of a page is cut, and with that its numbers, so that it is dropped.
 _LONGEST_LINE = 1_000
 #: The numbers of messages at the end of a sentence.
-_RESTS_ON = re.compile(r"[\[［【]\s*(\d[\d\s,，、–-]*)[\]］】]\s*([.。]?)\s*$")
+_RESTS_ON = pattern_of(r"[\[［【]\s*(\d[\d\s,，、–-]*)[\]］】]\s*([.。]?)\s*$")
 
 
 @dataclass(frozen=True)

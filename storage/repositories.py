@@ -17,7 +17,7 @@ from storage.engine import Database, Stamp, WordIndex
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
-from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.jobs import Claims, ErasureEpoch, Jobs, Rebuilds, Steps
 from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
@@ -73,6 +73,7 @@ class Repositories:
     rebuilds: Rebuilds
     saves: UndoableSaves
     erased: ErasedTexts
+    epoch: ErasureEpoch
     units: Units
 
 
@@ -158,6 +159,7 @@ def open_repositories(
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
+        epoch=ErasureEpoch(database),
         units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:
