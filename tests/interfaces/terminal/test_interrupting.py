@@ -224,13 +224,6 @@ def editor_line(folder: Path, wishes: Wishes) -> Iterator[EditorLine]:
         silent = cast("Conversation", SimpleNamespace(greet=lambda stop: iter(())))
         speaking = FirstWords(silent, logging.getLogger())
         hooks = PromptHooks(lambda before: (), lambda: None, lambda: "", lambda: "", lambda: None, speaking)
-            lambda before: (),
-            lambda: None,
-            lambda: "",
-            lambda: "",
-            lambda: None,
-            FirstWords(silent, logging.getLogger()),
-        )
         history = PromptHistory(folder / "history", lambda: True)
         yield EditorLine(Terminal(stdin, stdout, colour=False), history, ahead, wishes, hooks)
 
