@@ -184,8 +184,8 @@ WeightTable = Mapping[str, tuple[float, float, float, float]]
 # fmt: off
 #: For words and a model that has learnt what texts mean.
 BY_MEANING: WeightTable = {
-    "words":              ( 0.08,  0.32,  0.00,  0.35),
-    "coverage":           ( 0.00,  0.00,  0.00,  0.17),
+    "words":              ( 0.00,  0.32,  0.00,  0.35),
+    "coverage":           ( 0.11,  0.00,  0.00,  0.17),
     "window":             ( 0.57,  0.00,  0.00,  0.00),
     "session_best":       ( 0.41,  0.00,  0.67,  0.30),
     "summary":            ( 0.00,  0.00,  0.00,  0.24),
@@ -195,7 +195,7 @@ BY_MEANING: WeightTable = {
     "dense_near":         ( 0.23,  0.00,  0.00,  0.00),
     "dense_session":      ( 0.00,  0.00,  1.11,  0.31),
     "dense_session_best": ( 0.28,  0.00,  0.00,  0.00),
-    "near":               ( 2.93,  0.00,  0.00,  0.00),
+    "near":               ( 3.80,  0.00,  0.00,  0.00),
     "meant":              ( 0.75,  0.00,  0.00,  0.00),
     "asks":               (-1.88,  0.00,  0.00, -0.26),
     "by_user":            ( 0.00,  1.20,  0.00,  0.64),
