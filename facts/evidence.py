@@ -516,8 +516,8 @@ class SpokenWindow:
             return False
         said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
         asked = [self._sources[each.place - 1] for each in answers]
-        heard = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
-        return bool(wanted & heard) and wanted.isdisjoint(said)
+        in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
+        return bool(wanted & in_questions) and wanted.isdisjoint(said)
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""

@@ -78,7 +78,7 @@ class Database(Protocol):
 
     @property
     def outdated(self) -> int:
-        """How often another program was seen to have written, where an index beside the database follows that."""
+        """How often another program was seen to have written; negative where that is not known."""
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
@@ -104,6 +104,9 @@ class Database(Protocol):
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, in the thread that committed."""

@@ -197,6 +197,7 @@ class SqliteDatabase:
         self._done: list[Commit] = []
         self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        self._checks: list[Callable[[], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
@@ -270,6 +271,8 @@ class SqliteDatabase:
                 self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
                 try:
+                    for check in self._checks:
+                        check()
                     yield self._open
                     self._end_write(self._open.commit, wait=wait)
                 except BaseException:
@@ -397,6 +400,10 @@ class SqliteDatabase:
             self._read.clear()  # the salt is made below, past what drops results that were read
         digests.digest_changes(self._connection, salted=self._salted)
         self._salted = self._salted or bool(self._connection.execute(digests.SALT).fetchone())
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
+        self._checks.append(check)
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
