@@ -59,6 +59,7 @@ from storage.rounds import Rounds, Voice
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
     from recall.retriever import OwnMemories, Retriever
+    from storage.postgres.vectors import PostgresVectors
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
@@ -87,7 +88,7 @@ _FILTERED = 500
 class _Search:
     """Everything for searching; heavy to load."""
 
-    vectors: Vectors
+    vectors: Vectors | PostgresVectors
     index: Indexing
     own: OwnMemories
     retriever: Retriever

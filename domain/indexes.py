@@ -23,7 +23,7 @@ WordTable = Literal["message", "summary", "fact"]
 WORD_TABLES: tuple[WordTable, ...] = ("message", "summary", "fact")
 
 #: Tokens that say what a text is; the place in this list is the bit in the ``marks`` of a row.
-MARKS = ("@asks", "@time", "@number", "@named")
+MARKS = ("@asks", "@named")
 
 
 @dataclass(frozen=True, slots=True)

@@ -708,10 +708,16 @@ def _is_over(fact: Fact, today: date) -> bool:
 
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
-    """The facts that a line states: those with their value in it, or all its evidence if it is in another language."""
+    """The facts that a line states: with their value or their words in it, or all if they are in another language."""
     there = list(dict.fromkeys(fact for message in line.messages for fact in resting.get(message, ())))
     spoken = language_of(line.line)
-    return [fact for fact in there if _is_in_line(fact.value, line.line) or language_of(fact.restatement) != spoken]
+    return [
+        fact
+        for fact in there
+        if _is_in_line(fact.value, line.line)
+        or _keeps(line.line, fact.restatement)
+        or language_of(fact.restatement) != spoken
+    ]
 
 
 #: Which one of a name a subject is: "Tom Okafor (colleague)".

@@ -141,7 +141,7 @@ def _possessive(name: str) -> str:
     return f"{name}'" if name.endswith("s") and " and " not in name and name[0].islower() else f"{name}'s"
 
 
-#: What stands behind "her", "this" or "these" where it is no noun.
+#: What follows "her", "this" or "these" where it is no noun.
 _NO_NOUN = (
     r"(?=\s*(?:[,.;:!?)\"”]|$)|\s+(?:and|or|but|to|at|in|on|for|from|about|with|again|today|tomorrow|yesterday|now"
     r"|then|when|if|so|is|are|was|were|will|would|can|could|do|does|did|has|have|had|any ?more|yet|still|too|either"
@@ -424,7 +424,7 @@ _ZH_KIN = pattern_of(
 _ZH_WHEN = (
     "下(?=[个周星月班午次])|后(?=[天来])|明(?=[天年早晚])|上(?=[个周星月班午次])|周(?=[末一二三四五六日])|[今昨这每]"
 )
-#: What a person does, at the beginning of what stands behind their name.
+#: What a person does, at the beginning of what follows their name.
 _ZH_DOES = "找收参准调吵聊商约合分离订病开送借还辞升毕考退当做得赢输哭笑睡醒跑唱写画学教拿忘丢卖租一两三几"
 _ZH_NAME_END = (
     r"(?=[，。！？、,.!?\s”\"』」）)]|$|今年|今天|昨天|明天|在|是|也|很|的|了|去|和|跟|会|有|喜欢|刚|最近|上|说|要|比|才|从|住"

@@ -13,7 +13,7 @@ Any mix of languages goes through one function:
   they are.
 
 A token contains no space, so that tokens can be joined and split. Tokens that begin with ``@`` are marks: properties of
-a text rather than words of it (it asks, mentions a time, contains a number, who is speaking).
+a text rather than words of it (it asks, who is speaking).
 """
 
 from __future__ import annotations
@@ -51,20 +51,9 @@ _HUMP = pattern_of("[a-z0-9][A-Z]")
 _ACCENTS = pattern_of("[\u0300-\u036f]")
 _THOUSANDS = pattern_of(r"(?<=\d),(?=\d{3}(?:\D|$))")
 
-#: Marks: the text asks, mentions a time, contains a number, names its speaker; and the prefix of the speaker's mark.
-ASKS, TIME, NUMBER, NAMED, SPEAKER = "@asks", "@time", "@number", "@named", "@:"
+#: Marks: the text asks, names its speaker; and the prefix of the speaker's mark.
+ASKS, NAMED, SPEAKER = "@asks", "@named", "@:"
 _LABEL = pattern_of(r"\s*([^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})[:：]\s")
-_TIME = pattern_of(
-    r"\b(?:19|20)\d\d\b|\b(?:last|next|this|past) (?:week|weekend|month|year|night|spring|summer|fall|autumn|winter)\b"
-    r"|\b(?:yesterday|today|tonight|tomorrow|ago|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
-    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\bmay \d"
-    r"|[昨今明前后]天|[上下这]个?(?:周|星期|礼拜|月)|[去今明前]年|\d{1,2}[月号日]|星期[一二三四五六日天]|周[一二三四五六日末]",
-    re.IGNORECASE,
-)
-_NUMBER = pattern_of(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|once|twice)\b|[一二两三四五六七八九十百千万]",
-    re.IGNORECASE,
-)
 
 #: Chinese question words: pairs of a neighbour and one of them are in no memory.
 _ASKING = pattern_of(
@@ -106,15 +95,11 @@ def tokens(text: str) -> list[str]:
     """All tokens of a stored text in order, with repetitions, followed by its marks.
 
     >>> tokens("Tim's cafés in 北京, May 5th: quick_sort()")
-    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort', '@time', '@number']
+    ['tim', 'cafe', '北', '北京', '京', 'may', '5', 'quick', 'sort', 'quicksort']
     """
     found = _word_tokens(text)
     if text.rstrip()[-3:].rstrip("\"'”’)）").endswith(("?", "？")):
         found.append(ASKS)
-    if _TIME.search(text):
-        found.append(TIME)
-    if _NUMBER.search(text):
-        found.append(NUMBER)
     if label := label_of(text):
         found += [NAMED, *map(speaker_term, dict.fromkeys(_word_tokens(label)))]
     return found

@@ -62,7 +62,7 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
     "marks": np.uint8,
     **dict.fromkeys(("session", "length", "day", "place", "previous", "next"), np.int32),
 }
-Mark = Literal["asks", "time", "number", "named"]
+Mark = Literal["asks", "named"]
 
 
 class MessageTable:
@@ -497,7 +497,6 @@ class CandidateSearch:
         unspaced = unspaced_share(asked.text)
         labelled = table.has_mark(rows, "named")
         by_user = table.by_user[rows]
-        times, numbers = (table.has_mark(rows, mark).astype(np.float32) for mark in ("time", "number"))
         return Evidence(
             seqs=table.seq[rows],
             counts=gathered.counts,
@@ -512,7 +511,6 @@ class CandidateSearch:
             by_assistant=(~by_user & ~labelled).astype(np.float32),
             near=_time_nearness(asked.times, table.day[rows]),
             meant=self._meant_speakers(asked, rows),
-            wanted=times * asked.asks_when + numbers * asked.asks_how_many,
             asks=table.has_mark(rows, "asks").astype(np.float32),
             later=table.sessions_after(sessions) if asked.goes_on else np.zeros(len(sessions), np.float32),
             word_length=table.mean_length * (1.0 - unspaced + unspaced * _UNSPACED_WORD),

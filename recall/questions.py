@@ -35,8 +35,6 @@ _ADVICE = pattern_of(
     r"|怎么办|该怎么|应该|(?:可以|能|要)(?:做|吃|玩|去|看|帮)[^，。]{0,6}什么|什么好",
     re.IGNORECASE,
 )
-_WHEN = pattern_of(r"^\s*when\b|什么时候|哪天|几号|what (?:date|day|month|year)", re.IGNORECASE)
-_MANY = pattern_of(r"how (?:many|much|long|old|often)|多少|几|多久|多大", re.IGNORECASE)
 _YOU_SAID = pattern_of(
     r"\byou(?:'ve)?\s+(?:\w+ )?"
     r"(?:recommend|suggest|told|tell|said|say|mention|give|gave|advise|propose|explain|introduce|wrote|write|promise)"
@@ -139,8 +137,6 @@ class Question:
     advice: bool
     remark: bool
     seeks: bool
-    asks_when: bool
-    asks_how_many: bool
     faint: frozenset[str] = frozenset()
     alone: bool = False
     names: frozenset[str] = frozenset()
@@ -178,8 +174,6 @@ def parse_question(text: str, today: date) -> Question:
         advice=bool(_ADVICE.search(text)),
         remark=not _ASKS.search(text),
         seeks=seeks,
-        asks_when=bool(_WHEN.search(text)),
-        asks_how_many=bool(_MANY.search(text)),
         faint=frozenset(terms).difference(words.terms(rest)) if rest != text else frozenset(),
         names=frozenset(_name_terms(text)),
         goes_on=not _ASKS.search(first_sentence),

@@ -45,8 +45,7 @@ class Evidence:
 
     ``seqs`` (P,) are the numbers of the messages, ``of_session`` (P,) the place of each among the sessions,
     ``position`` (P,) its place in its session. ``near`` (a time that the question speaks of), ``meant`` (its speaker is
-    whom the question names), ``wanted`` (it holds a time or number, and one is asked for) and ``asks`` (it is a
-    question) are between 0 and 1.
+    whom the question names) and ``asks`` (it is a question) are between 0 and 1.
     ``later`` (S,) is how many sessions followed each. ``share`` (T,) is the rarity as a share of the sum over all terms
     of the question. ``mean_length`` is in tokens, ``word_length`` in words of any language. ``clarity``, 0 to 1, is how
     far the embedder distinguishes texts, and ``nearest`` by how much the three nearest messages are more like the
@@ -66,7 +65,6 @@ class Evidence:
     by_assistant: Floats
     near: Floats
     meant: Floats
-    wanted: Floats
     asks: Floats
     later: Floats
     word_length: float
@@ -144,7 +142,6 @@ def score_parts(e: Evidence) -> dict[str, Floats]:
     return found | {
         "near": e.near,
         "meant": e.meant,
-        "wanted": e.wanted,
         "asks": e.asks,
         "by_user": e.by_user,
         "length": np.log1p(e.lengths),
@@ -187,50 +184,46 @@ WeightTable = Mapping[str, tuple[float, float, float, float]]
 # fmt: off
 #: For words and a model that has learnt what texts mean.
 BY_MEANING: WeightTable = {
-    "words":              ( 0.08,  0.36,  0.00,  0.35),
-    "words_apart":        ( 0.20,  0.00,  0.00,  0.00),
-    "coverage":           ( 0.11,  0.00,  0.00,  0.17),
-    "window":             ( 0.49,  0.00,  0.00,  0.00),
-    "session_best":       ( 0.34,  0.00,  0.59,  0.30),
-    "summary":            ( 0.05,  0.00,  0.00,  0.24),
+    "words":              ( 0.08,  0.32,  0.00,  0.35),
+    "coverage":           ( 0.00,  0.00,  0.00,  0.17),
+    "window":             ( 0.57,  0.00,  0.00,  0.00),
+    "session_best":       ( 0.41,  0.00,  0.67,  0.30),
+    "summary":            ( 0.00,  0.00,  0.00,  0.24),
     "facts":              ( 0.25,  0.25,  0.70,  0.60),
-    "dense":              ( 0.29,  0.86,  0.07,  0.00),
-    "dense_apart":        ( 1.01,  0.00,  0.00,  0.00),
-    "dense_near":         ( 0.47,  0.00,  0.10,  0.00),
-    "dense_session":      ( 0.00,  0.00,  0.49,  0.31),
-    "dense_session_best": ( 0.22,  0.00,  0.44,  0.00),
-    "near":               ( 5.08,  0.00,  0.00,  0.00),
-    "meant":              ( 1.05,  0.00,  0.00,  0.00),
-    "wanted":             ( 1.05,  0.00,  0.00,  0.00),
-    "asks":               (-1.38,  0.00,  0.00, -0.20),
-    "by_user":            ( 0.00,  1.20,  0.00,  0.58),
-    "length":             ( 0.50,  0.00, -0.06, -0.43),
-    "length_own":         ( 0.80, -0.45,  0.19,  0.00),
-    "opening":            ( 0.00,  0.00,  3.15,  1.27),
-    "newer":              ( 0.00,  0.00,  0.77,  0.00),
+    "dense":              ( 0.37,  0.86,  0.00,  0.00),
+    "dense_apart":        ( 0.79,  0.00,  0.00,  0.00),
+    "dense_near":         ( 0.23,  0.00,  0.00,  0.00),
+    "dense_session":      ( 0.00,  0.00,  1.11,  0.31),
+    "dense_session_best": ( 0.28,  0.00,  0.00,  0.00),
+    "near":               ( 2.93,  0.00,  0.00,  0.00),
+    "meant":              ( 0.75,  0.00,  0.00,  0.00),
+    "asks":               (-1.88,  0.00,  0.00, -0.26),
+    "by_user":            ( 0.00,  1.20,  0.00,  0.64),
+    "length":             ( 0.60,  0.00,  0.00, -0.43),
+    "length_own":         ( 0.00, -0.35,  0.00,  0.00),
+    "opening":            ( 0.00,  0.00,  3.89,  1.27),
+    "newer":              ( 0.00,  0.00,  1.09,  0.00),
 }
 #: For words alone, and for words with vectors of hashed words.
 BY_WORDS: WeightTable = {
-    "words":              ( 0.00,  0.36,  0.00,  0.12),
-    "words_apart":        ( 0.50,  0.00,  0.00,  0.00),
-    "coverage":           ( 0.20,  0.00,  0.06,  0.19),
-    "window":             ( 0.35,  0.00,  0.00,  0.04),
-    "session_best":       ( 0.25,  0.00,  0.93,  0.31),
-    "summary":            ( 0.27,  0.00,  0.30,  0.19),
+    "words":              ( 0.00,  0.45,  0.00,  0.15),
+    "words_apart":        ( 0.55,  0.00,  0.00,  0.00),
+    "coverage":           ( 0.20,  0.00,  0.05,  0.21),
+    "window":             ( 0.38,  0.00,  0.00,  0.00),
+    "session_best":       ( 0.27,  0.00,  0.93,  0.31),
+    "summary":            ( 0.48,  0.00,  0.30,  0.19),
     "facts":              ( 0.25,  0.25,  0.70,  0.60),
-    "dense":              ( 0.29,  0.22,  0.00,  0.16),
-    "dense_apart":        ( 0.17,  0.00,  0.00,  0.00),
-    "dense_near":         ( 0.20,  0.00,  0.10,  0.05),
-    "dense_session_best": ( 0.25,  0.00,  0.00,  0.40),
-    "near":               ( 2.35,  0.00,  0.00,  0.02),
-    "meant":              ( 0.74,  0.00,  0.00,  0.00),
-    "wanted":             ( 0.94,  0.00,  0.00,  0.12),
-    "asks":               (-0.36,  0.00,  0.00, -0.14),
-    "by_user":            ( 0.40,  0.00,  0.59,  0.33),
-    "length":             ( 0.00,  0.00,  0.32, -0.43),
-    "length_own":         ( 1.02, -0.45,  0.00,  0.00),
-    "opening":            ( 0.05,  0.00,  2.55,  0.89),
-    "newer":              ( 0.00,  0.00,  0.55,  0.00),
+    "dense":              ( 0.29,  0.21,  0.00,  0.14),
+    "dense_near":         ( 0.36,  0.00,  0.00,  0.11),
+    "dense_session_best": ( 0.00,  0.00,  0.00,  0.44),
+    "near":               ( 3.64,  0.00,  0.00,  0.00),
+    "meant":              ( 0.47,  0.00,  0.00,  0.00),
+    "asks":               (-0.33,  0.00,  0.00, -0.08),
+    "by_user":            ( 0.40,  0.00,  0.38,  0.16),
+    "length":             ( 0.00,  0.00,  0.23, -0.43),
+    "length_own":         ( 1.02, -0.49,  0.00,  0.00),
+    "opening":            ( 0.02,  0.00,  2.55,  0.89),
+    "newer":              ( 0.00,  0.00,  0.60,  0.00),
 }
 # fmt: on
 #: The models whose vectors are hashed words: they repeat what the words say, and less.

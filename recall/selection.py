@@ -51,6 +51,8 @@ _SPARE = 4
 _FACTS = 0.15
 #: The share of the budget that summaries may take, the same with their marks, and what a long one is cut to.
 _SUMMARIES, _MARKED_SUMMARIES, _LONG_SUMMARY = 0.08, 0.25, 250
+#: What a turn scored with the input by itself counts so much beside the better of its scores.
+_BOTH = 0.1
 #: A turn of fewer characters than this says little without the one it answers, or the one that answers it.
 _SHORT = 36
 #: The longest that a neighbour may be.
@@ -182,13 +184,18 @@ class Selector:
     def _best_messages(self, searches: Sequence[RankedSearch]) -> dict[int, _Best]:
         """The rows of the best turns, best first; each counts with the question that found it best.
 
-        A score counts by how far it stands above the mean of its pool, so that those of two questions compare.
+        A score counts by how far it stands above the mean of its pool, so that those of two questions compare. What
+        the input found by itself beside what came before it counts a little more: what both find is the likelier.
         """
         best: dict[int, _Best] = {}
         for found in searches:
             rows, scores = found.searched.pool.rows, _above(found)
             for at in scores.argsort(kind="stable")[::-1][: self._limits.messages].tolist():
                 _keep_best(best, int(rows[at]), _Best(float(scores[at]), found, at))
+        for found in searches if len(searches) > 1 else ():
+            if found.searched.asked.alone:
+                scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
+                best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
         order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
         count = self._limits.messages
         if self._cutting:

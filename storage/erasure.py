@@ -51,6 +51,7 @@ _TEXTS = {
     "note": ("text", "topic"),
     "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
     "relation": ("source", "target"),
+    "open_matter": ("key",),
     "erasure": ("days",),
 }
 _AT_ONCE = 5_000

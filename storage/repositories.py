@@ -29,6 +29,7 @@ from storage.units import Units
 
 if TYPE_CHECKING:
     from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
 #: So many messages are read at once to make their words.
@@ -104,14 +105,14 @@ def initialise_database(administrator: str, url: str) -> None:
     initialise(administrator, url)
 
 
-def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors:
+def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors | PostgresVectors:
     """Where the nearest texts are searched: an index in the folder, or the database itself."""
-    from storage.vectors.table import Vectors
-
     if isinstance(place, OnServer):
         from storage.postgres.vectors import PostgresVectors
 
-        return PostgresVectors(of.database, place.folder)  # type: ignore[return-value]
+        return PostgresVectors(of.database, place.folder)
+    from storage.vectors.table import Vectors
+
     return Vectors(place / "vectors", log)
 
 

@@ -18,7 +18,6 @@ _FAMILIES: Mapping[str, tuple[str, ...]] = {
     "person": ("meant",),
     "meaning": ("dense", "dense_apart"),
     "fact": ("facts",),
-    "gives_answer": ("wanted",),
     "recent": ("newer",),
     "conversation": ("window", "session_best", "summary", "dense_near", "dense_session", "dense_session_best"),
 }

@@ -12,7 +12,6 @@ A role that could see the rows of others is refused.
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 import threading
 import time
@@ -28,6 +27,7 @@ from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
 from storage.engine import Commit, Row, Transaction
@@ -70,8 +70,8 @@ _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = c
 #: What rows of other tables refer to, without going with them.
 _LAST = ("persona", "session", "person")
 #: Statements after which messages have no digest yet.
-_SAYS = re.compile(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
-_RETURNS = re.compile(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
+_SAYS = pattern_of(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
+_RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
 _QUEUED = (
     "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
     " c.text FROM conversation c JOIN queued q ON q.key = c.seq"

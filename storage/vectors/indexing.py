@@ -38,6 +38,7 @@ from storage.vectors.table import Vectors, normalise
 if TYPE_CHECKING:
     from domain.indexes import Vector
     from storage.embeddings import Ids
+    from storage.postgres.vectors import PostgresVectors
 
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
@@ -52,7 +53,7 @@ class Checksums:
     True
     """
 
-    def __init__(self, store: Embeddings, vectors: Vectors) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors) -> None:
         self._store = store
         self._vectors = vectors
         self._folder = vectors.folder
@@ -223,7 +224,7 @@ Proceed = Callable[[], bool]
 class Reconciler:
     """Opens, compares, repairs and rebuilds. Belongs to the worker."""
 
-    def __init__(self, store: Embeddings, vectors: Vectors, log: logging.Logger) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors, log: logging.Logger) -> None:
         self._store = store
         self._vectors = vectors
         self._log = log
@@ -423,7 +424,7 @@ class Indexing:
     def __init__(
         self,
         store: Embeddings,
-        vectors: Vectors,
+        vectors: Vectors | PostgresVectors,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
         log: logging.Logger,

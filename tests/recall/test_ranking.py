@@ -50,7 +50,6 @@ def _evidence(**changed):
         by_assistant=np.array([0, 1, 0, 0, 1, 0], np.float32),
         near=nothing,
         meant=nothing,
-        wanted=nothing,
         asks=nothing,
         later=np.array([1, 0], np.float32),
         word_length=10.0,
@@ -81,10 +80,6 @@ def test_a_time_or_a_speaker_that_the_question_means_lifts_a_message(part):
     plain = rank(_evidence()).messages
     lifted = rank(_evidence(**{part: _at(1)})).messages
     assert lifted[1] > plain[1]
-
-
-def test_a_message_that_holds_the_kind_of_answer_that_is_asked_for_is_lifted():
-    assert rank(_evidence(wanted=_at(1))).messages[1] > rank(_evidence()).messages[1]
 
 
 def test_vectors_of_an_embedder_that_finds_all_alike_do_not_count():
@@ -131,7 +126,7 @@ def test_the_kinds_of_conversation_share_the_weights_whatever_the_length(length,
 
 def test_an_empty_pool_is_ranked_as_nothing():
     nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    messages = ("lengths", "position", "by_user", "by_assistant", "near", "meant", "wanted", "asks")
+    messages = ("lengths", "position", "by_user", "by_assistant", "near", "meant", "asks")
     empty = _evidence(
         seqs=none,
         of_session=none,

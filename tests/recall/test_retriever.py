@@ -374,6 +374,18 @@ def test_a_remark_of_which_nothing_was_ever_said_reminds_of_nothing(life, said, 
     assert not life.recall(said, limits=_tokens(budget))
 
 
+def test_what_a_remark_finds_by_itself_and_with_what_came_before_it_is_likelier_than_what_one_of_them_finds(life):
+    life.live("zither", (("My zither is out of tune.", "Oh."),), NOW - timedelta(days=3))
+    life.live("kettle", (("My kettle is out of tune.", "Oh."),), NOW - timedelta(days=3))
+    before = "The zither and the kettle make such a noise."
+    for named, other in (("zither", "kettle"), ("kettle", "zither")):
+        found = life.recall(before, f"That {named} of mine.", embed=None, gated=False)
+        scores = {message.text_id: message.why.score for message in found.messages}
+        both = {message.text_id: sum(score for _, score in message.why.parts) for message in found.messages}
+        gained = {text_id: scores[text_id] - both[text_id] for text_id in scores}
+        assert gained[f"{named}-0u"] > gained[f"{other}-0u"] + 0.1
+
+
 def test_who_asks_for_advice_is_reminded_of_what_may_matter(life):
     assert "old-5u" in life.recall("What should I practise for the violin?", limits=_tokens(400)).ranked
     assert not life.recall("What should the embassy paint on its submarine?", limits=_tokens(400))
