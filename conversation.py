@@ -498,15 +498,15 @@ class Conversation:
         yield from self._wait_for_compaction(stop)
         stored = None
         while stored is None:
-            epoch = self.memory.epoch.number()
-            request = self._request(text, started, again=again)
-            request = replace(request, stream=stream, watched=watched, coming=self._near(), epoch=epoch)
-            prepared = yield from self.steps.prepare(request, stop)
-            answered = yield from self.steps.answer(prepared, stop)
-            try:
-                stored = self._store(prepared, answered.reply)
-            except ErasedMeanwhile:
-                yield Notice("turn.erased_meanwhile")
+            with self.memory.epoch.working() as epoch:
+                request = self._request(text, started, again=again)
+                request = replace(request, stream=stream, watched=watched, coming=self._near(), epoch=epoch)
+                prepared = yield from self.steps.prepare(request, stop)
+                answered = yield from self.steps.answer(prepared, stop)
+                try:
+                    stored = self._store(prepared, answered.reply)
+                except ErasedMeanwhile:
+                    yield Notice("turn.erased_meanwhile")
         self._shortened = self._shortened or answered.shortened
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None

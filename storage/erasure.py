@@ -55,6 +55,8 @@ _TEXTS = {
     "erasure": ("days",),
 }
 _AT_ONCE = 5_000
+#: Seconds that the proof waits for other programs to end what they do with what was erased.
+_PATIENCE = 10.0
 #: A form of fewer bytes is in some file by chance and would prove nothing.
 SHORTEST = 4
 
@@ -109,13 +111,15 @@ class ErasureNote:
 class Proof:
     """What the search of every file found afterwards.
 
-    ``skipped`` counts texts that other memories hold too, or that are too short to prove anything.
+    ``skipped`` counts texts that other memories hold too, or that are too short to prove anything. ``behind`` are other
+    programs, with ``pid`` and ``kind``, that still worked with what they had read before: they may have written since.
     """
 
     files: int
     searched: int
     skipped: int
     traces: tuple[Trace, ...] = ()
+    behind: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass
@@ -392,9 +396,10 @@ class Eraser:
         for scrub in self.scrubbers:
             scrub(needles)
         self._clean_database()
+        behind = self.of.epoch.await_others(_PATIENCE)
         files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)
         traces = tuple(Trace(path, form) for path, form in found)
-        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), traces)
+        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), traces, tuple(behind))
         with self.of.database.write() as tx:
             self.of.erased.record_proof(tx, receipts, proof.files, proof.searched, len(proof.traces))
         return proof

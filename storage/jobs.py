@@ -12,8 +12,11 @@ refused, or its job runs once more.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
@@ -21,6 +24,7 @@ from domain.imports import IMPORT_CLIENT
 from domain.receipts import ErasedMeanwhile
 from domain.records import RebuildRequest, RebuildTarget
 from storage.engine import EACH, Database, Transaction
+from storage.programs import READS, Programs
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
 JobKind = Literal[
@@ -35,6 +39,8 @@ ClaimKind = Literal["session", "erasure"]
 
 #: In ``meta``: how many erasures there were.
 _EPOCH = "erasure.epoch"
+#: Seconds between two looks at what other programs work with.
+_LOOK = 0.05
 _Event = TypeVar("_Event")
 
 
@@ -102,8 +108,12 @@ class ErasureEpoch:
     >>> yield from epoch.derive(lambda: Saving(memory, llm).run(session, cancel))
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, programs: Programs | None = None) -> None:
         self._database = database
+        self._programs = programs
+        #: The numbers at which what is worked with now was read.
+        self._working: list[int] = []
+        self._lock = threading.Lock()
         #: For a thread that derives something: the number since when, and what was seen of other programs then.
         self._derived = threading.local()
         database.on_begin(self._check_derived)
@@ -119,6 +129,35 @@ class ErasureEpoch:
         if getattr(self._derived, "since", None):
             self._derived.since = (number, self._database.outdated)
 
+    @contextmanager
+    def working(self) -> Iterator[int]:
+        """The number now; inside, other programs know that this one works with what was stored at it."""
+        while self._note_work(number := self.number()):
+            if number == self.number():  # else something was erased before that was noted
+                break
+            self._note_work(number, ended=True)
+        try:
+            yield number
+        finally:
+            self._note_work(number, ended=True)
+
+    def await_others(self, seconds: float) -> list[Mapping[str, object]]:
+        """Wait until no other program works with what was erased; those that still do, with ``pid`` and ``kind``."""
+        until = time.monotonic() + seconds
+        while behind := self._programs.behind(self.number()) if self._programs else []:
+            if time.monotonic() > until:
+                return list(behind)
+            time.sleep(_LOOK)
+        return []
+
+    def _note_work(self, number: int, *, ended: bool = False) -> bool:
+        with self._lock:
+            (self._working.remove if ended else self._working.append)(number)
+            if self._programs and self._programs.descriptor is not None:
+                oldest = min(self._working, default=-1) + 1
+                os.pwrite(self._programs.descriptor, oldest.to_bytes(8, "big"), READS)
+        return True
+
     def require(self, since: int | None) -> None:
         """Raise ErasedMeanwhile where anything was erased since; for a commit call it inside. None: since never."""
         if since is not None and self.number() != since:
@@ -130,19 +169,20 @@ class ErasureEpoch:
         Nothing of it is stored once another program has erased anything since: then it begins again.
         """
         while True:
-            since, steps = (self.number(), self._database.outdated), begin()
-            try:
-                while True:
-                    self._derived.since = since
-                    try:
-                        event = next(steps)
-                    finally:  # a step of its own may have erased
-                        since, self._derived.since = self._derived.since, None
-                    yield event
-            except StopIteration as end:
-                return end.value
-            except ErasedMeanwhile:
-                continue
+            with self.working() as number:
+                since, steps = (number, self._database.outdated), begin()
+                try:
+                    while True:
+                        self._derived.since = since
+                        try:
+                            event = next(steps)
+                        finally:  # a step of its own may have erased
+                            since, self._derived.since = self._derived.since, None
+                        yield event
+                except StopIteration as end:
+                    return end.value
+                except ErasedMeanwhile:
+                    continue
 
     def _check_derived(self) -> None:
         since, elsewhere = getattr(self._derived, "since", None), self._database.outdated

@@ -27,7 +27,8 @@ from domain import errors
 from domain.files import PRIVATE_FILE, make_private_folder, storage_error
 
 _NAME, _PROGRAMS = ".owner", ".programs"
-_MAX_BYTES = 4096
+#: Bytes of the file of a program that describe it; what it works with is noted behind them.
+READS = 4096
 #: Characters of the kind of a program.
 _LONGEST_KIND = 50
 _WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -104,7 +105,9 @@ class Programs:
         self._folder = folder
         self._clock = clock
         self._lock = FolderLock(folder, clock, shared=True)
-        self._descriptor: int | None = None
+        #: Its file. At ``READS`` is, in 8 bytes, 1 more than the number of the erasures when what it works with was
+        #: read; 0 while it works with nothing.
+        self.descriptor: int | None = None
 
     def enter(self) -> None:
         """Use the folder from now on, with others. Raises DataInUse while a program has it alone, StorageError."""
@@ -116,11 +119,11 @@ class Programs:
                 if not self.lives(left.name):
                     left.unlink(missing_ok=True)
             born = place / f"{self.name}.new"
-            while self._descriptor is None or not _is_at(self._descriptor, place / self.name):
+            while self.descriptor is None or not _is_at(self.descriptor, place / self.name):
                 self._close_file()
-                self._descriptor = open_private(born)
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-                os.pwrite(self._descriptor, _describe_self(self._clock()), 0)
+                self.descriptor = open_private(born)
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+                os.pwrite(self.descriptor, _describe_self(self._clock()), 0)
                 with suppress(FileNotFoundError):  # removed by who found it before it was locked
                     born.rename(place / self.name)
         except OSError as fault:
@@ -129,15 +132,20 @@ class Programs:
 
     def leave(self) -> None:
         """Use it no more; safe to call twice."""
-        if self._descriptor is not None:
+        if self.descriptor is not None:
             (self._folder / _PROGRAMS / self.name).unlink(missing_ok=True)
         self._close_file()
         self._lock.release()
 
     def _close_file(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def behind(self, erasure: int) -> list[dict[str, object]]:
+        """The other programs that work with what was read before the erasure of this number."""
+        others = (one for one in living_programs(self._folder) if one["name"] != self.name)
+        return [one for one in others if one["reads"] in range(1, erasure + 1)]
 
     def lives(self, name: str) -> bool:
         """Whether the program of this name still uses the folder."""
@@ -161,7 +169,8 @@ def living_programs(folder: Path) -> list[dict[str, object]]:
             continue
         try:
             if not lock_now(descriptor, fcntl.LOCK_SH):
-                found.append({"name": path.name} | _read_program(descriptor))
+                reads = int.from_bytes(os.pread(descriptor, 8, READS), "big")
+                found.append({"name": path.name, "reads": reads} | _read_program(descriptor))
         finally:
             os.close(descriptor)
     return found
@@ -214,7 +223,7 @@ def _describe_self(now: datetime) -> bytes:
 def _read_program(descriptor: int) -> dict[str, object]:
     """What a program wrote about itself; unknown values are None."""
     try:
-        read = json.loads(os.pread(descriptor, _MAX_BYTES, 0))
+        read = json.loads(os.pread(descriptor, READS, 0).rstrip(b"\0"))
     except (ValueError, OSError):
         read = None
     known = read if isinstance(read, dict) else {}

@@ -160,7 +160,7 @@ def open_repositories(
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
-        epoch=ErasureEpoch(database),
+        epoch=ErasureEpoch(database, programs if isinstance(programs, Programs) else None),
         units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from domain.receipts import ErasedMeanwhile
 from domain.workers import CancelToken
-from storage.erasure import find_traces, forms
+from storage import erasure
+from storage.erasure import Proof, find_traces, forms
 from tests.support.house import House, friend, house, marked
 from tests.support.server import ScriptedServer
 
@@ -29,7 +31,8 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[Two]:
+def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch: pytest.MonkeyPatch) -> Iterator[Two]:
+    monkeypatch.setattr(erasure, "_PATIENCE", 0.2)  # the other program waits for ours, whose model waits for it
     with ExitStack() as opened:
         ours, other = (
             opened.enter_context(
@@ -40,21 +43,19 @@ def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[
         yield ours, other
 
 
-def erases(other: House, server: ScriptedServer, task: str) -> Callable[[Any], str]:
-    """Answers as a friend, whose first answer to a task comes after the other program has erased the secret."""
-    asked: list[str] = []
+def erases(other: House, server: ScriptedServer, task: str) -> list[Proof]:
+    """Lets the server answer as a friend, the first time to a task after the other program has erased the secret."""
+    proofs: list[Proof] = []
 
     def answer(request: Any) -> str:
-        if marked(request, task) and SECRET in str(request["messages"]):
-            asked.append(task)
-            if len(asked) == 1:
-                other.memory.erasure.erase(other.memory.erasure.scope_of_words(SECRET))
+        if not proofs and marked(request, task) and SECRET in str(request["messages"]):
+            proofs.append(other.memory.erasure.erase(other.memory.erasure.scope_of_words(SECRET)))
         if marked(request, "talk") and task == "talk":
             return f"You said {SECRET}." if SECRET in str(request["messages"]) else "Nothing."
         return friend(request)
 
     server.answer = answer
-    return answer
+    return proofs
 
 
 def test_a_turn_whose_prompt_held_what_was_erased_is_asked_again(two: Two, server: ScriptedServer) -> None:
@@ -70,6 +71,15 @@ def test_a_turn_whose_prompt_held_what_was_erased_is_asked_again(two: Two, serve
     rounds = ours.memory.messages.rounds(ours.talk.session.session_id)
     assert [spoken.user.words for spoken in rounds] == ["My cat is called Momo.", "What did I say?"]
     assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_a_proof_names_the_program_that_still_works_with_what_was_erased(two: Two, server: ScriptedServer) -> None:
+    ours, other = two
+    ours.say(TOLD)
+    proofs = erases(other, server, "talk")
+    ours.say("What did I say?")
+    assert [[one["pid"] for one in proof.behind] for proof in proofs] == [[os.getpid()]]
+    assert other.memory.erasure.erase(other.memory.erasure.scope_of_words("What did")).behind == ()
 
 
 def test_a_turn_goes_on_where_nothing_was_erased(two: Two, server: ScriptedServer) -> None:

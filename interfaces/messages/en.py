@@ -300,6 +300,7 @@ MESSAGES = {
     "forget.done": "Erased: {messages}, {summaries}, {chapters}, {notes}, {facts}, {versions}.",
     "forget.counts": "{messages}, {summaries}, {chapters}, {notes}, {facts}, {versions}",
     "forget.rebuilt": "Rewritten without it: {what}.",
+    "forget.behind": "Process {pid} ({kind}) still works with what it read before. It stores nothing of it; /forget the same again once it is done, to search once more.",
     "forget.proof": "Searched {files} for {searched} forms of what was erased: {found} found.",
     "forget.remains": "Still found in {path}. Close other programs that use it and run /forget again.",
     "erased.none": "Nothing has been erased here.",

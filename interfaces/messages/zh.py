@@ -300,6 +300,7 @@ MESSAGES = {
     "forget.done": "已抹去：{messages}、{summaries}、{chapters}、{notes}、{facts}、{versions}。",
     "forget.counts": "{messages}、{summaries}、{chapters}、{notes}、{facts}、{versions}",
     "forget.rebuilt": "已用剩下的内容重写：{what}。",
+    "forget.behind": "进程 {pid}（{kind}）还在用它先前读到的内容。它不会保存其中任何内容；等它做完后再 /forget 一次，就会重新检查。",
     "forget.proof": "在 {files}里查了被抹去内容的 {searched} 种写法：找到 {found} 处。",
     "forget.remains": "{path} 里还有。请关掉正在用它的程序，再运行 /forget。",
     "erased.none": "这里没有抹去过什么。",

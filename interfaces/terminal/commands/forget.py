@@ -148,5 +148,7 @@ def _show_erased(context: CommandContext, erased: Erased) -> None:
         searched=proof.searched,
         found=len(proof.traces),
     )
+    for one in proof.behind:
+        context.tell("forget.behind", "warning", pid=one["pid"], kind=one["kind"])
     for trace in proof.traces:
         context.tell("forget.remains", "trouble", path=trace.path)
