@@ -282,8 +282,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "sessions follow the clock",
         "P13",
         "storage/messages.py",
-        "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1",
-        "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT 1",
+        "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT ?",
+        "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT ?",
         (SURVIVORS + "test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said",),
     ),
     Break(
@@ -306,8 +306,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "a database of another shape is taken",
         "P15",
         "storage/sqlite/database.py",
-        "        schema.refuse_unknown(self._connection, self.path)\n",
-        "        pass\n",
+        "                    schema.refuse_unknown(connection, self.path)\n",
+        "                    pass\n",
         ("tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
     ),
     Break(
@@ -384,11 +384,11 @@ OF_STORAGE: tuple[Break, ...] = (
         (
             "            self._forget_steps(tx, session_id)\n"
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "            self._of.sessions.close(tx, session_id, now)\n"
+            "            if not self._of.sessions.close(tx, session_id, now):\n"
         ),
         (
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "            self._of.sessions.close(tx, session_id, now)\n"
+            "            if not self._of.sessions.close(tx, session_id, now):\n"
         ),
         (SURVIVORS + "test_p21_a_save_that_archived_leaves_no_stage_behind",),
     ),
