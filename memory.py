@@ -59,9 +59,7 @@ from storage.rounds import Rounds, Voice
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
     from recall.retriever import OwnMemories, Retriever
-    from storage.postgres.vectors import PostgresVectors
-    from storage.vectors.indexing import Indexing
-    from storage.vectors.table import Vectors
+    from storage.vectors.indexing import AnyVectors, Indexing
 
 __all__ = [
     "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
@@ -88,7 +86,7 @@ _FILTERED = 500
 class _Search:
     """Everything for searching; heavy to load."""
 
-    vectors: Vectors | PostgresVectors
+    vectors: AnyVectors
     index: Indexing
     own: OwnMemories
     retriever: Retriever

@@ -25,7 +25,7 @@ _AFTER_WORDS = ("pending", "embedding")
 #: A table is read in parts where its key is one of these.
 _KEYS = ("seq", "number")
 #: What ``meta`` says of files, by how the keys begin.
-_OF_FILES = ("persona.", "erasing", "unindexed")
+_OF_FILES = ("persona.", "index.", "erasing", "unindexed")
 
 
 def move_person(source: Path | OnServer, target: Path | OnServer, opened: Open) -> int:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from storage.embeddings import Ids
     from storage.postgres.vectors import PostgresVectors
 
+    #: Where the nearest texts are searched.
+    AnyVectors = Vectors | PostgresVectors
+
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
 _CHUNK = 1 << 20
@@ -53,7 +56,7 @@ class Checksums:
     True
     """
 
-    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors) -> None:
+    def __init__(self, store: Embeddings, vectors: AnyVectors) -> None:
         self._store = store
         self._vectors = vectors
         self._folder = vectors.folder
@@ -224,7 +227,7 @@ Proceed = Callable[[], bool]
 class Reconciler:
     """Opens, compares, repairs and rebuilds. Belongs to the worker."""
 
-    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors, log: logging.Logger) -> None:
+    def __init__(self, store: Embeddings, vectors: AnyVectors, log: logging.Logger) -> None:
         self._store = store
         self._vectors = vectors
         self._log = log
@@ -424,7 +427,7 @@ class Indexing:
     def __init__(
         self,
         store: Embeddings,
-        vectors: Vectors | PostgresVectors,
+        vectors: AnyVectors,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
         log: logging.Logger,

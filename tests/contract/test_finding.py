@@ -168,3 +168,13 @@ def test_checksums_of_the_index_are_kept_replaced_and_forgotten(store: Store) ->
     store.embeddings.remove_checksums()
     assert store.embeddings.checksums() == {}
     assert store.versions.written_number("user") is None
+
+
+def test_a_rebuild_of_the_index_is_asked_for_and_met_once(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", "amber")
+    embed_all(store)
+    assert store.embeddings.embedded(MODEL) == {message.text_id for message in spoken.messages}
+    asked = store.embeddings.ask_for_rebuild()
+    assert store.embeddings.rebuilds() == (asked, 0)
+    store.embeddings.note_rebuilt("vectors", asked)
+    assert store.embeddings.rebuilds() == (asked, asked)

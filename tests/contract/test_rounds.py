@@ -494,3 +494,12 @@ def test_which_model_talks_is_followed_and_replies_that_were_taken_well_are_its_
         teller.say("s1", f"line {number}")
         voice.store_turn(voice.state(), "new")
     assert voice.state().since == 0
+
+
+def test_a_session_in_which_nothing_was_said_goes_when_it_is_left(store: Store, teller: Teller) -> None:
+    teller.say("s1", "amber")
+    store.start("s2", at(5))
+    assert store.sessions.is_open("s2")
+    store.rounds.leave("s2")
+    store.rounds.leave("s1")
+    assert (store.sessions.is_open("s2"), store.sessions.is_open("s1")) == (False, True)
