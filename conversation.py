@@ -21,6 +21,7 @@ from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
 from domain.matters import OpenMatter
 from domain.quotations import check_quotations, without_quotations
+from domain.receipts import ErasedMeanwhile
 from domain.recollection import Recollection
 from domain.records import (
     PERSONAS,
@@ -96,7 +97,7 @@ class TurnRequest:
     said before it. ``plan``: a search may be planned by the model. ``options`` go to the model: a temperature, how many
     tokens the reply may have. ``watched``: somebody sees the words come, and keeps those that came before a connection
     broke. ``greeting`` is what the companion said first, which this answers; ``coming`` what is near in time and may
-    come up.
+    come up; ``epoch`` is that of the erasures when the first of its prompt was read.
     """
 
     text: str
@@ -115,6 +116,7 @@ class TurnRequest:
     options: Mapping[str, float] = field(default_factory=dict)
     greeting: Greeting | None = None
     coming: tuple[OpenMatter, ...] = ()
+    epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ class TurnSteps:
 
     def prepare(self, request: TurnRequest, stop: CancelToken) -> Generator[TurnEvent, None, PreparedTurn]:
         """Recall what matters, and lay out what the model is shown. Raises Interrupted."""
+        if request.epoch is None:
+            request = replace(request, epoch=self.memory.epoch.number())
         recollection = yield from self._recall(request, stop)
         stop.check()
         yield Recalled(recollection)
@@ -325,12 +329,16 @@ class TurnSteps:
 
     def store(self, prepared: PreparedTurn, text: str, finish: Finish) -> StoredTurn:
         """Store the round, with which of its quotations are in a memory, and hide what the person asks to have
-        forgotten, in one commit. Raises StorageError, ValueError where nothing was said.
+        forgotten, in one commit.
+
+        Raises ErasedMeanwhile where the prompt may hold what was erased since, and the turn is to be taken again;
+        StorageError, ValueError where nothing was said.
         """
         request, chat = prepared.request, prepared.request.chat
         recalled, demo = prepared.layers.recalled, self.settings.demo
         quoted, served = check_quotations(text, recalled), ids_shown(recalled)
         with self.memory.in_one_commit():
+            self.memory.epoch.require(request.epoch)
             place = None
             if prepared.voice and not demo:
                 self.memory.voice.store_turn(prepared.voice, self.llm.describe().model)
@@ -488,14 +496,20 @@ class Conversation:
         if self._unwritten is None:
             self.memory.sessions.note_in_flight(self.session.session_id, text)
         yield from self._wait_for_compaction(stop)
-        request = self._request(text, started, again=again)
-        request = replace(request, stream=stream, watched=watched, coming=self._near())
-        prepared = yield from self.steps.prepare(request, stop)
-        answered = yield from self.steps.answer(prepared, stop)
+        stored = None
+        while stored is None:
+            epoch = self.memory.epoch.number()
+            request = self._request(text, started, again=again)
+            request = replace(request, stream=stream, watched=watched, coming=self._near(), epoch=epoch)
+            prepared = yield from self.steps.prepare(request, stop)
+            answered = yield from self.steps.answer(prepared, stop)
+            try:
+                stored = self._store(prepared, answered.reply)
+            except ErasedMeanwhile:
+                yield Notice("turn.erased_meanwhile")
         self._shortened = self._shortened or answered.shortened
         recalled = prepared.layers.recalled
         self.last, self.steps.asking.last = LastTurn(recalled, answered), None
-        stored = self._store(prepared, answered.reply)
         if (where := stored.round.user.session_id) != self.session.session_id:
             self.session = self.memory.sessions.require(where)
             yield Notice("session.moved", {"id": where})
@@ -539,19 +553,25 @@ class Conversation:
 
     def _store(self, prepared: PreparedTurn, reply: Reply) -> StoredTurn:
         """Store the round; while nothing is written it is only kept in mind."""
+        request = prepared.request
+        if self._unwritten is None:
+            stored = self.steps.store(prepared, reply.text, reply.finish)
+        else:
+            self.memory.epoch.require(request.epoch)
+            stored = self._keep_in_mind(request, reply, self._unwritten)
         self.undoing.clear()
         self.greeting = None
-        if self._unwritten is None:
-            return self.steps.store(prepared, reply.text, reply.finish)
-        request = prepared.request
-        if request.replaced in self._unwritten:
-            self._unwritten.remove(request.replaced)
+        return stored
+
+    def _keep_in_mind(self, request: TurnRequest, reply: Reply, unwritten: list[Round]) -> StoredTurn:
+        if request.replaced in unwritten:
+            unwritten.remove(request.replaced)
         spoken = make_unstored_round(
             request.session_id, (self._new_id(), self._new_id()), (request.text, reply.text),
             (request.started, self.steps.now()), reply.finish,
         )  # fmt: skip
-        forget = self.steps.hide_forgotten(spoken, self._unwritten)
-        self._unwritten[:] = [mark_hidden(one) if one in forget.rounds else one for one in (*self._unwritten, spoken)]
+        forget = self.steps.hide_forgotten(spoken, unwritten)
+        unwritten[:] = [mark_hidden(one) if one in forget.rounds else one for one in (*unwritten, spoken)]
         return StoredTurn(spoken, forget)
 
     # -- compaction -----------------------------------------------------------------------------------------------
@@ -605,7 +625,7 @@ class Conversation:
 
         yield from self._wait_for_compaction(stop)
         with self.maintenance.paused():
-            for event in Saving(self.memory, self.llm).run(self.session, stop):
+            for event in self.memory.epoch.derive(lambda: Saving(self.memory, self.llm).run(self.session, stop)):
                 if isinstance(event, Saved):
                     self.switch_to(event.opened, resumed=False)
                     self.maintenance.after_save(event.archived.session_id)

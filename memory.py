@@ -59,6 +59,7 @@ from storage.rounds import Rounds, Voice
 if TYPE_CHECKING:
     from recall.external import ExternalMemories
     from recall.retriever import OwnMemories, Retriever
+    from storage.postgres.vectors import PostgresVectors
     from storage.vectors.indexing import Indexing
     from storage.vectors.table import Vectors
 
@@ -87,7 +88,7 @@ _FILTERED = 500
 class _Search:
     """Everything for searching; heavy to load."""
 
-    vectors: Vectors
+    vectors: Vectors | PostgresVectors
     index: Indexing
     own: OwnMemories
     retriever: Retriever
@@ -158,7 +159,8 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.erased, self.units = of.claims, of.erased, of.units
+            self.claims, self.epoch = of.claims, of.epoch
+            self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.imports = Imports(of, self.rounds)
@@ -215,7 +217,7 @@ class Memory:
 
     def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
         """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
-        if settle and self._search:
+        if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
         if self.external:

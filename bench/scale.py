@@ -57,6 +57,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dimension", type=int, default=384, help="length of the vectors")
     parser.add_argument("--rounds", type=int, default=10_000, help="rounds stored one by one (0: leave out)")
     parser.add_argument("--folder", help="keep the stores here and use them again")
+    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite", help="measure this one too")
+    parser.add_argument("--database", default="", help="URL of a prepared database, for --store postgres")
     parser.add_argument("--peers", action="store_true", help="measure the plain ways of storing vectors too")
     parser.add_argument("--peer-sizes", default="10000,100000", help="rows they store, separated by commas")
     parser.add_argument("--peer-rows", type=int, default=1_000, help="rows they store one by one after that")
@@ -69,12 +71,18 @@ def _report(asked: argparse.Namespace, folder: Path) -> None:
     sizes = _numbers(asked.sizes)
     results = {}
     for size in sizes:
-        store = folder / str(size)
-        if not store.exists():
-            _say(_run(asked, "fill", size, store))
-        measured = [_run(asked, measure, size, store) for measure in ("recall", "nearest", "store")]
-        results[size] = {name: value for part in measured for name, value in part.items()}
-        _say(results[size])
+        for url in ("", asked.database) if asked.store == "postgres" else ("",):
+            store = folder / f"{size}{'-postgres' if url else ''}"
+            if not store.exists():
+                _say(_run(asked, "fill", size, store, url))
+            measured = [_run(asked, measure, size, store, url) for measure in ("recall", "nearest", "store")]
+            found = {name: value for part in measured for name, value in part.items()}
+            _say({"store": "postgres" if url else "sqlite"} | found)
+            if not url:
+                results[size] = found
+            else:
+                for name in ("store_round_ms", "recall_ms", "question_ms"):
+                    print(f"{name}: postgres / sqlite = {found[name] / results[size][name]:.2f}")
     if len(sizes) > 1:
         few, many = results[sizes[0]], results[sizes[-1]]
         for name in ("store_round_ms", "bytes_a_turn", "recall_ms"):
@@ -91,9 +99,9 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path) -> dict[str, Any]:
+def _run(asked: argparse.Namespace, measure: str, size: int, folder: Path, url: str = "") -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.scale", "--one", measure, "--size", str(size)]
-    command += ["--folder", str(folder), "--dimension", str(asked.dimension)]
+    command += ["--folder", str(folder), "--dimension", str(asked.dimension), "--database", url]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=Path(__file__).parents[1])
     measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return measured
@@ -182,20 +190,18 @@ def _recall(asked: argparse.Namespace) -> dict[str, Any]:
 
 def _nearest(asked: argparse.Namespace) -> dict[str, Any]:
     """The searches of the vector index alone, as recall asks them: 300 turns and 60 summaries."""
-    from storage.vectors.table import Vectors
-
-    embedder = life.WordSums(asked.dimension)
-    vectors = Vectors(Path(asked.folder) / "vectors", logging.getLogger("bench"))
-    vectors.open(embedder.model, asked.dimension)
+    embedder, memory = life.WordSums(asked.dimension), _memory(asked)
+    memory.index.start()
+    memory.index.settle(_A_LONG_TIME)
     took: dict[Kind, list[float]] = {"conversation": [], "summary": []}
     for question, _ in _questions(asked.size):
         for kind, limit in _ASKED_FOR:
             query = embedder.embed([question])[0]
             assert query is not None
             began = time.perf_counter()
-            vectors.search(query, kind=kind, exclude_session=None, limit=limit)
+            memory.index.nearest(query, kind, limit)
             took[kind].append((time.perf_counter() - began) * 1000)
-    vectors.close()
+    memory.close()
     return {f"nearest_{kind}_ms": statistics.median(times) for kind, times in took.items()}
 
 
@@ -266,13 +272,14 @@ def _one_by_one(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _memory(asked: argparse.Namespace) -> Memory:
-    from memory import Memory
+    from memory import Memory, own_place
 
     def new_id() -> str:
         return uuid.uuid4().hex
 
     log = logging.getLogger("bench")
-    return Memory(Path(asked.folder), life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log)
+    place = own_place(Path(asked.folder), asked.database, str(Path(asked.folder)))
+    return Memory(place, life.WordSums(asked.dimension), clock=life.Clock(), new_id=new_id, log=log)
 
 
 def _size(folder: Path) -> tuple[int, int]:

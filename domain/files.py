@@ -72,12 +72,7 @@ def sync_folder(folder: Path) -> None:
 
 
 class FileLock:
-    """A lock on a file, which is created; a program that dies lets go of it. The file stays where it is released.
-
-    >>> lock = FileLock(folder / ".vectors.writer")
-    >>> lock.take()
-    True
-    """
+    """A lock on a file, which is created; a program that dies lets go of it. The file stays where it is released."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

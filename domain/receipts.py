@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from domain import errors
+
 #: Why something was erased: a person wanted it, ``MAX_MEMORIES`` was exceeded, or it was left out of a restored memory.
 ErasureReason = Literal["person", "limit", "restore"]
 
@@ -28,3 +30,7 @@ class ErasureReceipt:
     files: int
     searched: int
     traces: int
+
+
+class ErasedMeanwhile(errors.StorageError, key="storage.erased_meanwhile", exit_code=errors.Exit.TRY_LATER):
+    """Something was erased since what is to be stored was made: it may say that, so it is made again."""

@@ -112,6 +112,8 @@ def dated_age(statement: str, attribute: str, said: date) -> str:
     ages = {age for age in stated if age is not None and 0 < age < 120}
     if not ages:
         return statement
+    given = re.compile(rf"\s?[(（](?:on )?{said.isoformat()}\s?时?[)）]")  # the day that the model gave itself
+    statement = given.sub("", statement)
     english = statement.isascii() or not re.search("[\u4e00-\u9fff]", statement)
     years = _birth_years_text(ages.pop(), statement, said) if len(ages) == 1 else ""
     born = years and (f"; born {years}" if english else f"；{years}年生")

@@ -154,8 +154,8 @@ def infer_facts(
         own = [one for one in window.find_named(draft.messages) if one.spoken_by_person and not one.message.speaker]
         fact = _infer_fact(draft, [one.message for one in own], spoken.names, new_id())
         known: list[NewFact | Fact] = [*before, *found]
-        heard = all(window.source_of(name, own, of_companion=False) for name in names_in(draft.restatement))
-        if not fact.quotes or not heard or any(one.barred for one in own):
+        names_said = all(window.source_of(name, own, of_companion=False) for name in names_in(draft.restatement))
+        if not fact.quotes or not names_said or any(one.barred for one in own):
             rejected["inferred from nothing"] += 1
         elif len(found) >= room or any(is_same(fact, one) for one in known):
             rejected["inferred already"] += 1

@@ -9,12 +9,14 @@ the wording of a draft is wrong, the person's own words are kept instead. No mod
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from domain.facts import About, NewFact, NewNote, NewRelation, Quote, Slot, Stance
+from domain.patterns import pattern_of
 from domain.records import Message
 from facts.ages import birth_years, dated_age
 from facts.by_hand import attribute_words
@@ -51,6 +53,14 @@ MOST_FACTS_A_MESSAGE = 12
 _WORDING = frozenset({"date", "time", "number", "pronoun", "name", "value", "subject", "unsupported"})
 #: A name counts as said where a word is this similar: people mistype, models transcribe.
 _SIMILAR_NAME = 0.75
+#: What has a day that is no start, and what has a day at all.
+_NO_START, _HAS_DAY = ("age", "birth date"), ("appointment", "event", "plan", "trip")
+#: Until when something is so.
+_UNTIL = pattern_of(
+    r"\b(?:until|till|by|before) (?:the )?[^,.;]*|[^，。；]*?(?:之?前|为止|截止)(?=[，。；的]|$)", re.IGNORECASE
+)
+#: Words are kept where facts say so much of them.
+_NEARLY_ALL = 0.6
 #: Characters of a single day: 2026-11-21.
 _DAY = 10
 
@@ -138,11 +148,9 @@ class _Checking:
         before = self._count_invented
         checked = [self._check_fact(each, name) for each in draft.facts]
         facts = [fact for fact in checked if isinstance(fact, NewFact)]
-        quoted = {quote for fact in (*self.facts, *facts) for quote in fact.quotes}
         for each, fault in zip(draft.facts, checked, strict=True):
-            if isinstance(fault, str) and fault in _WORDING and (words := self._keep_words(each, name, quoted)):
-                facts.append(words)
-                quoted.update(words.quotes)
+            if isinstance(fault, str) and fault in _WORDING:
+                facts += self._keep_words(each, name, [*self.facts, *facts])
         if self._count_invented > before and not isinstance(basis, str) and unspaced_length(draft.text):
             basis = "name"  # no capital tells what the text holds of it
         if isinstance(basis, str):
@@ -174,7 +182,8 @@ class _Checking:
         if named and begins_with_pronoun(text):
             text = name_subject(text, draft.subject)
         if is_in_first_person(text) and draft.subject and draft.value:
-            text = f"{draft.subject}: {draft.attribute} {draft.value}"
+            marked = text.replace(draft.value, f"“{draft.value}”")
+            text = f"{draft.subject}: {draft.attribute} {draft.value}" if is_in_first_person(marked) else marked
         quotes = self._locate(draft.quotes, handles, text)
         judged: About = "companion" if about == "companion" else draft.about
         if about == "other" != judged:  # whoever speaks here is not the person, whatever the model calls them
@@ -190,7 +199,7 @@ class _Checking:
         last = basis.sources[-1].message
         said = basis.sources[-1].said
         text = dated_age(with_days(basis.claim.text, said), slot.attribute, said)
-        start, end = self._check_times(draft, basis)
+        start, end = self._check_times(draft, basis, slot.attribute)
         given = [day for iso in (start, end) if (day := range_of(iso))] or _days_in(basis.claim.text, said)
         value = basis.own.with_values(basis.claim.value, given)
         # An unsupported detail costs only itself.
@@ -212,49 +221,39 @@ class _Checking:
         self._of_message[message.text_id] += 1
         return self._of_message[message.text_id] <= MOST_FACTS_A_MESSAGE
 
-    def _keep_words(self, draft: FactDraft, note: str, quoted: Collection[Quote]) -> NewFact | None:
-        """What the person said, word for word, in place of a draft that says it wrongly.
+    def _keep_words(self, draft: FactDraft, note: str, kept: Sequence[NewFact]) -> list[NewFact]:
+        """What was said, word for word, in place of a draft that says it wrongly: one fact, or none.
 
-        It has neither attribute nor value, so nothing can verify it. None where the draft copies no words of the
-        person's own, or where they are among the ``quoted``.
+        It has neither attribute nor value, so nothing can verify it. None where the draft copies no words of whom it
+        is about, person or companion, or where facts that are ``kept`` say them or quote them.
         """
+        of_companion = draft.about == "companion"
         for given in draft.quotes:
             named = [
                 each
                 for each in self._window.find_named((given.message or draft.messages[0],))
                 if not each.message.speaker
             ]
-            messages = [each.message for each in named if each.spoken_by_person and not each.barred]
+            messages = [each.message for each in named if each.spoken_by_person != of_companion and not each.barred]
             place = locate_quote(given.words, messages)
-            copied = place and telling_terms(given.words) <= telling_terms(place.words)
+            own = " ".join(each.text for each in named)  # without what the companion quotes of its memory
+            copied = place and telling_terms(given.words) <= telling_terms(place.words) & telling_terms(own)
             if not place or not copied or is_pasted(place, messages[0].words):
                 continue
-            asks = all(is_question(each.text) for each in _quoted_sentences([place], named))
-            known = any(
-                one.message == place.message and one.start < place.end and place.start < one.end for one in quoted
-            )
-            if asks or known or not self._has_room(messages[0]):
+            sentences = [each.text for each in _quoted_sentences([place], named)]
+            asks = all(map(is_question, sentences or [messages[0].words[place.start : place.end + 1]]))
+            if asks or _is_kept(place, kept) or not self._has_room(messages[0]):
                 continue
-            name = next(iter(self._names.person), "")
+            name = next(iter(self._names.companion if of_companion else self._names.person), "")
             keywords = tuple(word for word in draft.keywords if word in place.words)
-            return NewFact(
-                self._new_id(),
-                note,
-                attribute_words(name, place.words),
-                name,
-                "",
-                "",
-                Slot(PERSON, ""),
-                False,
-                "person",
-                "stated",
-                messages[0].timestamp,
-                (messages[0].text_id,),
-                keywords,
-                quotes=(place,),
-                basis="quoted",
-            )
-        return None
+            slot = Slot(COMPANION if of_companion else PERSON, "")
+            fact = NewFact(
+                self._new_id(), note, attribute_words(name, place.words), name, "", "", slot, False,
+                _ABOUT[slot.subject], "stated", messages[0].timestamp, (messages[0].text_id,), keywords,
+                quotes=(place,), basis="quoted",
+            )  # fmt: skip
+            return [fact]
+        return []
 
     def _locate(self, quotes: Sequence[QuoteDraft], handles: Sequence[int], text: str) -> tuple[Quote, ...]:
         """Where the quoted words stand, at most one passage of each message; without any, the best sentence."""
@@ -453,16 +452,24 @@ class _Checking:
 
     # --- what goes with a fact
 
-    def _check_times(self, draft: FactDraft, basis: _Basis) -> tuple[str, str]:
-        """The start and end of a fact: as the model gave them if they are supported, else the only day of its words.
+    def _check_times(self, draft: FactDraft, basis: _Basis, attribute: str) -> tuple[str, str]:
+        """The start and end of a fact: as the model gave them if they are supported, else the only day that it names.
 
-        A single day has the time of day that the model gave, if the words allow it, else the only one of its words.
+        The day of the talk, a birthday or an "until" is no start; only a plan has its day from the words alone. A
+        single day has the time of day that the model gave, if the words allow it, else the only one of its words.
         """
         start, end = (self._check_day(day, basis.figures) for day in (draft.start, draft.end))
-        if not (start or end):
+        if not (start or end) and attribute not in _NO_START:
             said = basis.sources[-1].said
-            days = _days_in(basis.claim.text, said) or self._days_of_words(basis, said)
-            start = days[0].iso if len(days) == 1 else ""
+            statement = _UNTIL.sub("", basis.claim.text)
+            named = Figures([TextFigures(statement, said)])
+            ahead = basis.claim.stance in ("planned", "wished") or attribute in _HAS_DAY
+            days = _days_in(statement, said) or [
+                each
+                for each in self._days_of_words(basis, said)
+                if ahead or named.holds_day(each.first.month, each.first.day)
+            ]
+            start = days[0].iso if len(days) == 1 and days[0].iso != said.isoformat() else ""
         likely = basis.own.likely_times
         only = f"T{next(iter(likely)).isoformat('minutes')}" if len(likely) == 1 else ""
         given = [
@@ -498,6 +505,20 @@ class _Checking:
                 yield NewRelation(each.source, each.relation, each.target, fact.text_id)
             else:
                 self.rejected["relation"] += 1
+
+
+def _is_kept(place: Quote, facts: Iterable[NewFact]) -> bool:
+    """Whether facts quote these words, or say nearly all of them with their numbers."""
+    beside = [
+        one
+        for one in facts
+        for quote in one.quotes
+        if quote.message == place.message and quote.start < place.end and place.start < quote.end
+    ]
+    said = " ".join(one.restatement for one in beside)
+    wanted = telling_terms(place.words)
+    says = len(wanted & telling_terms(said)) >= _NEARLY_ALL * len(wanted)
+    return any(not one.attribute for one in beside) or (says and find_numbers(place.words) <= find_numbers(said))
 
 
 def _days_in(text: str, said: date) -> list[TimeRange]:

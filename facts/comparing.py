@@ -182,7 +182,8 @@ class _Comparison:
             else:
                 kept.append(fact)
                 for one in beside if not _over_since(fact) else ():
-                    if one.decided != "hand" and one.said < fact.said and not _is_said_with(fact, one):
+                    open_to = one.decided != "hand" and not takes_back(one.restatement)  # an end stays true
+                    if open_to and one.said < fact.said and not _is_said_with(fact, one):
                         change = Change(one.text_id, "changes", _counts_from(fact, one), fact.text_id)
                         self._changes.setdefault(one.text_id, change)
         return [fact for fact in facts if fact in kept]

@@ -32,12 +32,24 @@ _ASKS_HAN = pattern_of(
 )
 
 
+#: What asks somebody to do something, and takes for granted what it names: "Will you remind me of Tom's birthday?"
+_REQUESTS = pattern_of(
+    r"\b(?:will|would|could|can) you (?!tell\b|believe\b|imagine\b)[^?]*\b(?:me|us)\b"
+    r"|(?:能不能|能否|可不可以|可以|能|会|愿意|麻烦)你?[^，。?？]{0,4}(?:提醒|帮|陪|替|给|叫)我|你(?:能|会|可以|愿意)[^，。?？]{0,8}(?:提醒|帮|陪|替|给|叫)我",
+    re.IGNORECASE,
+)
+
+
 def is_question(sentence: str) -> bool:
-    """Whether a sentence is a question; a tag question after a statement is none.
+    """Whether a sentence is a question; a tag question after a statement and a request are none.
 
     >>> is_question("Is Rafe a baker?"), is_question("Rafe has a daughter, did I say?")
     (True, False)
+    >>> is_question("Will you remind me of Tom's birthday?"), is_question("能提醒我爸的生日吗？")
+    (False, False)
     """
+    if _REQUESTS.search(sentence) and not asks_openly(sentence):
+        return False
     if not _ASKS.search(sentence):
         return bool(_ASKS_HAN.search(sentence))
     return not _TAG.search(sentence)
@@ -97,9 +109,19 @@ _SO_MUCH = pattern_of(
 )
 
 
+#: What supposes nothing though its words often do: a request, what somebody had said they would do, and how old one who
+#: is dead would be.
+_SUPPOSES_NOTHING = pattern_of(
+    r"\b(?:will|would|could|can) you\b(?=.*\b(?:me|us)\b)"
+    r"|(?<=\bsaid )(?:that )?\w+(?:'d| would)\b|(?<=\bpromised )(?:that )?\w+(?:'d| would)\b|(?<=\btold \w\w )(?:that )?\w+(?:'d| would)\b"
+    r"|\bwould(?: have|'ve) (?:been|turned) (?=\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|a hundred)"
+    r"|(?:要是|如果|假如)?[^，。？]{0,8}?(?:还在世?|在世|还活着)(?:的话)?(?=[，,]?[^。？]{0,10}?[\d一二三四五六七八九十]+周?(?:岁|了))"
+)
+
+
 def stance_of(sentence: str, following: str = "") -> Stance:
     """The stance of a sentence by its words; a laugh in the following sentence makes it a joke."""
-    sentence = _SO_MUCH.sub(" ", sentence.casefold().replace("’", "'"))
+    sentence = _SUPPOSES_NOTHING.sub(" ", _SO_MUCH.sub(" ", sentence.casefold().replace("’", "'")))
     following = following.casefold()
     laughs = _LAUGHS.search(following) or _JOKED.search(following)
     only_laughs = laughs is not None and len(following) - len(laughs[0]) < 6
@@ -130,10 +152,10 @@ def turns_back(sentence: str) -> bool:
 
 #: Words that mark a joke, a thought or hearsay.
 _HEDGES = Guarded(
-    "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
+    "jok|jest|teas|kid|ironic|sarcas|may|could|should|possibl|probabl|suppos|think|thought|believ|imagin|wonder|consider|hear|rumo|guess|unsure|not sure|likely|whether|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|推测|猜|估计|想着|是否|未必|不确定",
     r"\b(?:jok\w+|jest\w*|teas\w+|kid(?:s|ded)|ironic\w*|sarcas\w+|may|could|should|possibl[ey]|probabl[ey]|suppos\w+|think(?:s|ing)?|thought"
     r"|believ\w+|imagin\w+|wonder\w*|consider\w*|heard|hears|rumou?r\w*|guess\w*|unsure|not sure|unlikely|likely|whether)\b"
-    r"|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|猜|估计|想着|是否|未必|不确定",
+    r"|玩笑|打趣|戏称|自嘲|说笑|考虑|觉得|以为|认为|推测|猜|估计|想着|是否|未必|不确定",
     any_case=True,
 )
 
@@ -173,9 +195,9 @@ _ENDS = Guarded(
 
 #: Of these, the plain ends of a habit, a plan or a relationship.
 _ENDED = Guarded(
-    "stop|quit|gave|give|cancel|called off|broke|over|戒|分|取消|放弃|辞了|不再|黄了|吹了|泡汤",
+    "stop|quit|gave|give|cancel|off|broke|over|戒|分|取消|放弃|辞了|不再|黄了|吹了|泡汤",
     r"\b(?:stop(?:s|ped)(?! (?:at|by|in|for|off|over)\b)|quit|g[ai]ven? up|cancel\w*|called off|broken? up)\b"
-    r"|(?:\b(?:is|are|was|were)|'s|'re) over(?=\W*$|[,.;:!])"
+    r"|(?:\b(?:is|are|was|were)|'s|'re) over(?=\W*$|[,.;:!])|(?:\b(?:is|are|was|were)|'s|'re) (?:all )?off(?=\W*$|[,.;:!]| for\b)"
     r"|戒[了烟酒掉]|分手|分了|取消|放弃|辞了|不再|黄了|吹了|泡汤",
 )
 

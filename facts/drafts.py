@@ -49,7 +49,7 @@ class QuoteDraft:
 class FactDraft:
     """A statement, as returned by the model. ``messages`` are message numbers of the window.
 
-    ``inferred``: the model concludes it, nobody said it. ``open``: as what it is still ahead or unsettled, if it is.
+    ``inferred``: the model concludes it, no one said it. ``open``: as what it is still ahead or unsettled, if it is.
     """
 
     restatement: str

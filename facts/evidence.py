@@ -120,7 +120,9 @@ class TextFigures:
         years = {int(each) for each in found if len(each) == 4 and each[:2] in ("19", "20")}
         since = {str(abs(self._written.year - year) - less) for year in years for less in (0, 1)}
         listed = {str(1 + len(_LISTED.findall(each[0]))) for each in _LIST.finditer(self.text)}
-        return found | derived_numbers(self.text, found) | since | listed
+        # A season may be of the year before or after.
+        near = {str(self._written.year + step) for step in (-1, 1)} if _SEASON.search(self.text.casefold()) else set()
+        return found | derived_numbers(self.text, found) | since | listed | near
 
     @cached_property
     def days(self) -> tuple[TimeRange, ...]:
@@ -278,6 +280,7 @@ _SAYS_WHICH_HALF = pattern_of(
 _AT_NIGHT = pattern_of(
     r"\b(?:morning|night|midnight|dawn|sunrise|woke|awake|a\.?m)\b|[早夜晨]|上午|天亮", re.IGNORECASE
 )
+_SEASON = pattern_of(r"\b(?:spring|summer|autumn|winter)\b|[春夏秋冬]")
 #: Names in a row, which a statement may count.
 _LIST = pattern_of(
     r"\b[A-Z]\w+(?:, [A-Z]\w+)*,? (?:and|&) [A-Z]\w+"
@@ -288,7 +291,7 @@ _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
     rf"(?:\b(?:(?P<half>half)|at|from|till|until|to|by|before|after|around) |(?<=\d-))"
-    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d))?(?![\w.]\w)"
+    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d))?(?!\d|[\w.]\w)"
     rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till|until|-) ?(?:{_HOUR}|half)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
@@ -513,8 +516,8 @@ class SpokenWindow:
             return False
         said = frozenset().union(*(telling_terms(source.text) for source in sources if source.spoken_by_person))
         asked = [self._sources[each.place - 1] for each in answers]
-        heard = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
-        return bool(wanted & heard) and wanted.isdisjoint(said)
+        in_questions = frozenset().union(*(telling_terms(one.text) for one in asked if not one.spoken_by_person))
+        return bool(wanted & in_questions) and wanted.isdisjoint(said)
 
     def without_own_names(self, found: frozenset[str]) -> frozenset[str]:
         """Terms without the names of person and companion, which are in every statement."""

@@ -21,6 +21,8 @@ _PARTS = (
 )  # fmt: skip
 _TENS = pattern_of(r"ty\b")
 _WHOLE_MONTH = 28
+#: How many have one name, which a statement may count: "the two Toms".
+_COUNTED_NAMES = pattern_of(r"\b(?:two|three)\b(?= [A-Z]\w+s\b)")
 #: The most days of a vague range: a week, a few weeks ago. Longer ones are months and seasons.
 _VAGUE, _VAGUE_MONTH = 9, 34
 #: A written date means the same day whenever it was said.
@@ -98,8 +100,9 @@ class Figures:
         return frozenset(each.first.weekday() for each in self.days if each.first == each.last)
 
     def holds_day(self, month: int, day: int) -> bool:
-        """Whether they contain this day in any year."""
-        return any(each.first == each.last and (each.first.month, each.first.day) == (month, day) for each in self.days)
+        """Whether they contain this day in any year, also as an end of a few days."""
+        ends = (one for each in self.days if each.days < _WHOLE_MONTH for one in (each.first, each.last))
+        return any((one.month, one.day) == (month, day) for one in ends)
 
     def holds_month(self, month: int) -> bool:
         """Whether they contain this month, or a day in it, in any year."""
@@ -135,7 +138,7 @@ def wrong_figure(text: str, figures: Figures) -> str:
     plain = text.casefold()
     if not _may_hold_one(plain):
         return ""
-    rest = _without_lunar(text, figures)
+    rest = _COUNTED_NAMES.sub(" ", _without_lunar(text, figures))
     if any(not figures.holds_day(*_month_and_day(found[0])) for found in LUNAR_DAY.finditer(rest)):
         return "date"
     rest = LUNAR_DAY.sub(" ", rest)

@@ -369,7 +369,7 @@ class PersonaEditing:
         """The words that keep each part of a text from being said by one old line or by the facts about one subject."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for one in facts:
-            groups[one.fact.slot.subject].append(one.says)
+            groups[one.fact.slot.subject].append(one.allows)
         stated = ["\n".join((*group, *olds[:1])) for group in groups.values()]
         grounds = [_Words(one) for one in (*stated, *olds)]
         neutral = self._own_terms | _neutral_terms()
@@ -434,15 +434,20 @@ class _Evidence:
 
     @cached_property
     def says(self) -> str:
-        """All its words, and those of what it changed."""
+        """All its words."""
         fact = self.fact
         words = (one.words for one in fact.quotes)
-        return "\n".join((fact.restatement, fact.value, fact.start, fact.end, self._quotation, *words, *self.before))
+        return "\n".join((fact.restatement, fact.value, fact.start, fact.end, self._quotation, *words))
+
+    @cached_property
+    def allows(self) -> str:
+        """What a line may say of it: its words, and those of what it changed."""
+        return "\n".join((self.says, *self.before))
 
     @cached_property
     def figures(self) -> TextFigures:
         """The numbers, days and times in it."""
-        return TextFigures(self.says, self.said)
+        return TextFigures(self.allows, self.said)
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -694,6 +699,9 @@ def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
     """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned or promised
     for a day before. False where only the day of a plan that it tells has passed; None where nothing is over.
     """
+    told = [one for one in stated if _keeps(line, one.restatement)]
+    if told and _keeps(" ".join(f"{one.restatement} {one.start} {one.end}" for one in told), line):
+        stated = told  # the others only share a day or a word with it
     over = [_is_over(one, today) for one in stated]
     if _ENDED.search(line.strip()) or (over and all(over)):
         return True
@@ -708,10 +716,16 @@ def _is_over(fact: Fact, today: date) -> bool:
 
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:
-    """The facts that a line states: those with their value in it, or all its evidence if it is in another language."""
+    """The facts that a line states: with their value or their words in it, or all if they are in another language."""
     there = list(dict.fromkeys(fact for message in line.messages for fact in resting.get(message, ())))
     spoken = language_of(line.line)
-    return [fact for fact in there if _is_in_line(fact.value, line.line) or language_of(fact.restatement) != spoken]
+    return [
+        fact
+        for fact in there
+        if _is_in_line(fact.value, line.line)
+        or _keeps(line.line, fact.restatement)
+        or language_of(fact.restatement) != spoken
+    ]
 
 
 #: Which one of a name a subject is: "Tom Okafor (colleague)".

@@ -284,9 +284,9 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
 
 
 def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
-    """Whether words answer a question about "you" and name nobody, while a statement is about somebody else.
+    """Whether words answer a question about "you" and name no one, while a statement is about somebody else.
 
-    A matter of the speaker, who is known by their ``own`` names, is about nobody else.
+    A matter of the speaker, who is known by their ``own`` names, is about no one else.
     """
     if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
         return False
@@ -382,7 +382,7 @@ def _governing_clause(statement: str, sentence: str) -> str:
 
 
 def _is_of_another(statement: str, clause: str, around: str) -> bool:
-    """Whether a clause is about somebody, and a statement about the person mentions nobody else."""
+    """Whether a clause is about somebody, and a statement about the person mentions no one else."""
     plain, stated = clause.casefold(), statement.casefold()
     named = _opens_with_name(clause, statement, around)
     if not (_OTHER_SUBJECT.search(clause) or named) or _FIRST_PERSON.search(plain):

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from domain.facts import About, Fact, Slot
 from domain.patterns import pattern_of
+from facts.cues import takes_back
 from language.scripts import unspaced_length
 from language.words import is_name, latin_names
 
@@ -58,7 +59,9 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
 
     Two who share a name have a line each. ``names`` are those of person and companion.
     """
-    stated = [one for one in known if one.current and one.verified and one.stance == "stated" and is_name(one.value)]
+    verified = [one for one in known if one.current and one.verified and one.stance == "stated"]
+    stated = [one for one in verified if is_name(one.value) and not takes_back(one.restatement)]
+    plain = normalize_text(text)
     called = [
         ({PERSON: (*names.person, PERSON), COMPANION: (*names.companion, COMPANION)}.get(one.slot.subject)
          or (one.subject,), one.value)
@@ -73,13 +76,14 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
         group = next((one for one in groups if other in one or any(each in one for each in subjects)), None)
         if group is None:
             groups.append(group := {})
-        group |= dict.fromkeys([*(one for one in subjects if is_name(one)), other])
+        # What the two are called before they have a name counts only where they are called so.
+        named = (one for one in subjects if normalize_text(one) not in unnamed or normalize_text(one) in plain)
+        group |= dict.fromkeys([*filter(is_name, named), other])
     bonds: dict[str, dict[str, None]] = {}
     for one in stated:
         if one.slot.attribute in BONDS:
             bonds.setdefault(one.value, {})[f"{one.attribute}, {one.subject}"] = None
     groups += [{name: None} for name in bonds if not any(name in group for group in groups)]
-    plain = normalize_text(text)
     lines = []
     for group in groups:
         own = {normalize_text(name) for name in group} | {normalize_text(name).split()[0] for name in group if name}

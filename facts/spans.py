@@ -1,4 +1,4 @@
-"""Where the words of a fact stand in its messages, and what has to be shown with them.
+"""Where the words of a fact are in its messages, and what has to be shown with them.
 
 A model's copy of some words only finds them; the message's own characters count. Words are shown in whole sentences,
 with what governs them ("if", "I dreamt", "Just kidding!") and the question that they answer, so that no quotation says
@@ -134,7 +134,7 @@ class Testimony:
 
 
 def locate_quote(words: str, messages: Sequence[Message], statement: str = "") -> Quote | None:
-    """Where these words stand in one of some messages; None if nothing in them is like them.
+    """Where these words are in one of some messages; None if nothing in them is like them.
 
     Spaces, width, marks and case do not count. If the words are in none, the most similar passage of at least .8, else
     the clause that shares most words with them, and with ``statement``.

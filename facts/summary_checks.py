@@ -162,7 +162,8 @@ def vital_line(fact: Fact, language: Language) -> str:
         said = _OVER[language].format(fact.restatement, fact.until[:10]) if fact.until else fact.restatement
     else:
         said = " ".join(f"“{one.words}”" for one in fact.quotes)
-    return _DATED[language].format((fact.start or fact.said)[:10], said)
+    day = fact.said if fact.slot.attribute == "promise" else fact.start or fact.said
+    return _DATED[language].format(day[:10], said)
 
 
 def _has(text: str, fact: Fact) -> bool:

@@ -22,6 +22,7 @@ from domain import errors
 from domain.events import Notice
 from domain.facts import Fact
 from domain.imports import IMPORT_CLIENT
+from domain.patterns import pattern_of
 from domain.records import PREFIX, SERVICE_CLIENT
 from domain.tree import Member
 from domain.workers import CancelToken
@@ -49,8 +50,10 @@ _OPENING = 120
 _MOST_VITAL = 12
 #: A page is from the last messages of its session: so many tokens, and so many of each. It has so many lines at most.
 _PAGE_TOKENS, _PAGE_MESSAGE, _PAGE_LINES = 12_000, 2_000, 12
+#: A longer line of a page is cut, and with that its numbers, so that it is dropped.
+_LONGEST_LINE = 1_000
 #: The numbers of messages at the end of a sentence.
-_RESTS_ON = re.compile(r"[\[［【]\s*(\d[\d\s,，、–-]*)[\]］】]\s*[.。]?\s*$")
+_RESTS_ON = pattern_of(r"[\[［【]\s*(\d[\d\s,，、–-]*)[\]］】]\s*([.。]?)\s*$")
 
 
 @dataclass(frozen=True)
@@ -231,13 +234,13 @@ def write_page(memory: Memory, llm: Llm, session_id: str, cancel: CancelToken) -
     if any(one.role == "user" for one in recent):
         sources = sources_of(memory, llm, names, shown)
         for line in llm.write_page(recent, language, cancel, names).splitlines():
-            sentence, named = line, list[str]()
+            sentence, numbers = line[:_LONGEST_LINE], set[int]()
             while found := _RESTS_ON.search(sentence):
-                sentence = sentence[: found.start()].strip()
-                numbers = map(int, re.findall(r"\d{1,6}", found[1]))
-                named += [recent[at - 1].text_id for at in numbers if 0 < at <= len(recent)]
+                sentence = sentence[: found.start()].strip() + found[2]
+                numbers |= {int(number) for number in re.findall(r"\d{1,6}", found[1])}
+            named = [one.text_id for at, one in enumerate(recent, 1) if at in numbers]
             if named and sources.supports(sentence, named):
-                lines.append((" ".join(sentence.split()).lstrip("-*• "), tuple(dict.fromkeys(reversed(named)))))
+                lines.append((" ".join(sentence.split()).lstrip("-*• "), named))
     cancel.check()
     memory.chapters.put_page(session_id, [one.text_id for one in shown], lines[:_PAGE_LINES])
 

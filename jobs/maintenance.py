@@ -263,7 +263,7 @@ class Maintenance:
         return outcome, self._failures.get((job.kind, job.key), "")
 
     def _follow_steps(self, job: Job, cancel: CancelToken) -> Outcome:
-        steps = _HANDLERS[job.kind](self, job, cancel)
+        steps = self.memory.epoch.derive(lambda: _HANDLERS[job.kind](self, job, cancel))
         while True:
             try:
                 event = next(steps)

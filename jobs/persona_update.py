@@ -19,6 +19,7 @@ from domain.events import Notice
 from domain.facts import About, Change, Fact, PersonaDraft
 from domain.records import Persona
 from domain.workers import CancelToken
+from facts.cues import takes_back
 from facts.evidence import telling_terms
 from facts.persona_lines import (
     Grounds,
@@ -117,6 +118,8 @@ class PersonaUpdate:
             name = known.text_id
             if known.replaced_by in new:
                 done = [event.kind for event in self._memory.facts.events_of(name) if event.by == known.replaced_by]
+                if not done and takes_back(known.restatement):
+                    continue  # that something is over stays true beside what came after
                 verdict = _DONE.get(done[-1], "changes") if done else "changes"
                 change = Change(name, verdict, known.until or known.seen, known.replaced_by)
                 yield Changed(change, known, new[known.replaced_by])

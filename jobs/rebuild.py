@@ -81,7 +81,7 @@ def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -
     proof = memory.erasure.erase(chosen)
     yield ErasureProven(proof)
     made, begun = list[RebuildTarget](), set[str]()
-    for event in rebuild(memory, llm, cancel):
+    for event in memory.epoch.derive(lambda: rebuild(memory, llm, cancel)):
         step: Literal["summaries", "personas"] | None = None
         if isinstance(event, Rebuilt):
             made.append(event.what)

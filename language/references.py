@@ -141,7 +141,7 @@ def _possessive(name: str) -> str:
     return f"{name}'" if name.endswith("s") and " and " not in name and name[0].islower() else f"{name}'s"
 
 
-#: What stands behind "her", "this" or "these" where it is no noun.
+#: What follows "her", "this" or "these" where it is no noun.
 _NO_NOUN = (
     r"(?=\s*(?:[,.;:!?)\"”]|$)|\s+(?:and|or|but|to|at|in|on|for|from|about|with|again|today|tomorrow|yesterday|now"
     r"|then|when|if|so|is|are|was|were|will|would|can|could|do|does|did|has|have|had|any ?more|yet|still|too|either"
@@ -316,7 +316,7 @@ _BOUNDARY = (
     "is|are|was|were|be|will|would|can|could|has|have|had|and|or|but|in|on|at|to|for|from|with|of|by|that|which|who"
     "|because|so|yesterday|today|tonight|tomorrow|last|now|again|this|as|when|while|finally|just|really|broke|died"
     "|arrived|came|went|got|about|into|over|after|before|online|ago|the|a|an|my|i|we|you|he|she|it|they|not|also|too"
-    "|looks?|feels?|tastes?|smells?|sounds?|costs?|works?|all|every|each|never|always|often|sometimes|usually"
+    "|looks?|feels?|tastes?|smells?|sounds?|costs?|works?|called|named|all|every|each|never|always|often|sometimes|usually"
 )
 _NOUN_PHRASE = pattern_of(
     rf"\b(?P<det>my|our|your|a|an|the|this|that|these|those|some|new|two|three|four|five|his|her|their) "
@@ -424,7 +424,7 @@ _ZH_KIN = pattern_of(
 _ZH_WHEN = (
     "下(?=[个周星月班午次])|后(?=[天来])|明(?=[天年早晚])|上(?=[个周星月班午次])|周(?=[末一二三四五六日])|[今昨这每]"
 )
-#: What a person does, at the beginning of what stands behind their name.
+#: What a person does, at the beginning of what follows their name.
 _ZH_DOES = "找收参准调吵聊商约合分离订病开送借还辞升毕考退当做得赢输哭笑睡醒跑唱写画学教拿忘丢卖租一两三几"
 _ZH_NAME_END = (
     r"(?=[，。！？、,.!?\s”\"』」）)]|$|今年|今天|昨天|明天|在|是|也|很|的|了|去|和|跟|会|有|喜欢|刚|最近|上|说|要|比|才|从|住"
@@ -467,7 +467,7 @@ _ZH_PLACE = pattern_of(
 _ZH_SHOP = pattern_of(r"(?:馆|店|餐厅|超市|公园|商场|酒吧|书吧|食堂|房)$")
 _ZH_MEASURE = (
     "台|辆|本|部|家|个|只|条|件|双|套|张|把|盆|棵|首|篇|款|杯|份|盒|瓶|间|栋|座|幅|块|颗|束|斤|箱|袋|些|顶|架|支|副"
-    "|片|群|排|堆|批|串|根|锅|盘|碟|壶|罐|桶|卷|节|场|门|封|扇|口"
+    "|盏|片|群|排|堆|批|串|根|锅|盘|碟|壶|罐|桶|卷|节|场|门|封|扇|口"
 )
 _ZH_OBJECT = pattern_of(
     rf"(?:把(?P<taken>[{_HAN}]{{1,6}}?)(?=[弄丢忘卖洗修送借拿放扔打换吃喝装摔给])|[里上下边]有"

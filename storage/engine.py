@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from domain.indexes import Postings, WordTable
+from domain.patterns import pattern_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,16 @@ def instant(timestamp: str) -> float:
 
 #: In place of a list that is passed as one value: ``WHERE text_id IN {EACH}``. An empty list finds nothing.
 EACH = "(SELECT value FROM json_each(?))"
+
+
+#: So many results are remembered until the next write, none of more rows than this.
+_MOST_READ, _MOST_ROWS = 256, 256
+#: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
+_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
+_NAME = pattern_of(r"\w+")
+_WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
+#: Tables whose rows take rows of other tables along.
+CASCADING = {"session", "conversation", "chapter", "note", "fact", "line_evidence"}
 
 
 #: What else than rows follows a change: vectors are made or dropped, the files of the personas are written.
@@ -78,7 +89,7 @@ class Database(Protocol):
 
     @property
     def outdated(self) -> int:
-        """How often another program was seen to have written, where an index beside the database follows that."""
+        """How often another program was seen to have written; negative where that is not known."""
 
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
@@ -104,6 +115,9 @@ class Database(Protocol):
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, in the thread that committed."""
@@ -162,6 +176,38 @@ class Transaction:
     def follows(self, what: Follows) -> None:
         """Note what is to be looked at after the commit."""
         self.commit.follows.add(what)
+
+
+class ReadCache:
+    """What was read from tables that were not written since: most of a turn asks the same again."""
+
+    def __init__(self) -> None:
+        #: The rows of each query, with the names in it.
+        self._found: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
+
+    def find(self, sql: str, values: tuple[object, ...]) -> list[Row] | None:
+        """The rows of a query that was kept."""
+        found = self._found.get((sql, values))
+        return list(found[0]) if found else None
+
+    def keep(self, sql: str, values: tuple[object, ...], rows: list[Row]) -> None:
+        """Keep the rows of a query, unless they are many or of what is written in other ways."""
+        names = set(_NAME.findall(sql))
+        if len(rows) <= _MOST_ROWS and len(self._found) < _MOST_READ and not names & _NEVER_KEPT:
+            self._found[sql, values] = rows, names
+
+    def drop(self, sql: str) -> None:
+        """Let go of what was read from the table that a statement writes; where others follow it, of everything."""
+        written = _WRITTEN.match(sql)
+        if written is None or (sql.startswith("DELETE") and written[1] in CASCADING):
+            self._found.clear()
+            return
+        tables = {written[1], written[1].replace("_words", "_postings")}
+        self._found = {asked: found for asked, found in self._found.items() if not tables & found[1]}
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        self._found.clear()
 
 
 class WordIndex(Protocol):

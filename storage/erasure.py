@@ -51,6 +51,7 @@ _TEXTS = {
     "note": ("text", "topic"),
     "fact": ("text", "subject", "value", "keywords", "persons", "entities", "location", "slot_subject"),
     "relation": ("source", "target"),
+    "open_matter": ("key",),
     "erasure": ("days",),
 }
 _AT_ONCE = 5_000
@@ -406,6 +407,7 @@ class Eraser:
         texts: list[Message | Summary] = [*chosen.messages, *chosen.summaries]
         going = {session.session_id for session in chosen.sessions}
         with self.of.database.write() as tx:
+            self.of.epoch.advance()
             self.of.erased.add_receipt(tx, chosen, reason)
             if reason == "person":
                 self.of.erased.add_scope(tx, chosen)

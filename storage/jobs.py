@@ -1,5 +1,6 @@
 """Work that must happen later, and the results of work that is done in steps.
 
+``ErasureEpoch``  refuses what was made from memories of which something is erased by now
 ``Claims``    what one program alone uses or does; a claim is void once its program has ended
 ``Jobs``      what the scheduler runs: a row for each, found again by whoever opens the memory next
 ``Rebuilds``  summaries and personas of which something was removed, or whose model failed at a save
@@ -11,11 +12,13 @@ refused, or its job runs once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from domain.imports import IMPORT_CLIENT
+from domain.receipts import ErasedMeanwhile
 from domain.records import RebuildRequest, RebuildTarget
 from storage.engine import EACH, Database, Transaction
 
@@ -28,6 +31,11 @@ JobKind = Literal[
 
 #: What a program claims beside jobs: a session that it talks in or saves, an erasure.
 ClaimKind = Literal["session", "erasure"]
+
+
+#: In ``meta``: how many erasures there were.
+_EPOCH = "erasure.epoch"
+_Event = TypeVar("_Event")
 
 
 class Claims:
@@ -86,6 +94,60 @@ class Claims:
 
     def _is_own(self, program: str) -> bool:
         return program == self.program
+
+
+class ErasureEpoch:
+    """A number that each erasure raises in its commit: what was made from memories before it is not stored after it.
+
+    >>> yield from epoch.derive(lambda: Saving(memory, llm).run(session, cancel))
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        #: For a thread that derives something: the number since when, and what was seen of other programs then.
+        self._derived = threading.local()
+        database.on_begin(self._check_derived)
+
+    def number(self) -> int:
+        """The number now; inside of a write it holds for its commit."""
+        return int(self._database.meta(_EPOCH) or 0)
+
+    def advance(self) -> None:
+        """Raise it, inside of the commit that erases. What this very thread derives goes on."""
+        number = self.number() + 1
+        self._database.set_meta(_EPOCH, str(number))
+        if getattr(self._derived, "since", None):
+            self._derived.since = (number, self._database.outdated)
+
+    def require(self, since: int | None) -> None:
+        """Raise ErasedMeanwhile where anything was erased since; for a commit call it inside. None: since never."""
+        if since is not None and self.number() != since:
+            raise ErasedMeanwhile
+
+    def derive(self, begin: Callable[[], Iterator[_Event]]) -> Generator[_Event, None, Any]:
+        """Take the steps of what derives something from memories, as they are taken from what ``begin`` returns.
+
+        Nothing of it is stored once another program has erased anything since: then it begins again.
+        """
+        while True:
+            since, steps = (self.number(), self._database.outdated), begin()
+            try:
+                while True:
+                    self._derived.since = since
+                    try:
+                        event = next(steps)
+                    finally:  # a step of its own may have erased
+                        since, self._derived.since = self._derived.since, None
+                    yield event
+            except StopIteration as end:
+                return end.value
+            except ErasedMeanwhile:
+                continue
+
+    def _check_derived(self) -> None:
+        since, elsewhere = getattr(self._derived, "since", None), self._database.outdated
+        if since and (since[1] != elsewhere or elsewhere < 0):
+            self.require(since[0])
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -115,10 +116,13 @@ class Programs:
                 if not self.lives(left.name):
                     left.unlink(missing_ok=True)
             born = place / f"{self.name}.new"
-            self._descriptor = open_private(born)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            os.pwrite(self._descriptor, _describe_self(self._clock()), 0)
-            born.rename(place / self.name)
+            while self._descriptor is None or not _is_at(self._descriptor, place / self.name):
+                self._close_file()
+                self._descriptor = open_private(born)
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+                os.pwrite(self._descriptor, _describe_self(self._clock()), 0)
+                with suppress(FileNotFoundError):  # removed by who found it before it was locked
+                    born.rename(place / self.name)
         except OSError as fault:
             self.leave()
             raise lock_error(fault, place) from fault
@@ -127,9 +131,13 @@ class Programs:
         """Use it no more; safe to call twice."""
         if self._descriptor is not None:
             (self._folder / _PROGRAMS / self.name).unlink(missing_ok=True)
+        self._close_file()
+        self._lock.release()
+
+    def _close_file(self) -> None:
+        if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-        self._lock.release()
 
     def lives(self, name: str) -> bool:
         """Whether the program of this name still uses the folder."""

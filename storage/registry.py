@@ -48,18 +48,15 @@ def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Pa
     return own / ("own" if instruction is None else f"instruction-{instruction}")
 
 
-def place_of(
-    data_dir: Path, server: Server | None, person: str, instruction: int | None = None, *, alone: bool = False
-) -> Path | OnServer:
-    """A companion's memory: its folder, or where it is in a database of many. ``alone``: it closes the connections."""
+def place_of(data_dir: Path, server: Server | None, person: str, instruction: int | None = None) -> Path | OnServer:
+    """A companion's memory: its folder, or where it is in a database of many."""
     folder = folder_of(data_dir, person, instruction)
-    # Any id has a name of its own there, whatever it is made of.
-    return OnServer(folder, server, json.dumps([person, instruction]), alone) if server else folder
+    return OnServer(folder, server, _name_of(person, instruction)) if server else folder
 
 
-def own_place(data_dir: Path, url: str) -> Path | OnServer:
-    """The memory of the person at the terminal, in the folder or in the database at ``url``."""
-    return place_of(data_dir, connect(url) if url else None, ME, alone=True)
+def own_place(data_dir: Path, url: str, person: str = ME) -> Path | OnServer:
+    """The memory of the person at the terminal, in the folder or as ``person`` in the database at ``url``."""
+    return OnServer(data_dir, connect(url), _name_of(person, None), alone=True) if url else data_dir
 
 
 def has_memory(place: Path | OnServer) -> bool:
@@ -263,6 +260,11 @@ class Registry:
 
     def _timestamp(self) -> str:
         return self._clock().isoformat(timespec="seconds")
+
+
+def _name_of(person: str, instruction: int | None) -> str:
+    """The name of a memory in a database of many: each id has its own, whatever it is made of."""
+    return json.dumps([person, instruction])
 
 
 def _digest_of(secret: str) -> str:

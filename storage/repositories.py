@@ -17,7 +17,7 @@ from storage.engine import Database, Stamp, WordIndex
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
-from storage.jobs import Claims, Jobs, Rebuilds, Steps
+from storage.jobs import Claims, ErasureEpoch, Jobs, Rebuilds, Steps
 from storage.matters import Matters
 from storage.messages import Archive, Messages, Sessions, Summaries, UndoableSaves
 from storage.personas import Personas
@@ -29,6 +29,7 @@ from storage.units import Units
 
 if TYPE_CHECKING:
     from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
 #: So many messages are read at once to make their words.
@@ -73,6 +74,7 @@ class Repositories:
     rebuilds: Rebuilds
     saves: UndoableSaves
     erased: ErasedTexts
+    epoch: ErasureEpoch
     units: Units
 
 
@@ -103,14 +105,14 @@ def initialise_database(administrator: str, url: str) -> None:
     initialise(administrator, url)
 
 
-def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors:
+def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors | PostgresVectors:
     """Where the nearest texts are searched: an index in the folder, or the database itself."""
-    from storage.vectors.table import Vectors
-
     if isinstance(place, OnServer):
         from storage.postgres.vectors import PostgresVectors
 
-        return PostgresVectors(of.database, place.folder)  # type: ignore[return-value]
+        return PostgresVectors(of.database, place.folder)
+    from storage.vectors.table import Vectors
+
     return Vectors(place / "vectors", log)
 
 
@@ -158,6 +160,7 @@ def open_repositories(
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
+        epoch=ErasureEpoch(database),
         units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:

@@ -393,7 +393,7 @@ def test_folding_shows_who_said_what_when_and_no_quotations():
         "summary_so_far": "Before.",
         "rounds": [
             {"date": "2026-05-01 13:05", "weekday": "Friday", "speaker": "Li Wei", "text": "I have a cat"},
-            {"date": "2026-05-01 13:05", "weekday": "Friday", "speaker": "Ming", "text": "Lovely!"},
+            {"date": "2026-05-01 13:05", "weekday": "Friday", "speaker": "Ming", "text": "“…”\n\nLovely!"},
         ],
     }
 
@@ -487,7 +487,7 @@ def test_a_window_is_numbered_from_one_and_what_stands_before_it_has_no_number()
         )
     )
     assert [one.get("turn") for one in found] == [None, None, 1, 2]
-    assert [one["text"] for one in found] == ["Hello", "Hi", "My cat is Momo", "Nice!"]
+    assert [one["text"] for one in found] == ["Hello", "Hi", "My cat is Momo", "“…” Nice!"]
     assert found[2] == {
         "turn": 1, "date": "2026-05-02 Saturday", "speaker": "Li Wei", "text": "My cat is Momo"
     }  # fmt: skip

@@ -6,6 +6,7 @@ MESSAGES = {
     # -- a turn
     "turn.broke_off": "{error} What arrived is kept and marked as interrupted.",
     "turn.shortened": "The model accepted only part of the prompt, so some of the past was left out this time.",
+    "turn.erased_meanwhile": "Another program has erased something that this reply may rest on; asking again.",
     "turn.truncated": "The server read only {tokens} tokens of the prompt; it cuts long prompts without saying so. Raise its context size.",
     "turn.length": 'The reply was cut at the model\'s limit. Say "go on" to continue.',
     "turn.still_stopping": "The last request is still stopping. Wait a moment and send it again.",
@@ -899,6 +900,7 @@ MESSAGES = {
     "storage.awaited": "Waiting for {kind} (process {pid}), which has been writing to this memory for {seconds} s …",
     "storage.writing": "{kind} (process {pid}) has been writing to this memory for {seconds} s and does not come to an end; perhaps it was stopped. Let it go on, or end it, then try again.",
     "storage.no_locks": "The file system of {path} has no working locks, so two programs could damage the memory there. Choose a folder on a local disk with --data-dir.",
+    "storage.erased_meanwhile": "Something was erased meanwhile that this may rest on; nothing was stored. Try it again.",
     "storage.in_use": "Another Old Friend (process {pid} on {host}, since {since}) is using {path}. Close it, or choose another --data-dir.",
     "storage.damaged": "The database {path} is damaged ({reason}). It was not touched. Copy it aside, then restore a backup in its place.",
     "storage.differs": "The database {path} has texts that differ from what was stored ({count}: {what}). It was not touched. Compare these rows with a backup, or restore one (--restore).",

@@ -6,6 +6,7 @@ MESSAGES = {
     # -- a turn
     "turn.broke_off": "{error}已收到的部分保留了下来，标为中断。",
     "turn.shortened": "模型只收下了一部分提示，这次略去了一些过去的内容。",
+    "turn.erased_meanwhile": "另一个程序刚刚抹去了这条回复可能用到的内容，正在重新询问。",
     "turn.truncated": "服务器只读了提示里的 {tokens} 个词元：太长的提示它会悄悄截断。请调大它的上下文长度。",
     "turn.length": "回复到了模型的长度上限，被截断了。说“继续”可以接着说。",
     "turn.still_stopping": "刚才的请求还没停下来。请稍等片刻再发送。",
@@ -899,6 +900,7 @@ MESSAGES = {
     "storage.awaited": "正在等 {kind}（进程 {pid}）写完这份记忆，已经 {seconds} 秒……",
     "storage.writing": "{kind}（进程 {pid}）一直在写这份记忆，{seconds} 秒了还没写完，可能被暂停了。请让它继续或把它结束，再试一次。",
     "storage.no_locks": "{path} 所在的文件系统没有可靠的文件锁，两个程序会弄坏记忆。请用 --data-dir 另选一个本地磁盘上的文件夹。",
+    "storage.erased_meanwhile": "其间有内容被抹去，而这里可能用到了它；什么都没有保存，请再试一次。",
     "storage.in_use": "另一个老友（{host} 上的进程 {pid}，自 {since} 起）正在用 {path}。请关掉它，或另选 --data-dir。",
     "storage.damaged": "数据库 {path} 损坏了（{reason}），没有动它。请把它复制到别处，再恢复一份备份。",
     "storage.differs": "数据库 {path} 里有内容与存入时不一致（{count} 处：{what}），没有动它。请与备份核对，或用 --restore 换回备份。",

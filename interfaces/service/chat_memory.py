@@ -7,6 +7,7 @@ once; each (person, system instruction) has its own memories. Raises UsageError,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isqrt
@@ -15,9 +16,10 @@ from typing import Literal
 from pydantic import BaseModel
 
 from client_history import ClientMessage
-from conversation import ClientChat, PreparedTurn, result_of
+from conversation import ClientChat, result_of
 from domain.errors import Interrupted, UsageError
 from domain.events import Reply
+from domain.receipts import ErasedMeanwhile
 from domain.text import check_input
 from domain.workers import CancelToken
 from jobs.client_memories import find_due_extractions, months_before
@@ -131,18 +133,21 @@ class ChatMemory:
             memory, steps = companion.memory, companion.turn_steps()
             request = steps.client_request(chat, ranking="client_notes")
             request = replace(request, text=check_input(request.text), options=options)
-            answered = result_of(steps.answer(result_of(steps.prepare(request, self._stop)), self._stop))
-            if answered.reply.finish == "interrupted":
-                raise Interrupted
-            with companion.turns, memory.in_one_commit():
-                message = PreparedTurn(request, answered.layers)
-                stored = steps.store(message, answered.reply.text, answered.reply.finish)
-                place = stored.place
-                memory.clients.name_owner(person, instruction, batch)
-                due = find_due_extractions(place.rounds, place.messages, place.key, batch) if place else []
-                # The registry lists the memory before the extraction is stored.
-                if sum(memory.clients.owe_extraction(one) for one in due):
-                    self._people.registry.mark_due(person, instruction)
+            stored = None
+            while stored is None:
+                prepared = result_of(steps.prepare(request, self._stop))
+                answered = result_of(steps.answer(prepared, self._stop))
+                if answered.reply.finish == "interrupted":
+                    raise Interrupted
+                with suppress(ErasedMeanwhile), companion.turns, memory.in_one_commit():
+                    message = replace(prepared, layers=answered.layers)
+                    stored = steps.store(message, answered.reply.text, answered.reply.finish)
+                    place = stored.place
+                    memory.clients.name_owner(person, instruction, batch)
+                    due = find_due_extractions(place.rounds, place.messages, place.key, batch) if place else []
+                    # The registry lists the memory before the extraction is stored.
+                    if sum(memory.clients.owe_extraction(one) for one in due):
+                        self._people.registry.mark_due(person, instruction)
             companion.maintenance.queue.request("client_history", at_once=True)
             if stored.forget.reading:
                 companion.maintenance.queue.compaction.wake()

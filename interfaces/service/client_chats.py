@@ -160,7 +160,9 @@ class RelayedChats:
             turn = companion.turn_steps().client_request(ClientChat(_OPENAI, request.history, name))
             prepared, profile, recalled = self._prompt_texts(companion, request, turn, gone)
         sent = {**body, "messages": add_memory(request, profile, recalled)["messages"]}
-        return RelayedChat(person, request, sent, "on", replace(prepared, request=turn))
+        return RelayedChat(
+            person, request, sent, "on", replace(prepared, request=replace(turn, epoch=prepared.request.epoch))
+        )
 
     def _prompt_texts(
         self, companion: Companion, request: ChatRequest, turn: TurnRequest, gone: CancelToken

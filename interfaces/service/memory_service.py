@@ -482,7 +482,7 @@ def recalled_memories(found: Recollection) -> list[Remembered]:
 def consolidated_memories(memory: Memory, found: Recollection, look_back: int) -> list[Remembered]:
     """What consolidation made of what was recalled, and messages that wait for it, best first.
 
-    A message that was read stands for its current facts, those of one matter together. In one that waits, and in words
+    A message that was read is given as its current facts, those of one matter together. In one that waits, and in words
     that a fact only quotes, references are resolved by the ``look_back`` messages before. Questions, and statements
     that do not say whom they are about, are left out.
     """

@@ -128,12 +128,12 @@ def _own_session(context: CommandContext) -> Iterator[None]:
         yield
     finally:
         with memory.in_one_commit():
-            rounds = memory.messages.rounds(own.session_id)
-            said = one_line(rounds[0].user.words, _SUMMARY) if rounds else ""
-            summary = context.words.say("batch.summary", said=said)
-            last = memory.rounds.save(own.session_id, summary, {}) if rounds else own
             memory.sessions.drop_in_flight(own.session_id)
-            memory.rounds.resume(present.session_id, last.session_id)
+            if rounds := memory.messages.rounds(own.session_id):
+                summary = context.words.say("batch.summary", said=one_line(rounds[0].user.words, _SUMMARY))
+                memory.rounds.save(own.session_id, summary, {}, open_next=False)
+            else:
+                memory.rounds.resume(present.session_id, own.session_id)
         context.conversation.switch_to(present, resumed=True)
 
 

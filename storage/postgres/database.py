@@ -12,7 +12,6 @@ A role that could see the rows of others is refused.
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 import threading
 import time
@@ -28,9 +27,10 @@ from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
-from storage.engine import Commit, Row, Transaction
+from storage.engine import Commit, ReadCache, Row, Transaction
 from storage.postgres import for_postgres
 from storage.sqlite import digests
 
@@ -70,8 +70,8 @@ _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = c
 #: What rows of other tables refer to, without going with them.
 _LAST = ("persona", "session", "person")
 #: Statements after which messages have no digest yet.
-_SAYS = re.compile(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
-_RETURNS = re.compile(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
+_SAYS = pattern_of(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
+_RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
 _QUEUED = (
     "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
     " c.text FROM conversation c JOIN queued q ON q.key = c.seq"
@@ -302,7 +302,7 @@ class PostgresDatabase:
     def __init__(self, server: Server, person: str, log: logging.Logger) -> None:
         self.path = server.address
         self.awaited: Mapping[str, object] | None = None
-        self.outdated = 0
+        self.outdated = -1
         self._server = server
         self._number = str(server.number_of(person))
         self._log = log
@@ -310,7 +310,10 @@ class PostgresDatabase:
         self._lock = threading.RLock()
         self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        self._checks: list[Callable[[], None]] = []
         self._undigested = False
+        #: Of the open transaction.
+        self._read = ReadCache()
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -318,7 +321,13 @@ class PostgresDatabase:
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         if self._is_writing:
-            return self.execute(sql, values)
+            # Until the commit no one else writes for this person.
+            key = tuple(tuple(one) if isinstance(one, list) else one for one in values)
+            if (kept := self._read.find(sql, key)) is not None:
+                return kept
+            found = self._send(sql, values)
+            self._read.keep(sql, key, found)
+            return list(found)
         self._refuse_closed()
 
         def read(connection: psycopg.Connection[ServedRow]) -> list[ServedRow]:
@@ -348,6 +357,8 @@ class PostgresDatabase:
             committed = False
             try:
                 with as_ours(self._server.address), connection.pipeline() as sent:
+                    for check in self._checks:
+                        check()
                     yield opened
                     self.digest_changes()
                     self._commit(connection, sent, number)
@@ -359,6 +370,7 @@ class PostgresDatabase:
                     raise
             finally:
                 self._writing, self._undigested = None, False
+                self._read.clear()
                 self._server.give_back(connection)
         if opened.commit.follows:
             for listener in self._listeners:
@@ -369,6 +381,10 @@ class PostgresDatabase:
 
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
+        self._read.drop(sql)
+        return self._send(sql, values)
+
+    def _send(self, sql: str, values: Sequence[object]) -> list[Row]:
         assert self._writing
         with as_ours(self._server.address):
             done = self._writing[1].execute(translated(sql), values, binary=True)
@@ -383,6 +399,7 @@ class PostgresDatabase:
         passed = list(rows)
         if not passed:
             return
+        self._read.drop(sql)
         with as_ours(self._server.address), self._writing[1].cursor() as cursor:
             cursor.executemany(translated(sql), passed)
         self._undigested = self._undigested or bool(_SAYS.match(sql))
@@ -406,6 +423,10 @@ class PostgresDatabase:
             ((salt,),) = self.execute(digests.SALT, ())
             rows = [(one, seq) for seq, *said in messages for one in _digests_of(salt, *said)]
             self.execute_many("INSERT INTO stored_message (digest, message) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
+
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
+        self._checks.append(check)
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""

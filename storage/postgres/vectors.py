@@ -34,17 +34,36 @@ class PostgresVectors:
 
     def __init__(self, database: Database, folder: Path) -> None:
         self.folder = folder / "vectors"  # where nothing is
+        self.name, self.has_former = "embedding", False
         self.state: State = "closed"
         self._database = database
         self._model, self._dimension = "", 0
 
-    def open(self, model: str, dimension: int) -> None:
+    def open(self, model: str, dimension: int, name: str = "") -> None:
         """Search among the vectors of this model from now on."""
         self._model, self._dimension, self.state = model, dimension, "ready"
 
     def open_empty(self) -> None:
         """Nothing has a vector yet: a search finds nothing, and that is no fault."""
         self.open("", 0)
+
+    def follow(self, dimension: int) -> None:
+        """Search from the next ``read`` on; another program of this machine makes the vectors."""
+        self._model, self._dimension, self.state = "", dimension, "ready"
+
+    def read(self, model: str, name: str) -> None:
+        """Search among the vectors of this model."""
+        self._model = model
+
+    def take(self, rows: Sequence[VectorRow]) -> None:
+        """They are here since they were stored."""
+
+    def drop(self, text_ids: Iterable[str]) -> None:
+        """They went with the commit that removed their texts."""
+
+    def ids_in_memory(self) -> set[str] | None:
+        """None are held."""
+        return None
 
     def close(self) -> None:
         """Search no more; safe to call twice."""
@@ -101,6 +120,9 @@ class PostgresVectors:
     def remove(self) -> None:
         """There is no folder."""
         self.close()
+
+    def remove_former(self) -> None:
+        """There is none."""
 
     def upkeep(self) -> None:
         """The server looks after its tables."""

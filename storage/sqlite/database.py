@@ -28,26 +28,18 @@ from pathlib import Path
 
 from domain import errors
 from domain.files import make_private, make_private_folder, put_in_place, write_file
-from domain.patterns import pattern_of
 from storage import programs
-from storage.engine import Commit, Row, Transaction
+from storage.engine import Commit, ReadCache, Row, Transaction
 from storage.sqlite import digests, schema
 
 #: Seconds within which a write is committed whose commit may wait.
 COMMIT_WITHIN = 0.2
-#: So many results are remembered until the next write, none of more rows than this.
-_MOST_READ, _MOST_ROWS = 256, 256
-#: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
-_NEVER_KEPT = {"node", "conversation_memories", "stored_message", "row_digest", "changed_row", "read_once"}
+
 #: Seconds between two tries to get through the gate; until who waits in front is passed by; until whoever waits says
 #: so; and until it gives up.
 _LOOK, _PASS_BY, _REPORT, _PATIENCE = 0.001, 1.0, 3.0, 30.0
 #: The bytes at the head of a gate: how often it was passed, and who is in it.
 _PASSED, _INSIDE = 8, 100
-_NAME = pattern_of(r"\w+")
-_WRITTEN = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
-#: Tables whose rows take rows of other tables along.
-CASCADING = {"session", "conversation", "chapter", "note", "fact", "line_evidence"}
 
 _KINDS: dict[int, type[errors.StorageError]] = {
     sqlite3.SQLITE_FULL: errors.DiskFull,
@@ -197,11 +189,12 @@ class SqliteDatabase:
         self._done: list[Commit] = []
         self._lost: errors.StorageError | None = None
         self._listeners: list[Callable[[Commit], None]] = []
+        self._checks: list[Callable[[], None]] = []
         #: Whether the memory has its salt.
         self._salted = False
         #: What was read from tables that were not written since, with the names in the query: most of a turn asks the
         #: same again.
-        self._read: dict[tuple[str, tuple[object, ...]], tuple[list[Row], set[str]]] = {}
+        self._read = ReadCache()
         #: How often the gate had been passed then; and how often that was another program, as far as it was noticed.
         self._read_at, self.outdated = b"", 0
         self._gate: Gate | None = None
@@ -230,30 +223,21 @@ class SqliteDatabase:
         passed = _as_passed(values)
         with self._lock, as_ours(self.path):
             may_keep = self._open is not None or self._waiting is not None or self._drop_outdated()
-            if may_keep and (found := self._read.get((sql, passed))):
-                return list(found[0])
+            if may_keep and (found := self._read.find(sql, passed)) is not None:
+                return found
             rows = self._fetch_rows("read", sql, passed)
-            names = set(_NAME.findall(sql))
-            if may_keep and len(rows) <= _MOST_ROWS and len(self._read) < _MOST_READ and not names & _NEVER_KEPT:
-                self._read[sql, passed] = rows, names
+            if may_keep:
+                self._read.keep(sql, passed, rows)
             return list(rows)
 
     def _drop_outdated(self) -> bool:
         """Let go of what was read before another program wrote. False while one writes: nothing is to be kept then."""
         passed = self._gate.passed() if self._gate else b"never"
         if passed and passed != self._read_at:
-            self._read, self._read_at = {}, passed
+            self._read.clear()
+            self._read_at = passed
             self.outdated += 1
         return bool(passed)
-
-    def _drop_cached(self, sql: str) -> None:
-        """Let go of what was read from the table that a statement writes; where others follow it, of everything."""
-        written = _WRITTEN.match(sql)
-        if written is None or (sql.startswith("DELETE") and written[1] in CASCADING):
-            self._read.clear()
-            return
-        tables = {written[1], written[1].replace("_words", "_postings")}
-        self._read = {asked: found for asked, found in self._read.items() if not tables & found[1]}
 
     @contextmanager
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
@@ -270,6 +254,8 @@ class SqliteDatabase:
                 self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
                 try:
+                    for check in self._checks:
+                        check()
                     yield self._open
                     self._end_write(self._open.commit, wait=wait)
                 except BaseException:
@@ -398,6 +384,10 @@ class SqliteDatabase:
         digests.digest_changes(self._connection, salted=self._salted)
         self._salted = self._salted or bool(self._connection.execute(digests.SALT).fetchone())
 
+    def on_begin(self, check: Callable[[], None]) -> None:
+        """Call this as each write begins, in the thread that writes; what it raises takes the write back."""
+        self._checks.append(check)
+
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
         self._listeners.append(listener)
@@ -419,7 +409,7 @@ class SqliteDatabase:
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""
         with self._lock, as_ours(self.path):
-            self._drop_cached(sql)
+            self._read.drop(sql)
             return self._fetch_rows("write", sql, _as_passed(values))
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
@@ -428,7 +418,7 @@ class SqliteDatabase:
         if not passed:
             return
         with self._lock, as_ours(self.path):
-            self._drop_cached(sql)
+            self._read.drop(sql)
             self._connection.executemany(sql, passed)
             for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
                 self._log_statement("write", sql, values, [])

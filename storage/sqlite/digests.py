@@ -30,6 +30,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "fact": ("seq",),
     "fact_event": ("seq",),
     "relation": ("seq",),
+    "open_matter": ("seq",),
     "persona": ("version",),
     "pin": ("number",),
     "line_evidence": ("seq",),

@@ -38,6 +38,7 @@ from storage.vectors.table import Vectors, normalise
 if TYPE_CHECKING:
     from domain.indexes import Vector
     from storage.embeddings import Ids
+    from storage.postgres.vectors import PostgresVectors
 
 #: The one file that LanceDB writes again and again; without it the newest version is looked for.
 _HINT = "latest_version_hint.json"
@@ -52,7 +53,7 @@ class Checksums:
     True
     """
 
-    def __init__(self, store: Embeddings, vectors: Vectors) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors) -> None:
         self._store = store
         self._vectors = vectors
         self._folder = vectors.folder
@@ -223,7 +224,7 @@ Proceed = Callable[[], bool]
 class Reconciler:
     """Opens, compares, repairs and rebuilds. Belongs to the worker."""
 
-    def __init__(self, store: Embeddings, vectors: Vectors, log: logging.Logger) -> None:
+    def __init__(self, store: Embeddings, vectors: Vectors | PostgresVectors, log: logging.Logger) -> None:
         self._store = store
         self._vectors = vectors
         self._log = log
@@ -366,6 +367,8 @@ class Reconciler:
 #: after which its writer looks while no other program has written for a minute.
 _LOOK, _LOOK_ALONE = 1.0, 5.0
 _ALONE_AFTER = 60.0
+#: Seconds between two looks of whoever waits for what another program does.
+_SOON = 0.05
 #: Seconds that are waited for others to let go of a table that was replaced.
 _LET_GO = 5.0
 #: After so many commits the small files are folded together.
@@ -421,7 +424,7 @@ class Indexing:
     def __init__(
         self,
         store: Embeddings,
-        vectors: Vectors,
+        vectors: Vectors | PostgresVectors,
         embedder: Embedder,
         key_of: Callable[[str], str | None],
         log: logging.Logger,
@@ -476,12 +479,19 @@ class Indexing:
         while self._worker.rest(max(0.0, until - time.monotonic())) and self._worker.is_alive:
             if not (waiting := self._store.waiting(1)):
                 return not self.degraded
-            if waiting == before:
+            if (waiting == before and self.writes) or time.monotonic() > until:
                 return False
             # Somebody has just stored it and will wake the worker in a moment; or it waits for better times.
             before = waiting
             self.wake()
+            if not self.writes:
+                time.sleep(_SOON)
         return False
+
+    @property
+    def writes(self) -> bool:
+        """Whether this program writes the index; else another does."""
+        return self._writer.is_taken
 
     def await_open(self, timeout: float) -> bool:
         """Wait for an index that is just being opened; returns whether it can be searched.
@@ -519,9 +529,9 @@ class Indexing:
         """Have the index rebuilt so that no byte of a dropped row is left, and wait for it, whoever writes it."""
         asked, until = self._request_rebuild(), time.monotonic() + timeout
         while self._worker.rest(max(0.0, until - time.monotonic())) and self._worker.is_alive:
-            if (met := self._store.rebuilds()[1] >= asked) or self._writer.is_taken:
+            if (met := self._store.rebuilds()[1] >= asked) or self.writes:
                 return met and self._is_only_table(time.monotonic() + _LET_GO)
-            time.sleep(0.1)
+            time.sleep(_SOON)
         return False
 
     def _is_only_table(self, until: float) -> bool:
@@ -530,7 +540,7 @@ class Indexing:
             if time.monotonic() > until:
                 return False
             self.wake()
-            time.sleep(0.1)
+            time.sleep(_SOON)
         return True
 
     def reindex(self) -> None:
@@ -601,7 +611,7 @@ class Indexing:
     def _run_step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
-            return self._run_own_step() if self._writer.is_taken or self._take_over() else _LOOK
+            return self._run_own_step() if self.writes or self._take_over() else _LOOK
         finally:
             if not self._worker.proceed():
                 self._writer.release()

@@ -14,8 +14,10 @@ import pytest
 from domain.recollection import RecallLimits
 from memory import Memory
 from recall.embedding import HashedEmbedder
+from storage.repositories import OnServer
 from tests.conftest import Count, SetClock
-from tests.contract.stores import at
+from tests.contract.stores import ENGINES, at
+from tests.storage.postgres.server import shared_connections
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUND_BEFORE_ANYTHING_HEAVY = """
@@ -39,9 +41,14 @@ sys.exit(bool({"numpy", "pyarrow", "lancedb", "psycopg"} & set(sys.modules)))
 """
 
 
-@pytest.fixture
-def memory(tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger) -> Iterator[Memory]:
-    opened = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
+@pytest.fixture(params=ENGINES)
+def memory(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
+) -> Iterator[Memory]:
+    place: Path | OnServer = tmp_path / "data"
+    if request.param == "postgres":
+        place = OnServer(tmp_path / "data", shared_connections(), str(tmp_path))
+    opened = Memory(place, HashedEmbedder(), clock=clock, new_id=new_id, log=log)
     yield opened
     opened.close()
 

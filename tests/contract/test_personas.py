@@ -23,6 +23,7 @@ def test_the_file_is_read_and_an_edit_by_hand_wins(store: Store) -> None:
     store.personas.write("self", "I like rain.", "model")
     path = store.personas.path("self")
     assert path.read_text(encoding="utf-8") == "I like rain.\n"
+    assert store.personas.place("self") == path
     path.write_text("I like snow.\n", encoding="utf-8")
     assert store.personas.read("self") == "I like snow."
     assert [one.origin for one in store.personas.history("self")] == ["model", "hand"]

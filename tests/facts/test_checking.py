@@ -556,3 +556,97 @@ def test_of_a_draft_that_is_worded_wrongly_the_copied_words_are_kept() -> None:
         ("A lot!", 2),
     ):  # invented, asked, not theirs
         assert not checked(replace(wrong, messages=(message,), quotes=(QuoteDraft(message, words),)), said).facts
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "stance"),
+    [
+        ("Will you check on me around Tom's birthday, the 3rd of November?", "Tom's birthday is the 3rd of November.", "stated"),
+        ("Could you remind me that my flight is at 8 tomorrow?", "Mara's flight is at 8 tomorrow.", "stated"),
+        ("Is Tom's birthday the 3rd of November?", "Tom's birthday is the 3rd of November.", ""),
+        ("Can you tell me when Tom's birthday is?", "Tom has a birthday.", ""),
+        ("Ellen said she would call and didn't.", "Ellen said she would call, but did not.", "stated"),
+        ("Ellen would call if she could.", "Ellen calls.", "supposed"),
+        ("Dad would have been seventy on Thursday.", "Mara's dad would have been seventy on 2026-03-12.", "stated"),
+        ("I would have been lost without it.", "Mara was lost.", "supposed"),
+        ("你能提醒我三月二十号给我妈过生日吗？", "Mara 的妈妈三月二十号过生日。", "stated"),
+        ("三月二十号是我妈生日吗？", "Mara 的妈妈三月二十号过生日。", ""),
+        ("我爸要是还在，今年七十了。", "Mara 的爸爸要是还在，今年七十了。", "stated"),
+        ("我爸要是还在，我就去成都了。", "Mara 去了成都。", "supposed"),
+    ],
+)  # fmt: skip
+def test_what_is_taken_for_granted_in_a_request_or_was_promised_is_no_supposition(
+    said: str, statement: str, stance: str
+) -> None:
+    found = checked(fact_draft(statement, quotes=(QuoteDraft(1, said),)), talk("2026-03-11", said))
+    assert [fact.stance for fact in found.facts] == ([stance] if stance else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "fields", "start"),
+    [
+        ("My interview at Osprey is on 3 June. Nobody knows.", "Nobody knows about Mara's interview.", {}, ""),
+        ("I moved out on 3 June, Osprey pays well.", "Mara's job pays well.", {}, ""),
+        ("I'm at 124 over 79, so the doctor is pleased.", "Mara's blood pressure is 124 over 79.", {}, ""),
+        ("Mum had her hip done on Monday. Birgit, 71.", "Mara's mum is Birgit.", {}, ""),
+        ("The dentist is on Tuesday at 10.", "Mara has the dentist.", {"stance": "planned"}, "2026-03-17T10:00"),
+        ("I am 34 until 12 June.", "Mara is 34 until 12 June 2026.", {"attribute": "status"}, ""),
+        ("My knee hurts today.", "Mara's knee hurts today.", {}, ""),
+        ("体检是六月三号，谁也不知道。", "没有人知道 Mara 要体检。", {}, ""),
+        ("我妈周一做了手术，她叫碧云。", "Mara 的妈妈叫碧云。", {}, ""),
+    ],
+)  # fmt: skip
+def test_a_day_that_a_fact_does_not_name_is_not_its_beginning(
+    said: str, statement: str, fields: dict[str, str], start: str
+) -> None:
+    draft = fact_draft(statement, quotes=(QuoteDraft(1, said),), **fields)
+    (fact,) = checked(draft, talk("2026-03-11", said)).facts
+    assert fact.start == start
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "value"),
+    [
+        ("Ellen and I booked Oslo! 14 to 21 June.", "Mara and Ellen booked Oslo from 2026-06-14 to 2026-06-21.", "14 to 21 June"),
+        ("六月十四号到二十一号去奥斯陆，订好了。", "Mara 2026-06-14 到 2026-06-21 去奥斯陆。", "六月十四号到二十一号"),
+        ("My doctor wants it down by spring.", "Mara's doctor wants it down by spring 2027.", "down by spring"),
+        ("医生说春天以前要降下来。", "Mara 的医生说2027年春天以前要降下来。", "春天以前"),
+        ("My boss and my brother are both Tom.", "The two Toms are Mara's boss and brother.", "boss"),
+    ],
+)  # fmt: skip
+def test_the_ends_of_a_journey_the_year_of_a_season_and_two_of_one_name_are_borne_out(
+    said: str, statement: str, value: str
+) -> None:
+    assert reason(statement, talk("2026-05-11", said), 1, value=value) == ""
+
+
+def test_a_poem_is_kept_though_it_speaks_of_you() -> None:
+    poem = "Asleep on green wool. Sunlight keeps your place."
+    said = talk("2026-03-11", "Would you write me a haiku for Pickle?", f"> I'll keep it.\n\n{poem}")
+    draft = fact_draft(
+        f"Juniper's haiku for Pickle: {poem}", 2, attribute="haiku", value=poem, subject="Juniper", about="companion"
+    )
+    (fact,) = checked(replace(draft, quotes=(QuoteDraft(2, poem),)), said).facts
+    assert (fact.attribute, fact.restatement) == ("haiku", f"Juniper's haiku for Pickle: “{poem}”")
+
+
+def test_words_that_are_worded_wrongly_are_kept_beside_a_fact_that_does_not_say_them() -> None:
+    said = talk(
+        "2026-03-11",
+        "I pay 900 for a room in Hull.",
+        "> I'll keep 12 June free. Is 7 June free?\n<blockquote>You owe 70</blockquote>",
+    )
+    room = fact_draft(
+        "Mara pays for a room in Hull.", 1, attribute="room", value="room", quotes=(QuoteDraft(1, said[0].words),)
+    )
+    wrong = replace(room, restatement="Mara pays 1,000 and 40.", value="1,000 and 40")
+    numbers = iter(range(99))
+    found = check_notes([note_draft("Room", room, wrong)], said, (), MARA, lambda: f"id{next(numbers)}")
+    assert [one.attribute for one in found.facts] == ["room", ""]
+    # The companion's own words are kept as well, but not what it only quotes.
+    free = fact_draft(
+        "Juniper keeps 13 and 14 June free.", 2, attribute="promise", about="companion", subject="Juniper"
+    )
+    for words, kept in ("I'll keep 12 June free.", ["companion"]), ("Is 7 June free?", []), ("You owe 70", []):
+        found = checked(replace(free, quotes=(QuoteDraft(2, words),)), said)
+        assert [one.about for one in found.facts] == kept

@@ -553,13 +553,27 @@ def test_of_two_values_told_in_one_breath_the_one_that_takes_a_place_is_current(
     assert current({fact.text_id: fact for fact in known}) == ["一天半包"]
 
 
-def test_what_only_says_that_something_is_over_is_not_doubted() -> None:
+@pytest.mark.parametrize("attribute", ["plan", "holiday"])
+@pytest.mark.parametrize("text", ["Portugal is off for Mara.", "葡萄牙的旅行取消了。"])
+def test_what_only_says_that_something_is_over_is_not_doubted(attribute: str, text: str) -> None:
     tom = new_fact("tom", "partner", "Tom", "2025-03-01T20:00:00+00:00")
-    off = new_fact("off", "plan", "off", "2025-07-12T20:00:00+00:00", text="Portugal is off for Mara.", single=False)
+    off = new_fact("off", attribute, "off", "2025-07-12T20:00:00+00:00", text=text, single=False)
     known = list(arrived([tom], [off]).values())
     rafe = new_fact("rafe", "partner", "Rafe", "2026-01-10T20:00:00+00:00")
     found = compare_facts([rafe], known, known, [VerdictDraft(1, 1, "changes")])
     assert (found.changes, found.replaced) == ((), {"tom": "rafe"})
+
+
+def test_an_end_beside_a_value_is_not_changed_by_what_comes_after_it() -> None:
+    half = new_fact("half", "smoking", "half a pack", "2025-12-20T20:00:00+00:00")
+    three, cold = (
+        new_fact(name, "smoking", name, "2025-12-20T20:00:00+00:00", text=text, single=False)
+        for name, text in (("three", "Mara stopped smoking for three months."), ("cold", "Mara smokes outside."))
+    )
+    known = list(arrived([half, three, cold]).values())
+    single = [replace(one, slot=half.slot) for one in known]
+    later = replace(half, text_id="later", value="a pack", said="2026-03-01T20:00:00+00:00", single=True)
+    assert {one.fact for one in compare_facts([later], single).changes} == {"cold"}
 
 
 @pytest.mark.parametrize("order", [(2, 1), (1, 2)])

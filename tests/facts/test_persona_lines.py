@@ -315,6 +315,11 @@ def test_chinese_words_that_only_join_others_need_no_fact(text: str, says: str) 
 def test_a_line_may_tell_what_its_fact_changed() -> None:
     one = fact("smoke", "陈默又抽上烟了，一天半包。", "抽烟")
     text = "陈默又抽上烟了，一天半包；原来戒了整整三个月。"
+    old = LineEvidence("陈默戒烟戒了整整三个月。", ("old",), "2025-05-01", 5)
+    on = replace(grounds(lines=[old.line], names=CHEN), facts=[QuotedFact(one, before=(old.line,))])
+    on = replace(on, concerned={old.line: ["smoke"]})
+    found, _ = edited(deed("change", 1, text, 1), on=on, persona=old.line, evidence=[old], language="zh")
+    assert [each.messages for each in found.lines] == [("old", "turn smoke")]
     shown = QuotedFact(one, before=("陈默戒烟戒了整整三个月。",))
     for facts, refused in ([shown], []), ([replace(shown, before=())], ["number"]):
         on = replace(grounds([one], names=CHEN), facts=facts)
@@ -684,6 +689,10 @@ def test_a_line_is_past_once_its_day_is_over(one: Fact, past: bool | None) -> No
     line = LineEvidence("The driving test.", ("turn t",))
     stated = facts_in_line(line, {"turn t": [one]})
     assert (stated, is_past(line.line, stated, TODAY)) == ([one], past)
+    day = fact("t", "Tom's birthday is the 3rd of May.", "birth date", "the 3rd of May")
+    ask = fact("t", "Juniper promised to ask around the 3rd of May.", "promise", "I'll ask", start="2025-05-03")
+    lines = [(f"{ask.restatement[:-1]} 2025.", True), (f"{ask.restatement[:-1]} 2025; Tom likes bread.", None)]
+    assert [(text, is_past(text, [day, ask], TODAY)) for text, _ in lines] == lines
     assert is_past("Was in Oslo (until 2025-05-01)", [], TODAY)
     assert not is_past("Is in Oslo.", [], TODAY)
 

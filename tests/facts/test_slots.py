@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from facts.slots import Names, attribute_of, depends_on, slot_of, subject_of
+from domain.facts import Fact
+from facts.slots import Names, attribute_of, depends_on, known_people, slot_of, subject_of
 from tests.facts.talk import CHEN, MARA
 
 
@@ -64,3 +65,23 @@ def test_what_hangs_on_a_home_a_job_a_partner_a_life_is_named() -> None:
     assert {"living with", "plan"} <= of("girlfriend")
     assert {"medication", "weight"} <= of("died")
     assert of("favourite tea") == frozenset()
+
+
+def _stated(attribute: str, value: str, text: str, subject: str = "Mara") -> Fact:
+    slot, single = slot_of(subject, attribute, "person", MARA)
+    said = "2025-03-01T20:00:00+00:00"
+    return Fact(
+        1, "id", "note", "s", text, subject, attribute, value, slot, single, "person", "stated", said, said, ("m",)
+    )
+
+
+def test_known_people_are_named_as_they_are_called_and_an_end_is_nobody() -> None:
+    names = Names(("Mara", "the user", "用户"), ("Juniper", "Old Friend", "老友"))
+    name, over, tom = (
+        _stated("name", "Juniper", "The companion is Juniper.", "Old Friend"),
+        _stated("伴侣", "和林筱分手了", "Mara 和林筱分手了。"),
+        _stated("colleague", "Tom", "Tom is Mara's colleague."),
+    )
+    assert known_people([name, over, tom], names, "Juniper, Tom, 和林筱分手了") == ("Tom (colleague, Mara)",)
+    assert known_people([name], names, "Juniper was Old Friend") == ("Juniper = Old Friend",)
+    assert known_people([name], names, "Juniper 就是老友") == ("Juniper = 老友",)

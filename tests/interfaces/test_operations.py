@@ -47,5 +47,5 @@ def test_an_operation_can_be_asked_by_some_program_and_one_of_administration_onl
 
 @pytest.mark.parametrize("name", [one.name for one in OPERATIONS.values() if one.access is not Access.PERSON])
 def test_no_program_of_a_person_can_ask_for_administration(opened: OpenedService, name: str) -> None:
-    with pytest.raises(errors.UsageError, match=r"socket\.unknown_call"):
+    with pytest.raises(errors.UsageError, match=r"operation\.unknown"):
         Memories(opened.service).call(name, user_id="ann")

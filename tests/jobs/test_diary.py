@@ -163,3 +163,15 @@ def test_by_itself_the_diary_is_kept_at_the_terminal_and_not_for_served_people(h
         served.wait()
         served.end(0)
     assert len(mind.asked("diary")) == 1
+
+
+def test_a_page_in_chinese_keeps_to_what_was_said(home: Any, mind: Mind) -> None:
+    good, bad = "小雨的姐姐在练大提琴，我说替她高兴。[1，2]", "小雨的姐姐在维也纳练大提琴，练了 12 年。[1]"
+    mind.answers("talk", "真好，替她高兴。")
+    mind.answers("diary", f"{good}\n{bad}\n豆包病了【3】。\n今晚的月亮很圆。[3]")
+    with home() as at:
+        session = talk_and_save(at, "我姐姐小晴最近在练大提琴。", "我家的猫豆包病了。")
+        (page,) = at.memory.chapters.pages()
+        assert page.text == "小雨的姐姐在练大提琴，我说替她高兴。\n豆包病了。"
+        ids = [one.text_id for one in at.memory.messages.of_session(session)]
+        assert [messages for _, messages in page.sentences] == [tuple(ids[:2]), (ids[2],)]

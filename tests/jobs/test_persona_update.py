@@ -328,7 +328,7 @@ def test_what_is_refused_twice_is_reported_and_not_asked_for_again(opened, mind,
         assert [(one.key, one.details["lines"]) for one in notices] == [(key, count)]
         assert len(mind.asked("user")) == 2
         for language, words in (
-            ("en", f"{count} line{'s' * (count > 1)} could not be updated"),
+            ("en", f"{count} line{'s' * (count > 1)} of the user persona could not be updated"),
             ("zh", f"有 {count} 行没能更新"),
         ):
             assert words in Words(language).describe_notice(notices[0])

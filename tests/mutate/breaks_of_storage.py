@@ -239,6 +239,38 @@ OF_STORAGE: tuple[Break, ...] = (
         (TOGETHER + "test_p12_a_round_never_goes_into_a_session_that_another_program_has_archived",),
     ),
     Break(
+        "a reply is stored although its prompt held what was erased",
+        "P10",
+        "conversation.py",
+        "            self.memory.epoch.require(request.epoch)\n            place = None\n",
+        "            place = None\n",
+        ("tests/test_erased_meanwhile.py::test_a_turn_whose_prompt_held_what_was_erased_is_asked_again",),
+    ),
+    Break(
+        "what is derived is stored although something was erased meanwhile",
+        "P20",
+        "storage/jobs.py",
+        "        if since and (since[1] != elsewhere or elsewhere < 0):\n",
+        "        if since and elsewhere < 0:\n",
+        ("tests/test_erased_meanwhile.py::test_what_was_made_before_an_erasure_is_refused_in_its_commit",),
+    ),
+    Break(
+        "every program writes the vector index",
+        "P12",
+        "storage/vectors/indexing.py",
+        "            if self._writer.take():\n",
+        "            if self._writer.take() or True:\n",
+        ("tests/storage/vectors/test_several_programs.py::test_one_program_writes_the_index_and_all_find_everything",),
+    ),
+    Break(
+        "a persona file is judged before the write",
+        "P7",
+        "storage/personas.py",
+        '            if "personas" not in tx.commit.follows:',
+        "            if True:",
+        ("tests/storage/test_personas.py::test_a_write_that_is_taken_back_leaves_the_file_as_it_was",),
+    ),
+    Break(
         "rounds in the context follow the clock",
         "P13",
         "storage/messages.py",
@@ -250,8 +282,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "sessions follow the clock",
         "P13",
         "storage/messages.py",
-        "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT 1",
-        "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT 1",
+        "WHERE status = 'active' AND client = '' ORDER BY position DESC LIMIT ?",
+        "WHERE status = 'active' AND client = '' ORDER BY start_timestamp DESC LIMIT ?",
         (SURVIVORS + "test_p13_sessions_stand_in_the_order_in_which_they_were_begun_whatever_the_clock_said",),
     ),
     Break(
@@ -274,8 +306,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "a database of another shape is taken",
         "P15",
         "storage/sqlite/database.py",
-        "        schema.refuse_unknown(self._connection, self.path)\n",
-        "        pass\n",
+        "                    schema.refuse_unknown(connection, self.path)\n",
+        "                    pass\n",
         ("tests/storage/test_tampered.py::test_p15_a_tampered_database_is_refused_at_start_and_left_as_it_is",),
     ),
     Break(
@@ -352,11 +384,11 @@ OF_STORAGE: tuple[Break, ...] = (
         (
             "            self._forget_steps(tx, session_id)\n"
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "            self._of.sessions.close(tx, session_id, now)\n"
+            "            if not self._of.sessions.close(tx, session_id, now):\n"
         ),
         (
             '            tx.do("DELETE FROM in_flight WHERE session_id = ?", session_id)\n'
-            "            self._of.sessions.close(tx, session_id, now)\n"
+            "            if not self._of.sessions.close(tx, session_id, now):\n"
         ),
         (SURVIVORS + "test_p21_a_save_that_archived_leaves_no_stage_behind",),
     ),

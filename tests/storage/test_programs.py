@@ -23,6 +23,7 @@ import pytest
 from domain import errors
 from memory import Memory
 from recall.embedding import HashedEmbedder
+from storage import programs
 from storage.programs import FolderLock, Programs, living_programs, lock_now
 from storage.sqlite import database as database_module
 from storage.sqlite.database import SqliteDatabase
@@ -244,6 +245,25 @@ def test_a_program_lives_until_its_process_ends_however_that_happens(tmp_path: P
     with owner(tmp_path):
         with pytest.raises(errors.DataInUse):
             own.enter()
+
+
+def test_a_program_whose_new_file_another_removed_before_it_was_locked_lives_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, open_private, removed = Programs(tmp_path, lambda: NOON), programs.open_private, []
+
+    def open_and_remove(path: Path) -> int:
+        descriptor = open_private(path)
+        if path.suffix == ".new" and not removed:
+            removed.append(path)
+            path.unlink()
+        return descriptor
+
+    monkeypatch.setattr(programs, "open_private", open_and_remove)
+    own.enter()
+    assert removed
+    assert own.lives(own.name)
+    own.leave()
 
 
 def test_a_second_program_is_told_who_holds_the_data(tmp_path: Path) -> None:

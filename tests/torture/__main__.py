@@ -129,7 +129,12 @@ PROMISES = (
         "P12",
         "two programs never share a directory",
         (),
-        ("tests/storage/test_programs.py", "tests/test_promises.py -k p12"),
+        (
+            "tests/storage/test_programs.py",
+            "tests/storage/vectors/test_several_programs.py",
+            "tests/test_erased_meanwhile.py",
+            "tests/test_promises.py -k p12",
+        ),
     ),
     Promise("P13", "the clock may jump", (), ("tests/test_promises.py -k p13",)),
     Promise(

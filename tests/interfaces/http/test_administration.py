@@ -105,7 +105,7 @@ def test_what_is_stored_is_listed_in_parts_and_erased_one_by_one_with_proof(tmp_
     number = both["memories"][1]["id"]
     assert served.ask("DELETE", f"/admin/memories/bob?memory_id={number}").status == 404
     gone = served.ask("DELETE", f"/admin/memories/ann?memory_id={number}")
-    assert (gone.status, gone.json["turns"], gone.json["proof"]["traces_left"]) == (200, 1, 0)
+    assert (gone.status, gone.json["messages"], gone.json["proof"]["traces_left"]) == (200, 1, 0)
     assert served.ask("DELETE", f"/admin/memories/ann?memory_id={number}").status == 404
     assert holding(tmp_path, WORDS) == []
     assert [one["text"] for one in memories(served, "ann")["memories"]] == ["I like jazz."]

@@ -182,7 +182,7 @@ def test_a_chat_whose_memory_is_being_restored_is_refused_and_never_answered_wit
         (status(403), 502, "OPENAI_API_KEY"),
         (status(402), 502, "credit"),
         (status(400, "API key not valid"), 502, "OPENAI_API_KEY"),
-        (answer("<html><title>Bad gateway</title></html>", 502, "text/html"), 503, "fault"),
+        (answer("<html><title>Bad gateway</title></html>", 502, "text/html"), 503, "failed"),
         (answer("<html>Not here</html>", 404, "text/html"), 502, "rejected"),
         (answer({"error": {"message": "no such model", "code": "model_not_found"}}, 404), 404, "no such model"),
         (answer({"error": {"message": "temperature: too hot"}}, 400), 400, "too hot"),

@@ -81,7 +81,7 @@ def test_every_tool_of_a_memory_is_a_method(tmp_path: Path, settings: dict[str, 
         tools = [one.tool.name for one in OPERATIONS.values() if one.tool]
         assert all(callable(getattr(friend, name)) for name in tools)
         stored = friend.remember("The spare key lies under the flower pot.")
-        assert friend.forget(stored.id).turns == 1
+        assert friend.forget(stored.id).messages == 1
         with pytest.raises(AttributeError):
             friend.forget_everything()
 

@@ -41,7 +41,7 @@ from tests.support.server import (
 
 #: A command that does not exist ends what was said of one row.
 _MARK = "/endofrow"
-_MARKED = "There is no /endofrow"
+_MARKED = "There is no command /endofrow"
 #: What may stand beside a row and says nothing of it.
 _BESIDE = (MESSAGES["recall.degraded"].split("{")[0],)
 #: So does how full the context is, once a server that refused a prompt named its limit; a share comes before it.

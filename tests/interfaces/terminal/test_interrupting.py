@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sqlite3
@@ -10,10 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from conversation import Conversation
 from interfaces.interrupting import Wishes
+from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import TypeAhead
 from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 from tests.interfaces.terminal.conftest import Chat
@@ -216,7 +221,9 @@ def editor_line(folder: Path, wishes: Wishes) -> Iterator[EditorLine]:
         os.fdopen(theirs, "w") as stdout,
         TypeAhead(theirs) as ahead,
     ):
-        hooks = PromptHooks(lambda before: (), lambda: None, lambda: "", lambda: "", lambda: None)
+        silent = cast("Conversation", SimpleNamespace(greet=lambda stop: iter(())))
+        speaking = FirstWords(silent, logging.getLogger())
+        hooks = PromptHooks(lambda before: (), lambda: None, lambda: "", lambda: "", lambda: None, speaking)
         history = PromptHistory(folder / "history", lambda: True)
         yield EditorLine(Terminal(stdin, stdout, colour=False), history, ahead, wishes, hooks)
 

@@ -59,7 +59,7 @@ def test_a_time_shows_its_chapters_and_its_sessions(chat: Chat) -> None:
     terminal.see("Nothing is remembered from 2019-01-01 to 2019-12-31.")
     terminal.prompt()
     terminal.say("/life banana")
-    terminal.see("There is no chapter banana")
+    terminal.see("banana is neither a chapter nor a time.")
     terminal.prompt()
 
 

@@ -468,7 +468,7 @@ def test_help_by_a_question_mark_and_other_names_of_commands(chat: Chat) -> None
     terminal.see("This session is empty already.")
     terminal.prompt()
     terminal.say("/rese")
-    terminal.see("There is no /rese.")
+    terminal.see("There is no command /rese.")
     terminal.prompt()
     terminal.say("/bye")
     assert terminal.ended() == 0

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from domain import errors
+from storage.engine import CASCADING
 from storage.sqlite import digests, schema
-from storage.sqlite.database import CASCADING, SqliteDatabase
+from storage.sqlite.database import SqliteDatabase
 
 
 def setting(database: SqliteDatabase, name: str) -> object:

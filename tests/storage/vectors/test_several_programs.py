@@ -56,7 +56,7 @@ class Program:
 
     @property
     def writes(self) -> bool:
-        return bool(self.do("store.indexing._writer.is_taken"))
+        return bool(self.do("store.indexing.writes"))
 
     def is_ready(self) -> bool:
         return bool(self.do("store.indexing.degraded == () and not store.embeddings.waiting(1)"))

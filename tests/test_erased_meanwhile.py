@@ -1,0 +1,128 @@
+"""What one program erases while another works is not written back: no reply, summary, fact or persona rests on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domain.receipts import ErasedMeanwhile
+from domain.workers import CancelToken
+from storage.erasure import find_traces, forms
+from tests.support.house import House, friend, house, marked
+from tests.support.server import ScriptedServer
+
+SECRET = "quokka4711"
+TOLD = f"My secret word is {SECRET}."
+#: Ours and the other program.
+Two = tuple[House, House]
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as running:
+        running.answer = friend
+        yield running
+
+
+@pytest.fixture
+def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log) -> Iterator[Two]:
+    with ExitStack() as opened:
+        ours, other = (
+            opened.enter_context(
+                house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="", MAX_CONV_NUM="4", DIARY="off")
+            )
+            for _ in range(2)
+        )
+        yield ours, other
+
+
+def erases(other: House, server: ScriptedServer, task: str) -> Callable[[Any], str]:
+    """Answers as a friend, whose first answer to a task comes after the other program has erased the secret."""
+    asked: list[str] = []
+
+    def answer(request: Any) -> str:
+        if marked(request, task) and SECRET in str(request["messages"]):
+            asked.append(task)
+            if len(asked) == 1:
+                other.memory.erasure.erase(other.memory.erasure.scope_of_words(SECRET))
+        if marked(request, "talk") and task == "talk":
+            return f"You said {SECRET}." if SECRET in str(request["messages"]) else "Nothing."
+        return friend(request)
+
+    server.answer = answer
+    return answer
+
+
+def test_a_turn_whose_prompt_held_what_was_erased_is_asked_again(two: Two, server: ScriptedServer) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    ours.say(TOLD)
+    erases(other, server, "talk")
+    before = len(server.chats)
+    events = list(ours.talk.turn("What did I say?", CancelToken()))
+    assert "turn.erased_meanwhile" in [getattr(event, "key", "") for event in events]
+    asked = [one for one in server.chats[before:] if marked(one, "talk")]
+    assert [SECRET in str(one["messages"]) for one in asked] == [True, False]
+    rounds = ours.memory.messages.rounds(ours.talk.session.session_id)
+    assert [spoken.user.words for spoken in rounds] == ["My cat is called Momo.", "What did I say?"]
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_a_turn_goes_on_where_nothing_was_erased(two: Two, server: ScriptedServer) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    other.say("I had soup.")
+    before = len(server.chats)
+    ours.say("What did I say?")
+    assert len([one for one in server.chats[before:] if marked(one, "talk")]) == 1
+
+
+@pytest.mark.parametrize("task", ["fold", "notes", "user"])
+def test_a_save_writes_nothing_back_that_was_erased_while_it_ran(two: Two, server: ScriptedServer, task: str) -> None:
+    ours, other = two
+    for text in ("My cat is called Momo.", TOLD, "I live in Oslo."):
+        ours.say(text)
+    erases(other, server, task)
+    archived = ours.talk.session.session_id
+    ours.save()
+    summary = ours.memory.summaries.of(archived)
+    assert summary
+    assert "Oslo" in summary.summary
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_a_compaction_writes_nothing_back_that_was_erased_while_it_ran(two: Two, server: ScriptedServer) -> None:
+    ours, other = two
+    ours.say(TOLD)
+    erases(other, server, "fold")
+    for text in ("My cat is called Momo.", "I live in Oslo.", "I had soup.", "It rains.", "It is cold."):
+        ours.say(text)
+    ours.talk.compact_now()
+    assert [SECRET in str(one["messages"]) for one in server.chats if marked(one, "fold")][:2] == [True, False]
+    summary = ours.memory.summaries.of(ours.talk.session.session_id)
+    assert summary
+    assert "Momo" in summary.summary
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_what_was_made_before_an_erasure_is_refused_in_its_commit(two: Two) -> None:
+    ours, other = two
+    ours.say(TOLD)
+
+    def steps() -> Iterator[int]:
+        tries.append(0)
+        yield 1
+        if len(tries) == 1:
+            other.memory.erasure.commit(other.memory.erasure.scope_of_words(SECRET))
+        with ours.memory.in_one_commit():
+            pass
+        yield 2
+
+    tries: list[int] = []
+    assert list(ours.memory.epoch.derive(steps)) == [1, 1, 2]
+    with pytest.raises(ErasedMeanwhile):
+        ours.memory.epoch.require(0)
