@@ -1,6 +1,6 @@
 """The operations of a memory, as one table for every interface.
 
-HTTP routes, MCP tools and resources, socket calls and the methods of ``Friend`` are made from it. Each name is a method
+HTTP routes, MCP tools and resources, and the methods of ``Friend`` are made from it. Each name is a method
 of ``MemoryService``; of an operation of the chat API, of ``ChatMemory``.
 Parameters are checked here, in the same way for every interface. Descriptions of tools are in English only: models
 choose tools by them, and still answer in the person's language.
