@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from domain.facts import About, Fact, Slot
 from domain.patterns import pattern_of
-from facts.cues import takes_back
 from language.scripts import unspaced_length
 from language.words import is_name, latin_names
 
@@ -59,6 +58,8 @@ def known_people(known: Iterable[Fact], names: Names, text: str) -> tuple[str, .
 
     Two who share a name have a line each. ``names`` are those of person and companion.
     """
+    from facts.cues import takes_back
+
     verified = [one for one in known if one.current and one.verified and one.stance == "stated"]
     stated = [one for one in verified if is_name(one.value) and not takes_back(one.restatement)]
     plain = normalize_text(text)

@@ -96,7 +96,9 @@ class Gate:
             raise errors.StorageError("storage.no_locks", path=str(self._path.parent))
 
     def passed(self) -> bytes:
-        """Changes with every write; empty while somebody writes, or was killed while writing."""
+        """Changes with every write; empty while somebody writes, or was killed while writing, and once it is closed."""
+        if not self._descriptors:
+            return b""
         head = os.pread(self._descriptors[1], _PASSED + 1, 0)
         return head[:_PASSED] if head[_PASSED:] == b"\0" else b""
 
