@@ -252,6 +252,7 @@ class SqliteDatabase:
             if self._open:
                 yield self._open
                 return
+            beside = wait and self._waiting is not None
             with self._beside_waiting() if wait else self._alone():
                 self._connection.execute("SAVEPOINT waiting" if wait else "BEGIN IMMEDIATE")
                 self._open = Transaction(self)
@@ -260,8 +261,8 @@ class SqliteDatabase:
                         check()
                     yield self._open
                     self._end_write(self._open.commit, wait=wait)
-                except BaseException:
-                    self._take_back()
+                except BaseException as fault:
+                    self._take_back(fault if beside else None)
                     raise
                 finally:
                     self._open = None
@@ -312,10 +313,12 @@ class SqliteDatabase:
                     self.digest_changes()
                     self._connection.execute("COMMIT")
                 self._done.append(self._waiting[0])
-            except errors.StorageError as fault:
-                self._lost = fault
+            except BaseException as fault:
+                self._note_lost(fault)
                 self._connection.rollback()
                 self._read.clear()
+                if not isinstance(fault, errors.StorageError):
+                    raise
             finally:
                 gate, self._waiting = self._waiting[1], None
                 gate.close()
@@ -325,8 +328,10 @@ class SqliteDatabase:
             self._commit_waiting()
         self._announce()
 
-    def _take_back(self) -> None:
-        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk."""
+    def _take_back(self, fault: BaseException | None) -> None:
+        """Undo the open write; of those that wait all stay, unless SQLite undid them too, as on a full disk: then the
+        ``fault`` is raised again to who counts on them.
+        """
         self._read.clear()
         if self._waiting and self._connection.in_transaction:
             self._connection.execute("ROLLBACK TO waiting")
@@ -334,8 +339,15 @@ class SqliteDatabase:
             return
         self._connection.rollback()
         if self._waiting:
+            if fault:
+                self._note_lost(fault)
             gate, self._waiting = self._waiting[1], None
             gate.close()
+
+    def _note_lost(self, fault: BaseException) -> None:
+        if not isinstance(fault, errors.StorageError):
+            fault = errors.StorageError(path=str(self.path), reason=repr(fault))
+        self._lost = fault
 
     def _raise_lost(self) -> None:
         fault, self._lost = self._lost, None

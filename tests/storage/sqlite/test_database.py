@@ -159,6 +159,45 @@ def test_who_waits_for_a_commit_that_fails_gets_to_know_it_once(database, never_
     assert keys_on_disk(database) == ["c"]
 
 
+#: SQLite undoes the whole transaction, as it does on a full disk.
+UNDO_ALL = "INSERT OR ROLLBACK INTO meta (key, value) VALUES ('a', '1'), ('a', '2')"
+
+
+@pytest.mark.parametrize("ask", [SqliteDatabase.commit, lambda one: store(one, "b")])
+def test_who_waits_for_a_commit_gets_to_know_it_where_sqlite_undid_what_waited(database, never_due, ask):
+    store(database, "a")
+    with pytest.raises(errors.StorageError) as fault, database.write(wait=True) as tx:
+        tx.do(UNDO_ALL)
+    with pytest.raises(errors.StorageError) as again:
+        ask(database)
+    assert again.value is fault.value
+    store(database, "c")
+    database.commit()
+    assert keys_on_disk(database) == ["c"]
+
+
+def test_a_fault_that_undid_no_other_write_is_raised_once(database, never_due):
+    with pytest.raises(errors.StorageError), database.write(wait=True) as tx:
+        tx.do(UNDO_ALL)
+    store(database, "c")
+    database.commit()
+    assert keys_on_disk(database) == ["c"]
+
+
+def test_an_interrupt_inside_a_commit_takes_back_what_waits_and_says_so(database, never_due, monkeypatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    store(database, "a")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(database, "digest_changes", interrupted)
+        database.commit()
+    with pytest.raises(errors.StorageError):
+        database.commit()
+    store(database, "c", wait=False)
+    assert keys_on_disk(database) == ["c"]
+
+
 def test_only_the_owner_may_read_the_file_whatever_the_umask(tmp_path, log):
     before = os.umask(0)
     try:
