@@ -117,7 +117,7 @@ class Gate:
             after = (int.from_bytes(head[:_PASSED], "big") + 1).to_bytes(_PASSED, "big")
             os.pwrite(gate, after + self._mark, 0)
             fcntl.flock(queue, fcntl.LOCK_UN)
-        except (OSError, errors.DataInUse) as fault:
+        except BaseException as fault:
             with suppress(OSError):
                 fcntl.flock(gate, fcntl.LOCK_UN)
                 fcntl.flock(queue, fcntl.LOCK_UN)
@@ -150,7 +150,8 @@ class Gate:
 
     def _describe_wait(self, reported: bool, started: float) -> bool:
         """Say once who is inside, then raise DataInUse."""
-        pid, _, kind = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode().partition(" ")
+        mark = os.pread(self._descriptors[1], _INSIDE, _PASSED).partition(b"\0")[0].decode("utf-8", "replace")
+        pid, _, kind = mark.partition(" ")
         inside: dict[str, object] = {"pid": pid or None, "kind": kind or None, "path": str(self._path.parent)}
         inside["seconds"] = round(time.monotonic() - started)
         if reported:

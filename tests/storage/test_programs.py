@@ -193,6 +193,26 @@ def test_a_program_that_was_stopped_while_it_waited_holds_nobody_up(tmp_path: Pa
     assert database.meta("own") == "written"
 
 
+def test_who_is_interrupted_while_it_waits_holds_nobody_up(
+    tmp_path: Path, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: object) -> None:
+        assert is_queued(tmp_path)
+        raise KeyboardInterrupt
+
+    with running(STAYING, tmp_path):
+        with (tmp_path / ".memory.db.gate").open("r+b") as gate:  # a name that was cut in the middle of a letter
+            gate.seek(database_module._PASSED)
+            gate.write("1 友".encode()[:-1] + b"\0")
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("storage.sqlite.database.time.sleep", interrupt)
+            patched.setattr(database_module, "_REPORT", 0.0)
+            with database.write():
+                pass
+        assert database.awaited
+        assert not is_queued(tmp_path)
+
+
 @pytest.mark.parametrize("broken", [lambda *_: None, OSError(errno.ENOLCK, "No locks available")], ids=["vain", "none"])
 def test_a_folder_whose_locks_exclude_nobody_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: logging.Logger, broken: object
