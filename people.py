@@ -20,7 +20,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -209,16 +209,21 @@ class People:
         """
         assert person != ME
         with self._exclude_others(person):
+            self._lock_folders(person).close()  # where another program uses one, nothing is begun
             found = list(self.memory_folders(person))
-            for number, _ in found:
-                place = self._place_of(person, number)
-                if isinstance(place, Path):
-                    with FolderLock(place, self.clock):  # where another program uses it, nothing is begun
-                        pass
             receipts = [self._erase_memory(number, folder, person) for number, folder in found]
-            _remove_folder(folder_of(self.settings.data_dir, person).parent)
+            with self._lock_folders(person):  # nor is it removed from under one that came meanwhile
+                _remove_folder(folder_of(self.settings.data_dir, person).parent)
             self.registry.remove_person(person, receipts)
         return receipts
+
+    def _lock_folders(self, person: str) -> ExitStack:
+        """Have the folders of a person's memories alone, until it is closed."""
+        with ExitStack() as locks:
+            for number, folder in self.memory_folders(person):
+                if isinstance(self._place_of(person, number), Path):
+                    locks.enter_context(FolderLock(folder, self.clock))
+            return locks.pop_all()
 
     def _erase_memory(self, number: int | None, folder: Path, person: str) -> ErasureReceipt:
         place = self._place_of(person, number)
@@ -462,8 +467,12 @@ def open_people(
 
 
 def _remove_folder(folder: Path) -> None:
+    going = folder.with_name(f".{folder.name}.going")  # who comes meanwhile finds all of it or nothing
     try:
+        if going.exists():  # a crash left it
+            shutil.rmtree(going)
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(going)
+            shutil.rmtree(going)
     except OSError as fault:
         raise storage_error(fault, folder) from fault

@@ -190,6 +190,36 @@ def test_a_person_whose_memory_another_program_uses_is_not_erased(town):
     assert [one.messages for one in town.people.erase_person("ann")] == [2]
 
 
+def test_a_memory_that_another_program_opened_during_the_erasure_is_not_removed_under_it(town, monkeypatch):
+    with town.people.companion("ann") as companion:
+        tell(companion, "I am Ann.")
+    place = folder_of(town.data_dir, "ann")
+    other = Programs(place, lambda: datetime.now(UTC))
+    erase = town.people._erase_memory
+
+    def erase_and_open(*of):
+        receipt = erase(*of)
+        other.enter()
+        return receipt
+
+    with monkeypatch.context() as patched, pytest.raises(DataInUse):
+        patched.setattr(town.people, "_erase_memory", erase_and_open)
+        town.people.erase_person("ann")
+    assert other.lives(other.name)
+    other.leave()
+    town.people.erase_person("ann")
+    assert (place.parent.exists(), list(place.parents[1].glob(".*.going"))) == (False, [])
+
+
+def test_what_a_crash_left_of_a_folder_that_was_being_removed_goes_the_next_time(town):
+    with town.people.companion("ann") as companion:
+        tell(companion, "I am Ann.")
+    own = folder_of(town.data_dir, "ann").parent
+    own.rename(own.with_name(f".{own.name}.going"))
+    town.people.erase_person("ann")
+    assert [one.name for one in own.parent.iterdir() if own.name in one.name] == []
+
+
 def test_many_people_at_once_cost_a_handful_of_threads(tmp_path, clock, new_id):
     town = Town(tmp_path, clock, new_id, most_open=40)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from storage.registry import place_of
 from storage.repositories import OnServer
 from tests.contract.stores import QUIET, Store, at, postgres
 from tests.storage.postgres.server import shared_connections, shared_server
+from tests.support.served import until
 
 SECRET = "Patty is expecting a child in May"
 
@@ -193,3 +195,17 @@ def test_a_person_who_is_removed_leaves_no_row(two: tuple[Store, PostgresDatabas
     assert (left, bob.meta("k")) == ([], "v")
     with pytest.raises(errors.StorageError, match="erased"):
         ann.database.set_meta("k", "v")
+
+
+def test_a_person_is_removed_after_a_write_that_began_before(tmp_path: Path) -> None:
+    database = PostgresDatabase(shared_connections(), str(tmp_path), QUIET)
+    removing = threading.Thread(target=shared_connections().remove, args=[str(tmp_path)])
+    with database.write():
+        removing.start()
+        with connected(as_whom="postgres") as connection:
+            waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ %s"
+            until(lambda: bool(connection.execute(waiting, ["(UPDATE|DELETE FROM) person"]).fetchone()))
+        database.set_meta("k", "v")
+    removing.join()
+    with connected(as_whom="postgres") as connection:
+        assert not connection.execute(f"SELECT 1 FROM meta WHERE person = {database._number}").fetchone()
