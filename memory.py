@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -224,6 +224,9 @@ class Memory:
             if self._search:
                 self._search.index.close(patience)
                 self._search.vectors.close()
+        if isinstance(self._place, OnServer):  # its program lives on, with other memories
+            with suppress(errors.StorageError):
+                self.claims.release_all()
         try:
             self._of.database.close()
         finally:

@@ -91,6 +91,12 @@ class Claims:
             with self._database.write() as tx:
                 tx.do(f"DELETE FROM claim WHERE kind = ? AND program = ? AND key IN {EACH}", kind, self.program, [*own])
 
+    def release_all(self) -> None:
+        """Let go of everything that this program has, its jobs too."""
+        with self._database.write() as tx:
+            tx.do("DELETE FROM claim WHERE program = ?", self.program)
+            tx.do("UPDATE job SET program = '' WHERE program = ?", self.program)
+
     def is_elsewhere(self, program: str) -> bool:
         """Whether this names another program that lives."""
         return bool(program) and not self._is_own(program) and self._lives(program)

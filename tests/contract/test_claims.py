@@ -87,3 +87,15 @@ def test_of_two_programs_one_does_a_job_and_the_other_takes_it_over_when_that_on
     assert two.jobs.next(["chapters"], 0.0)
     assert two.their_jobs.finish(again)
     assert not two.jobs.claim(again)
+
+
+def test_a_program_that_lets_go_of_everything_leaves_the_rest_to_others(two: TwoPrograms) -> None:
+    two.jobs.request("autosave", "one")
+    job = two.jobs.find("autosave", "one")
+    assert job
+    assert two.claims.take("session", "one")
+    assert two.theirs.take("session", "two")
+    assert two.jobs.claim(job)
+    two.claims.release_all()
+    assert two.claims.taken("session") == {"two": "other"}
+    assert two.their_jobs.claim(job)

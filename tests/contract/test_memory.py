@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ import pytest
 from domain.recollection import RecallLimits
 from memory import Memory
 from recall.embedding import HashedEmbedder
+from storage.postgres.database import Server
 from storage.repositories import OnServer
 from tests.conftest import Count, SetClock
 from tests.contract.stores import ENGINES, at
-from tests.storage.postgres.server import shared_connections
+from tests.storage.postgres.server import shared_connections, shared_server
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUND_BEFORE_ANYTHING_HEAVY = """
@@ -56,6 +58,25 @@ def memory(
 def test_a_round_is_stored_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ROUND_BEFORE_ANYTHING_HEAVY, str(tmp_path / "data")]
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_memory_that_was_closed_leaves_its_sessions_and_jobs_to_other_programs(
+    memory: Memory, clock: SetClock, new_id: Count, log: logging.Logger
+) -> None:
+    session = memory.sessions.resume_or_start()[0].session_id
+    memory.jobs.request("autosave", session)
+    job = memory.jobs.next(["autosave"], 0.0)
+    assert job
+    assert memory.jobs.claim(job)
+    place, server = memory._place, Server(shared_server())
+    if isinstance(place, OnServer):
+        place = replace(place, server=server)
+    with closing(server), closing(Memory(place, HashedEmbedder(), clock=clock, new_id=new_id, log=log)) as other:
+        assert not other.claims.take("session", session)
+        assert not other.jobs.claim(job)
+        memory.close()
+        assert other.claims.take("session", session)
+        assert other.jobs.claim(job)
 
 
 def test_what_was_stored_before_the_index_was_opened_is_in_it_afterwards(memory: Memory) -> None:

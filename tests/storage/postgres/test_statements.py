@@ -50,7 +50,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def server() -> Iterator[psycopg.Connection[Any]]:
     """A server with the schema, for somebody who sees one person alone."""
     with psycopg.connect(shared_server(), autocommit=True) as connection:
-        connection.execute("SET friend.person = '7'")
+        connection.execute("SET friend.person = '-7'")  # no one of other tests
         yield connection
 
 
@@ -110,11 +110,11 @@ def test_both_engines_have_the_same_tables_and_columns(server: psycopg.Connectio
 def test_nobody_sees_or_writes_rows_of_another_person(server: psycopg.Connection[Any]) -> None:
     server.execute("INSERT INTO meta (key, value) VALUES ('k', 'of seven')")
     with server.transaction():
-        server.execute("SET LOCAL friend.person = '8'")
+        server.execute("SET LOCAL friend.person = '-8'")
         assert server.execute("SELECT value FROM meta").fetchall() == []
-        assert server.execute("UPDATE meta SET value = 'mine' WHERE person = 7").rowcount == 0
+        assert server.execute("UPDATE meta SET value = 'mine' WHERE person = -7").rowcount == 0
         with pytest.raises(psycopg.errors.InsufficientPrivilege), server.transaction():
-            server.execute("INSERT INTO meta (person, key, value) VALUES (7, 'other', 'mine')")
+            server.execute("INSERT INTO meta (person, key, value) VALUES (-7, 'other', 'mine')")
     assert server.execute("SELECT value FROM meta").fetchall() == [("of seven",)]
 
 
