@@ -22,6 +22,8 @@ Open = Callable[[Path | OnServer], Repositories]
 _AT_ONCE = 2_000
 #: What making the words again asks for, and the vectors that are there already.
 _AFTER_WORDS = ("pending", "embedding")
+#: A memory that holds nothing may have rows in these.
+_BORN_WITH = ("meta", "counter")
 #: A table is read in parts where its key is one of these.
 _KEYS = ("seq", "number")
 #: What ``meta`` says of files, by how the keys begin.
@@ -40,8 +42,6 @@ def move_person(source: Path | OnServer, target: Path | OnServer, opened: Open) 
     try:
         into = opened(target)
         try:
-            if into.sessions.counts()[0]:
-                raise errors.StorageError("person.exists", path=str(into.database.path))
             return copy_rows(out, into)
         finally:
             into.database.close()
@@ -50,16 +50,19 @@ def move_person(source: Path | OnServer, target: Path | OnServer, opened: Open) 
 
 
 def copy_rows(source: Repositories, target: Repositories) -> int:
-    """Copy all rows into a memory that holds none; how many."""
+    """Copy all rows into a memory that holds none; how many. Raises StorageError (``person.exists``)."""
     tables = copied_columns()
     copied = 0
     with source.database.write(), target.database.write() as tx:
+        if any(target.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in tables if table not in _BORN_WITH):
+            raise errors.StorageError("person.exists", path=str(target.database.path))
         target.database.defer_checks()
 
         def copy(table: str) -> int:
             columns = tables[table]
             marks = ", ".join("?" * len(columns))
-            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+            again = " ON CONFLICT DO NOTHING" if table in _BORN_WITH else ""
+            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}){again}"
             count = 0
             for rows in rows_of(source.database, table, columns):
                 given = [[memoryview(one) if isinstance(one, bytes) else one for one in row] for row in rows]

@@ -16,6 +16,7 @@ from domain.records import Message
 from language.words import tokens
 from storage.moving import move_person, rows_of
 from storage.repositories import OnServer, Repositories, open_repositories
+from storage.rounds import Rounds
 from storage.sqlite.schema import copied_columns
 from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
 from tests.contract.test_finding import embed_all
@@ -177,3 +178,16 @@ def test_a_memory_moves_into_a_database_and_back_row_by_row(tmp_path: Path) -> N
         assert refused.value.key == "person.exists"
     with pytest.raises(errors.StorageError):
         move_person(tmp_path / "nowhere", OnServer(tmp_path, shared_connections(), "nobody"), opened)
+
+
+def test_a_memory_moves_into_none_that_holds_only_an_open_session(tmp_path: Path) -> None:
+    served = OnServer(tmp_path, shared_connections(), f"talking {tmp_path}")
+    with lived("sqlite", tmp_path / "first", 7, 80):
+        pass
+    there = opened(served)
+    Rounds(there).store(there.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
+    before = all_rows(there)
+    with pytest.raises(errors.StorageError) as refused:
+        move_person(tmp_path / "first", served, opened)
+    assert refused.value.key == "person.exists"
+    assert all_rows(opened(served)) == before
