@@ -699,9 +699,9 @@ def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
     """Whether all that a line states is over: it is marked as ended, or every fact has ended or was planned or promised
     for a day before. False where only the day of a plan that it tells has passed; None where nothing is over.
     """
-    told = [one for one in stated if _keeps(line, one.restatement)]
-    if told and _keeps(" ".join(f"{one.restatement} {one.start} {one.end}" for one in told), line):
-        stated = told  # the others only share a day or a word with it
+    kept = [one for one in stated if _keeps(line, one.restatement)]
+    if kept and _keeps(" ".join(f"{one.restatement} {one.start} {one.end}" for one in kept), line):
+        stated = kept  # the others only share a day or a word with it
     over = [_is_over(one, today) for one in stated]
     if _ENDED.search(line.strip()) or (over and all(over)):
         return True

@@ -168,15 +168,15 @@ class Selector:
         left = self._limits.tokens - FRAME - sum(map(_cost_of_summary, summaries))
         marked = any(one.annotations for one in laid.plain.values()) or any(one.annotations for one in summaries)
         messages = self._messages(laid, left - cost_of_facts(offered, marked=marked), recorded)
-        untold = self._untold(offered, messages)
-        if len(untold) < len(offered):
-            messages = self._messages(laid, left - cost_of_facts(untold, marked=marked), recorded)
-            untold = self._untold(untold, messages)
+        missing = self._not_shown(offered, messages)
+        if len(missing) < len(offered):
+            messages = self._messages(laid, left - cost_of_facts(missing, marked=marked), recorded)
+            missing = self._not_shown(missing, messages)
         chosen = {message.text_id for message in messages if message.hit}
         hits = tuple(message.text_id for message in laid.hits.values() if message.text_id in chosen)
-        return Selected(messages, summaries, hits, tuple(untold))
+        return Selected(messages, summaries, hits, tuple(missing))
 
-    def _untold(self, facts: Sequence[RecalledFact], messages: Sequence[RecalledMessage]) -> list[RecalledFact]:
+    def _not_shown(self, facts: Sequence[RecalledFact], messages: Sequence[RecalledMessage]) -> list[RecalledFact]:
         """The facts that what is shown anyway does not tell whole, and those that took the place of another."""
         known = self._known
         return [fact for fact in facts if fact.text_id in known.newer or not known.is_covered(fact, messages)]
@@ -196,7 +196,7 @@ class Selector:
             if found.searched.asked.alone:
                 scored = dict(zip(found.searched.pool.rows.tolist(), _above(found).tolist(), strict=True))
                 best = {row: replace(one, score=one.score + _BOTH * scored.get(row, 0.0)) for row, one in best.items()}
-        order = sorted(best, key=lambda row: (-best[row].score, self._told(row)))
+        order = sorted(best, key=lambda row: (-best[row].score, self._place_of(row)))
         count = self._limits.messages
         if self._cutting:
             count = cut([best[row].score for row in order], count, share=self._limits.share)
@@ -240,11 +240,11 @@ class Selector:
         chosen = choose(list(laid.hits), laid.around, laid.cost, budget, days, recorded)
         latest: dict[str, float] = {}
         spoken_at: dict[int, float] = {}
-        for row in sorted(chosen, key=self._told):
+        for row in sorted(chosen, key=self._place_of):
             message = laid.plain[row]
             spoken_at[row] = max(latest.get(message.session_id, 0.0), seconds_of(message.timestamp))
             latest[message.session_id] = spoken_at[row]
-        rows = sorted(spoken_at, key=lambda row: (spoken_at[row], self._told(row)))
+        rows = sorted(spoken_at, key=lambda row: (spoken_at[row], self._place_of(row)))
         return tuple((laid.hits if chosen[row] else laid.plain)[row] for row in rows)
 
     def _read(self, rows: Iterable[int]) -> dict[int, Message]:
@@ -268,7 +268,7 @@ class Selector:
         beside = self._table.next[row] if said.endswith(("?", "？")) else self._table.previous[row]
         return [int(beside)] if beside >= 0 else []
 
-    def _told(self, row: int) -> tuple[int, int]:
+    def _place_of(self, row: int) -> tuple[int, int]:
         """Where a turn was said: its session, and its place in it."""
         return int(self._table.session[row]), int(self._table.place[row])
 

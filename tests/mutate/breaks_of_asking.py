@@ -227,10 +227,7 @@ OF_ASKING: tuple[Break, ...] = (
         "recall/external.py",
         "[one for one in self._best_first(hits) if not hidden or not retells_hidden(one.text, hidden, question)]",
         "[one for one in self._best_first(hits) if not hidden or hidden]",
-        (
-            "tests/test_hidden_everywhere.py::"
-            "test_a_secret_that_was_summarised_noted_and_put_into_chapters_is_in_none_of_it_afterwards",
-        ),
+        ("tests/recall/test_external.py::test_what_retells_something_hidden_is_found_only_by_a_question_about_it",),
     ),
     Break(
         "an older persona brings back what is hidden",

@@ -326,6 +326,21 @@ def test_nothing_of_them_is_written_into_notes_facts_personas_or_any_file_of_our
         assert not any(row["client"] == "others" for row in home.rows("session"))
 
 
+def test_what_retells_something_hidden_is_found_only_by_a_question_about_it(notes, at_home, server, clock):
+    (notes / "sunday.txt").write_text("Pancakes on Sunday. The wedding china was secretly pawned by Gwen.", "utf-8")
+    with at_home(EXTERNAL_MEMORIES=f"shed={notes}") as home:
+        home.memory.external.start()
+        assert home.memory.external.wait_until_read(60)
+        home.say("Gwen secretly pawned grandmother's wedding china.")
+        (spoken,) = home.talk.rounds_in_context()
+        home.memory.rounds.hide([spoken.user.text_id])
+        asked = [
+            home.memory.recall([text], "", clock(), LIMITS)
+            for text in ("What do we eat on Sunday, pancakes?", "What did Gwen do with the wedding china?")
+        ]
+    assert [any("pawned" in one.text for one in found.external) for found in asked] == [False, True]
+
+
 def test_an_unset_source_is_gone_without_a_trace_in_our_folder(notes, at_home, server, tmp_path, clock):
     server.answer = lambda request: "I see."
     with at_home(EXTERNAL_MEMORIES=f"shed={notes}") as home:
