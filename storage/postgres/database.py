@@ -246,7 +246,7 @@ class Server:
         def remove_rows(connection: psycopg.Connection[ServedRow]) -> None:
             with connection.transaction():
                 connection.execute(_SET + _LIMITS, [str(number)])
-                connection.execute(_TAKE)  # who writes ends first, and nobody begins
+                connection.execute(_TAKE)  # who writes ends first, and none begins
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table}".encode())

@@ -193,7 +193,7 @@ def test_a_program_that_was_stopped_while_it_waited_holds_nobody_up(tmp_path: Pa
     assert database.meta("own") == "written"
 
 
-def test_who_is_interrupted_while_it_waits_holds_nobody_up(
+def test_who_is_interrupted_while_it_waits_holds_no_one_up(
     tmp_path: Path, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_: object) -> None:
