@@ -395,6 +395,8 @@ class Conversation:
         self.last: LastTurn | None = None
         #: What the companion said first and the person has not answered yet.
         self.greeting: Greeting | None = None
+        #: The epoch of the erasures when it was made.
+        self._greeting_epoch = 0
         #: Whether nothing is near in time that was in no prompt yet, as far as is known in this session.
         self._nothing_near = False
         #: Whether what later talk did to what is open was looked at in this session.
@@ -450,15 +452,16 @@ class Conversation:
         from jobs import greeting
 
         wanted = self.settings.greeting and not self.settings.demo and self._unwritten is None
-        due = greeting.find_due(self.memory, self._clock()) if wanted else ()
-        if not due:
-            return
-        layers = self.steps.lay_out(
-            self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
-        )
-        for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
-            self.greeting = said
-            yield said
+        with self.memory.epoch.working() as self._greeting_epoch:
+            due = greeting.find_due(self.memory, self._clock()) if wanted else ()
+            if not due:
+                return
+            layers = self.steps.lay_out(
+                self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
+            )
+            for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
+                self.greeting = said
+                yield said
 
     def _near(self) -> tuple[OpenMatter, ...]:
         """What is near in time and was in no prompt yet, and not in what the companion said first.
@@ -533,8 +536,16 @@ class Conversation:
         )  # fmt: skip
 
     def _greeting_before(self, replaced: Round | None) -> Greeting | None:
-        """What the companion said first and the input answers; of a round that is replaced it stays."""
-        if self.greeting or replaced is None or replaced.greeting is None:
+        """What the companion said first and the input answers; of a round that is replaced it stays.
+
+        It is dropped once anything was erased since, or what it brought up is hidden.
+        """
+        if self.greeting and (
+            self.memory.epoch.number() != self._greeting_epoch
+            or not self.memory.matters.are_visible([one.number for one in self.greeting.matters])
+        ):
+            self.greeting = None
+        if self.greeting or replaced is None or replaced.greeting is None or replaced.hidden:
             return self.greeting
         from jobs.greeting import Greeting
 

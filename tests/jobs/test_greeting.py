@@ -253,6 +253,31 @@ def test_a_greeting_stays_where_its_reply_is_asked_for_again(interviewed):
     assert [row["role"] for row in home.rows("conversation")].count("user") == 2
 
 
+@pytest.mark.parametrize("by", ["erase", "hide"])
+@pytest.mark.parametrize(
+    ("said", "asked", "word"),
+    [(INTERVIEW, "How did the interview at the harbour office go?", "harbour"),
+     ("我明天去鼓浪屿面试。", "鼓浪屿的面试怎么样？", "鼓浪屿")],
+)  # fmt: skip
+def test_a_greeting_about_what_was_erased_or_hidden_since_is_in_no_prompt_and_not_stored(
+    opened, mind, clock, by, said, asked, word
+):
+    with opened() as home:
+        learned(home, mind, said)
+        mind.answers("talk", asked)
+        clock.forward(days=2)
+        assert greeted(home) == asked
+        mind.answers("talk", "Yes.")
+        if by == "erase":  # as another program does, without a word to this conversation
+            home.memory.erasure.erase(home.memory.erasure.scope_of_words(word))
+        else:
+            (row,) = home.read(f"SELECT text_id FROM conversation WHERE text LIKE '%{word}%' AND role = 'user'")
+            home.memory.rounds.hide([row[0]])
+        home.say("hi")
+        assert asked not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert all(asked not in row["text"] for row in home.rows("conversation"))
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
