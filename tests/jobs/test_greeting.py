@@ -278,6 +278,26 @@ def test_a_greeting_about_what_was_erased_or_hidden_since_is_in_no_prompt_and_no
         assert all(asked not in row["text"] for row in home.rows("conversation"))
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "answer", "forget", "word"),
+    [("My biopsy is tomorrow.", "I have been thinking of the biopsy.", "All fine, thanks.",
+      "Please forget about the biopsy, never mention it again.", "biopsy"),
+     ("我明天要做胃镜检查。", "胃镜检查做得怎么样？", "都挺好的，谢谢。",
+      "请把胃镜检查的事忘掉，以后别再提了。", "胃镜")],
+)  # fmt: skip
+def test_a_greeting_is_forgotten_with_what_it_is_about(opened, mind, clock, said, asked, answer, forget, word):
+    with opened() as home:
+        learned(home, mind, said)
+        mind.answers("talk", asked)
+        clock.forward(days=2)
+        assert greeted(home) == asked
+        mind.answers("talk", "Fine.")
+        for words in (answer, "I bought a new bicycle.", "It is green.", forget, "Good night."):
+            home.say(words)
+        assert word not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert all(row["hidden"] for row in home.rows("conversation") if word in row["text"])
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
