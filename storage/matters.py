@@ -45,7 +45,7 @@ class Matters:
             start, end = row.pop(-2), row.pop()
             row[6] = row[6].removeprefix(PREFIX[row[4]])[start:end]
             row[-1] = bool(row[-1])
-        return [OpenMatter(*row) for row in rows]
+        return [OpenMatter(*row) for row in rows if row[6]]
 
     def are_visible(self, numbers: Collection[int]) -> bool:
         """Whether all of these matters are stored and none rests on a hidden message."""

@@ -298,6 +298,28 @@ def test_a_greeting_is_forgotten_with_what_it_is_about(opened, mind, clock, said
         assert all(row["hidden"] for row in home.rows("conversation") if word in row["text"])
 
 
+@pytest.mark.parametrize(
+    ("said", "quoted", "promise"),
+    [("My parrot is called Kiwi and he is green.", "My parrot is called Kiwi",
+      "I will ask my vet about the seeds on Friday."),
+     ("我家的鹦鹉叫奇异果，是绿色的，特别爱吃瓜子。", "我家的鹦鹉叫奇异果，是绿色的",
+      "我答应你，周五去问问兽医。")],
+)  # fmt: skip
+def test_a_promise_keeps_its_words_where_a_quotation_before_it_becomes_a_reference(opened, mind, said, quoted, promise):
+    with opened() as home:
+        home.say(said)
+        home.save()
+        mind.answers("talk", f"<blockquote>{quoted}</blockquote> {promise}")
+        mind.answers("notes", opens((2, promise, "promise")))
+        home.say(said)
+        assert home.talk.rounds_in_context()[-1].assistant.quoted
+        home.save()
+        assert quoted not in home.rows("conversation")[-1]["text"]
+        (row,) = home.rows("open_matter")
+        (matter,) = home.memory.matters.with_status((row["status"],))
+        assert matter.words.rstrip(".。") == promise.rstrip(".。")
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
