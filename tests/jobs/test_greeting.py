@@ -320,6 +320,42 @@ def test_a_promise_keeps_its_words_where_a_quotation_before_it_becomes_a_referen
         assert matter.words.rstrip(".。") == promise.rstrip(".。")
 
 
+@pytest.mark.parametrize(
+    ("said", "wish"),
+    [("My court hearing is on Thursday.", "No need to ask me about the court hearing."),
+     ("周四我要去法院开庭。", "法院开庭的事别问了。")],
+)  # fmt: skip
+def test_what_is_near_is_in_no_prompt_once_the_person_said_not_to_ask(opened, mind, said, wish):
+    with opened() as home:
+        learned(home, mind, "My choir sings in the town hall on Wednesday.", "My exam in the old mill is on Wednesday.",
+                "We paint the barn on Wednesday.", said)  # fmt: skip
+        mind.answers("talk", "Yes.")
+        home.say(wish)  # three others are in this prompt
+        assert "days_away" in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        home.say("Nice weather today.")
+        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("said", "gate"),
+    [("My biopsy is on Wednesday.", "asked"), ("周三做胃镜手术。", "asked"),
+     ("I meet the notary on Wednesday.", "later"), ("周三去见公证员。", "later")],
+)  # fmt: skip
+def test_what_is_not_to_be_brought_up_does_not_come_up_as_near(opened, mind, clock, said, gate):
+    from jobs.greeting import decide
+
+    with opened() as home:
+        learned(home, mind, said)
+        (matter,) = home.memory.open_matters(clock())
+        if gate == "asked":
+            home.memory.matters.note_asked({matter.number: "2026-11-19"}, clock().isoformat())
+        else:
+            decide(home.memory, matter.number, "later", "2026-11-20", clock())
+        mind.answers("talk", "Yes.")
+        home.say("Good morning!")
+        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
