@@ -160,20 +160,37 @@ def test_illness_is_asked_about_once(opened, mind, clock):
 
 
 @pytest.mark.parametrize("play", [hang, status(500), status(401), say("-"), say("")])
-def test_without_words_from_a_model_in_time_nothing_is_said_and_nothing_is_noted(interviewed, mind, play):
+def test_without_words_from_a_model_in_time_nothing_is_said_and_no_model_is_asked_again_that_day(
+    interviewed, mind, play
+):
     mind.answers("talk", play)
     assert greeted(interviewed) == ""
     assert interviewed.rows("open_matter")[0]["asked"] == 0
-    assert interviewed.memory.matters.greeting() == ("", 0)
+    assert interviewed.memory.matters.greeting()[1] == 0
+    mind.answers("talk", "How did the interview go?")
+    calls = len(mind.asked("talk"))
+    assert greeted(interviewed) == ""
+    assert len(mind.asked("talk")) == calls
 
 
 @pytest.mark.parametrize(
     "reply",
-    ["I missed you! How was it?", "Where have you been?", "好久没见，想你了。", "You haven't written in two days."],
-)
+    ["I missed you! How was it?", "Where have you been?", "好久没见，想你了。", "You haven't written in two days.",
+     "我想你了。", "好想你！", "我很想念你。"],
+)  # fmt: skip
 def test_a_greeting_that_reproaches_is_not_shown(interviewed, mind, reply):
     mind.answers("talk", reply)
     assert greeted(interviewed) == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [("好久不见！面试怎么样？", "面试怎么样？"), ("Long time no see! How was the interview?", "How was the interview?"),
+     ("我想你应该面试完了吧？", "我想你应该面试完了吧？")],
+)  # fmt: skip
+def test_what_reproaches_nobody_is_shown_without_how_long_it_was(interviewed, mind, reply, shown):
+    mind.answers("talk", reply)
+    assert greeted(interviewed) == shown
 
 
 def test_a_greeting_is_two_sentences_at_most(interviewed, mind):
