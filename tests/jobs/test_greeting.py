@@ -373,6 +373,27 @@ def test_what_is_not_to_be_brought_up_does_not_come_up_as_near(opened, mind, clo
         assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
 
 
+@pytest.mark.parametrize(
+    ("said", "promise", "whose"),
+    [("My parrot is ill.", "I will ask my vet about the seeds on Friday.", '"by": "you" is your own promise'),
+     ("我的鹦鹉病了。", "我答应你，周五去问问兽医。", '带 "by" 的是你自己答应的')],
+)  # fmt: skip
+def test_what_is_near_says_whose_promise_it_is_and_has_only_quotable_words_under_said(
+    opened, mind, said, promise, whose
+):
+    with opened() as home:
+        mind.answers("talk", promise)
+        mind.answers("notes", opens((2, promise, "promise")))
+        home.say(said)
+        home.save()
+        mind.answers("talk", "Yes.")
+        home.say("早上好！" if "鹦" in said else "Good morning!")
+        shown = "\n".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        (record,) = (json.loads(line) for line in shown.splitlines() if line.startswith("{") and "days_away" in line)
+        assert set(record) == {"open", "words", "on", "day", "days_away", "by"}
+        assert whose in shown
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
