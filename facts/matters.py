@@ -374,8 +374,9 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
             if answered or (matter.role == "assistant" and mentioned):
                 return "closed"
             continue
-        before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
-        if _DO_NOT_ASK.search(plain) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
+        before = since[max(at - _REACHES_BACK, 0) : at]
+        near = mentioned or (own and at < _REACHES_BACK) or any(_shares(key, row[1]) for row in before)
+        if near and _DO_NOT_ASK.search(plain):
             return "dropped"
         if yearly:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -392,6 +393,21 @@ def test_what_is_near_says_whose_promise_it_is_and_has_only_quotable_words_under
         (record,) = (json.loads(line) for line in shown.splitlines() if line.startswith("{") and "days_away" in line)
         assert set(record) == {"open", "words", "on", "day", "days_away", "by"}
         assert whose in shown
+
+
+def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
+    from interfaces.terminal.command_context import Choice
+    from interfaces.terminal.commands.open_list import open_choices
+    from storage.matters import Matters
+
+    with opened() as home:
+        learned(home, mind, INTERVIEW, "周四我要去法院开庭。")
+        monkeypatch.setattr(Matters, "said_since", None)
+        context: Any = SimpleNamespace(memory=home.memory, clock=home.talk.llm.clock)
+        assert [one.help for one in open_choices(context, ()) if isinstance(one, Choice)] == [
+            INTERVIEW,
+            "周四我要去法院开庭。",
+        ]
 
 
 def test_incognito_nothing_is_said_first(interviewed):
