@@ -395,10 +395,10 @@ class Conversation:
         self.last: LastTurn | None = None
         #: What the companion said first and the person has not answered yet.
         self.greeting: Greeting | None = None
+        #: The epoch of the erasures when it was made.
+        self._greeting_epoch = 0
         #: Whether nothing is near in time that was in no prompt yet, as far as is known in this session.
         self._nothing_near = False
-        #: Whether what later talk did to what is open was looked at in this session.
-        self._settled = False
         #: The messages of which it is in doubt whether they are to be hidden.
         self.in_doubt: tuple[str, ...] = ()
         self._clock = steps.clock
@@ -434,7 +434,7 @@ class Conversation:
             raise errors.UsageError("session.in_use")
         with self.maintenance.paused():
             self.session, self._resumed, self.last = session, resumed, None
-            self.greeting, self._nothing_near, self._settled = None, False, False
+            self.greeting, self._nothing_near = None, False
             self.steps.asking.last = None
         self.undoing.clear()
         return self.open()
@@ -450,15 +450,16 @@ class Conversation:
         from jobs import greeting
 
         wanted = self.settings.greeting and not self.settings.demo and self._unwritten is None
-        due = greeting.find_due(self.memory, self._clock()) if wanted else ()
-        if not due:
-            return
-        layers = self.steps.lay_out(
-            self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
-        )
-        for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
-            self.greeting = said
-            yield said
+        with self.memory.epoch.working() as self._greeting_epoch:
+            due = greeting.find_due(self.memory, self._clock()) if wanted else ()
+            if not due:
+                return
+            layers = self.steps.lay_out(
+                self._request("", self.steps.now(), again=False), Recollection(), self.memory.voice.state()
+            )
+            for said in greeting.greet(self.memory, self.llm, layers, due, stop, patience or greeting.PATIENCE):
+                self.greeting = said
+                yield said
 
     def _near(self) -> tuple[OpenMatter, ...]:
         """What is near in time and was in no prompt yet, and not in what the companion said first.
@@ -467,16 +468,14 @@ class Conversation:
         """
         if self._nothing_near or self._unwritten is not None:
             return ()
-        waiting = self.memory.matters.with_status(("pending", "asked"))
-        if waiting and not self._settled:
-            waiting, self._settled = self.memory.open_matters(self._clock()), True
-        self._nothing_near = not waiting
-        if not waiting:
-            return ()
-        from facts.matters import coming_up
+        waiting, near = self.memory.matters.with_status(("pending", "asked")), list[OpenMatter]()
+        if waiting:
+            from facts.matters import coming_up
 
-        said = {one.number for one in self.greeting.matters} if self.greeting else set()
-        near = [one for one in coming_up(waiting, self._clock()) if one.number not in said]
+            now, said = self._clock(), {one.number for one in self.greeting.matters} if self.greeting else set()
+            # What was said since, also in the last turn, may have settled it, or named its calendar.
+            if coming_up(waiting, now) or any("unclear" in one.yearly for one in waiting):
+                near = [one for one in coming_up(self.memory.open_matters(now), now) if one.number not in said]
         self._nothing_near = not near
         return tuple(near[:_MOST_NEAR])
 
@@ -533,8 +532,16 @@ class Conversation:
         )  # fmt: skip
 
     def _greeting_before(self, replaced: Round | None) -> Greeting | None:
-        """What the companion said first and the input answers; of a round that is replaced it stays."""
-        if self.greeting or replaced is None or replaced.greeting is None:
+        """What the companion said first and the input answers; of a round that is replaced it stays.
+
+        It is dropped once anything was erased since, or what it brought up is hidden.
+        """
+        if self.greeting and (
+            self.memory.epoch.number() != self._greeting_epoch
+            or not self.memory.matters.are_visible([one.number for one in self.greeting.matters])
+        ):
+            self.greeting = None
+        if self.greeting or replaced is None or replaced.greeting is None or replaced.hidden:
             return self.greeting
         from jobs.greeting import Greeting
 

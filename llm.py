@@ -145,7 +145,7 @@ def _fence_memories(layers: Layers, boundary: str) -> str:
 def _voice_layers(layers: Layers, boundary: str) -> Iterator[str]:
     """How the companion has talked, for a model that takes over, and what it said of itself before."""
     lines = "\n".join(
-        texts.format_record(said=texts.make_harmless(said, boundary), you=texts.make_harmless(reply, boundary))
+        texts.format_record(they=texts.make_harmless(said, boundary), you=texts.make_harmless(reply, boundary))
         for said, reply in layers.examples
     )
     if lines:
@@ -170,7 +170,7 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
             "open": one.kind,
             "words": texts.make_harmless(without_quotations(one.words), boundary),
         }
-        record |= {"said": day_in(language, said)} if said else {}
+        record |= {"on": day_in(language, said)} if said else {}
         if yearly and yearly.calendar == "unclear":
             record["calendar"] = "unclear"
         elif due:

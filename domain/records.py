@@ -106,7 +106,7 @@ class Round:
     @property
     def hidden(self) -> bool:
         """Whether one of its messages is hidden."""
-        return self.user.hidden or self.assistant.hidden
+        return any(one.hidden for one in self.messages)
 
 
 def make_unstored_round(

@@ -374,8 +374,9 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
             if answered or (matter.role == "assistant" and mentioned):
                 return "closed"
             continue
-        before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
-        if _DO_NOT_ASK.search(plain) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
+        before = since[max(at - _REACHES_BACK, 0) : at]
+        near = mentioned or (own and at < _REACHES_BACK) or any(_shares(key, row[1]) for row in before)
+        if near and _DO_NOT_ASK.search(plain):
             return "dropped"
         if yearly:
             continue
@@ -506,7 +507,10 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
 
 
 def coming_up(matters: Iterable[OpenMatter], now: datetime, days: int = 7) -> list[OpenMatter]:
-    """What is dated and near, before it or just after, and was in no prompt yet: the nearest first."""
+    """What is dated and near, before it or just after, and was in no prompt yet: the nearest first.
+
+    Not what was asked as often as it may be, nor, before its day, what the person wants to hear of later.
+    """
     today = now.date()
 
     def away(one: OpenMatter) -> int:
@@ -514,5 +518,12 @@ def coming_up(matters: Iterable[OpenMatter], now: datetime, days: int = 7) -> li
         due = yearly.next_on(today) if yearly else date.fromisoformat(one.due_from[:10]) if one.due_from else None
         return (due - today).days if due else days + 1
 
-    near = [(away(one), one) for one in matters if one.is_open and not one.shown and not one.yearly.startswith("un")]
+    def may_come(one: OpenMatter) -> bool:
+        care = one.sensitivity == "care"
+        if one.yearly:
+            return not one.yearly.startswith("un") and not (care and one.asked)
+        postponed = one.expires == "9999-12-31" and one.next_review > today.isoformat()
+        return not postponed and one.asked < (1 if care else _MOST_ASKED)
+
+    near = [(away(one), one) for one in matters if one.is_open and not one.shown and may_come(one)]
     return [one for gap, one in sorted(near, key=lambda row: (abs(row[0]), row[1].number)) if -3 <= gap <= days]

@@ -176,7 +176,7 @@ def read_forget_request(
     shown = [
         message
         for message in session
-        if message.round <= asked.round and (message.text_id in narrow or not message.hidden)
+        if abs(message.round) <= asked.round and (message.text_id in narrow or not message.hidden)
     ]
     window = [*elsewhere[: 2 * _SHOWN_ELSEWHERE], *shown[-2 * _SHOWN :]]
     try:
@@ -201,22 +201,22 @@ def read_forget_request(
     sure = asks in ("hide", "erase")
     named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
     own = (asked.session_id, asked.round)
-    if not named and all((message.session_id, message.round) == own for message in found):
+    if not named and all((message.session_id, abs(message.round)) == own for message in found):
         if not request.matter and matter.lower() in asked.words.lower():
             request = replace(request, matter=(matter,) if matter else ())
         before = [one for one in pair_messages(session) if one.user.round < asked.round and not one.hidden]
         meant = find_rounds_to_hide(memory, request, asked.session_id, before)
         named = [message for one in meant for message in one.messages]
-    of = {(message.session_id, message.round) for message in [asked, *named]}
+    of = {(message.session_id, abs(message.round)) for message in [asked, *named]}
     hidden = [
         message
         for message in {*window, *named, *session}
-        if (message.session_id, message.round) in of and not message.hidden
+        if (message.session_id, abs(message.round)) in of and not message.hidden
     ]
     memory.rounds.hide([message.text_id for message in hidden])
     if not sure:
         yield _question(memory.messages.with_ids([*narrow, *(message.text_id for message in hidden)]))
-    elif rounds := {(message.session_id, message.round) for message in hidden}:
+    elif rounds := {(message.session_id, abs(message.round)) for message in hidden}:
         yield Notice("forget_request.detected", {"rounds": len(rounds), "matter": ()})
     if asks == "erase":
         yield Notice("forget_request.erase", {})

@@ -4,7 +4,8 @@
 
 Guarantees: no call where nothing is due or the companion is not to speak; no word after ``PATIENCE`` seconds without
 one, nor after the cancel token is set; what is shown is whole sentences; none of them reproaches or says that it missed
-anybody. What was brought up is noted before it is shown, so that a kill never makes it come twice too often.
+anybody. The one call of a day is noted before it is made, and what was brought up before it is shown, so that a kill
+never makes either come too often.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ _MOST_SENTENCES, _OF_SUMMARY = 2, 800
 _REPROACHES = pattern_of(
     r"\bmiss(?:ed|ing)? you\b|\blong time\b|\bwhere have you been\b|\b(?:forgot|forgotten) (?:about )?me\b|\bfinally (?:back|came|here)\b"
     r"|\b(?:lonely|abandon\w*|neglect\w*)\b|\bwait(?:ed|ing) for you\b|\byou (?:haven't|never|didn't) (?:been|come|talk|writ|call|answer)\w*"
-    r"|想(?:死|念)?你|(?:好|很)久(?:没|不)|怎么(?:才|都?不|还不)来|等(?:了)?你(?:好|很)?久|冷落|忘了我|终于(?:来|回来|想起)|寂寞|孤单|不理我",
+    r"|想[死念]你|想你(?=了(?!解)|[啊呀啦呢哦，,。！!~～]|$)|(?:好|很)久(?:没|不)|怎么(?:才|都?不|还不)来|等(?:了)?你(?:好|很)?久|冷落|忘了我|终于(?:来|回来|想起)|寂寞|孤单|不理我",
+    re.IGNORECASE,
+)
+#: A sentence that says only how long it was is left out.
+_LONG_TIME = pattern_of(
+    r"\W*(?:hey|hi|hello|oh)?\W*long time no see\W*|\W*(?:嗨|哎|哟|真是|咱们?|我们)?[\W真]*好久[不没]见了?[啊呀啦]?\W*",
     re.IGNORECASE,
 )
 
@@ -120,13 +126,16 @@ def greet(
     silent.daemon = True
     silent.start()
     noted: set[int] = set()
+    _, unanswered = memory.matters.greeting()
     try:
+        if not stop.is_set:  # once a day, also where nothing of the reply can be shown
+            memory.matters.set_greeting(greeting.at, unanswered)
         with closing(_words(llm.chat(messages, stop, stream=True), silent)) as words:
             for sentence in _sentences(words):
                 if stop.is_set:
                     return
                 if not greeting.text:
-                    memory.matters.set_greeting(greeting.at, memory.matters.greeting()[1] + 1)
+                    memory.matters.set_greeting(greeting.at, unanswered + 1)
                 greeting = greeting.with_words(sentence)
                 asked = [one for one in due if telling_terms(one.words) & telling_terms(greeting.text)] or due
                 new = {one.number: after_asking(one, layers.now) for one in asked if one.number not in noted}
@@ -172,14 +181,16 @@ def _words(events: Iterator[ReplyEvent], silent: threading.Timer) -> Generator[s
 
 def _sentences(words: Iterable[str]) -> Iterator[str]:
     """The first sentences of a reply that may be shown, each once it is whole."""
-    text, shown = "", 0
+    text, read, shown = "", 0, 0
     for piece in words:
         text += piece
         plain = make_inert(QUOTATION_TAG.sub("", text))
         spans = sentence_spans(plain)
         whole = spans if not piece else spans[:-1]
-        for start, end in whole[shown:]:
-            sentence = plain[start:end].strip().strip('"“”')
+        for start, end in whole[read:]:
+            sentence, read = plain[start:end].strip().strip('"“”'), read + 1
+            if _LONG_TIME.fullmatch(sentence):
+                continue
             if not any(letter.isalnum() for letter in sentence) or _REPROACHES.search(sentence.replace("’", "'")):
                 return
             shown += 1

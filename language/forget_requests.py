@@ -297,13 +297,18 @@ def select_rounds(request: ForgetRequest, before: Sequence[Round], older: Sequen
 
     ``older``: rounds of other sessions that contain what it names.
     """
-    said = [(one.user.words, without_quotations(one.assistant.words)) for one in before]
+    said = [(one.user.words, _replied(one)) for one in before]
     return tuple(before[at] for at in rounds_spoken_of(request, said, [one.user.words for one in older]))
+
+
+def _replied(spoken: Round) -> str:
+    """What the companion said in a round, first and in reply, without what it quotes."""
+    return " ".join(without_quotations(one.words) for one in spoken.messages if one.role == "assistant")
 
 
 def rounds_about(matter: str, rounds: Sequence[Round]) -> tuple[Round, ...]:
     """The rounds about a thing that a forget request names, ignoring what they quote."""
-    said = [f"{one.user.words} {without_quotations(one.assistant.words)}" for one in rounds]
+    said = [f"{one.user.words} {_replied(one)}" for one in rounds]
     return tuple(one for one, text in zip(rounds, said, strict=True) if _speaks_of(text, matter))
 
 
@@ -319,7 +324,8 @@ def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
 
 def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
     """The round, marked as hidden by a forget request, or as shown again."""
-    return Round(replace(spoken.user, hidden=hidden), replace(spoken.assistant, hidden=hidden))
+    *first, user, assistant = (replace(one, hidden=hidden) for one in spoken.messages)
+    return Round(user, assistant, *first)
 
 
 def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Round, ...]:

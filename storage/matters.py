@@ -45,7 +45,15 @@ class Matters:
             start, end = row.pop(-2), row.pop()
             row[6] = row[6].removeprefix(PREFIX[row[4]])[start:end]
             row[-1] = bool(row[-1])
-        return [OpenMatter(*row) for row in rows]
+        return [OpenMatter(*row) for row in rows if row[6]]
+
+    def are_visible(self, numbers: Collection[int]) -> bool:
+        """Whether all of these matters are stored and none rests on a hidden message."""
+        query = (
+            "SELECT count(*) FROM open_matter m JOIN conversation c ON c.seq = m.message AND c.hidden = 0"
+            f" WHERE m.seq IN {EACH}"
+        )
+        return not numbers or self.database.run(query, list(numbers))[0][0] == len(numbers)
 
     def said_since(self, message: int, most: int) -> list[Message]:
         """The messages from one on, by number, in the order in which they were stored; the last ``most`` of them."""

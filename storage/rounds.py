@@ -293,8 +293,20 @@ class Rounds:
         words = with_references(message)
         if words != message.words:
             self._of.messages.set_words(tx, message, words)
+            self._move_quotes(tx, message, words)
             self._of.index.add_messages(tx, [replace(message, text=PREFIX[message.role] + words, quoted=())])
             self._embed_dependents(tx, [message])
+
+    def _move_quotes(self, tx: Transaction, message: Message, words: str) -> None:
+        """Let what rests on a message point at the same words in its new ones; a matter goes where they are gone."""
+        for table, key in (("fact_message", "fact"), ("open_matter", "seq")):
+            rows = tx.run(f"SELECT {key}, quote_start, quote_end FROM {table} WHERE message = ?", message.seq)
+            moved = []
+            for number, start, end in rows:
+                at = words.find(quote := message.words[start:end])
+                moved.append((max(at, 0), at + len(quote) if at >= 0 else 0, number, message.seq))
+            tx.many(f"UPDATE {table} SET quote_start = ?, quote_end = ? WHERE {key} = ? AND message = ?", moved)
+        tx.do("DELETE FROM open_matter WHERE message = ? AND quote_end = 0", message.seq)
 
     def steps(self, session_id: str) -> dict[str, str]:
         """What the steps of a save that are done resulted in, by step."""

@@ -53,7 +53,7 @@ def shown(server: ScriptedServer) -> list[dict[str, str]]:
     """The examples in the last prompt of a turn."""
     sent = [one for one in server.chats if marked(one, "talk")][-1]["messages"]
     lines = "\n".join(one["content"] for one in sent).splitlines()
-    return [json.loads(line) for line in lines if line.startswith('{"said":"')]
+    return [json.loads(line) for line in lines if line.startswith('{"they":"')]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_new_model_is_shown_the_replies_that_were_taken_well_and_the_person_on
         (notice,) = turn(at, "My knee hurts again.")
         told = {"model": "new-model", "said": "My knee hurts.", "reply": "Stairs or rain?"}
         assert notice.details == told
-        said = [one["said"] for one in shown(server)]
+        said = [one["they"] for one in shown(server)]
         assert said[0] == "My knee hurts."
         assert set(said) == {"The cello again.", "My knee hurts."}
-        assert shown(server)[0] == {"said": "My knee hurts.", "you": "Stairs or rain?"}
+        assert shown(server)[0] == {"they": "My knee hurts.", "you": "Stairs or rain?"}
         assert turn(at, "And it rains.") == []
         assert shown(server)
 

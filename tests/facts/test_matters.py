@@ -199,3 +199,35 @@ def test_a_clock_at_the_end_of_time_breaks_nothing(far: str) -> None:
     coming_up(matters, now)
     may_greet(GreetingState("2026-11-20T08:00:00+13:00"), "2026-11-20T08:00:00+13:00", now)
     assert [one for one in matters if after_asking(one, now) == ""] == []
+
+
+def test_what_later_talk_did_is_not_looked_for_in_messages_about_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    class Counting:
+        def search(self, text: str) -> None:
+            looked.append(text)
+
+    monkeypatch.setattr("facts.matters._DO_NOT_ASK", Counting())
+    now = datetime.fromisoformat("2026-11-20T10:00:00+01:00")
+    for said, other, about in (
+        (
+            "My exam in the old mill worries me.",
+            "We had apples at the market.",
+            "Don't ask about the exam in the mill.",
+        ),
+        ("周五的钢琴考试让我担心。", "今天去菜市场买了苹果。", "钢琴考试的事别问了。"),
+    ):
+        (open_one,) = matters_of(
+            {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": said, "kind": "worry"}],
+             "opens": now.isoformat()}
+        )  # fmt: skip
+        texts = [said, *[other] * 50, about]
+        later = [Message(at, f"m{at}", "s", open_one.said, "user", PREFIX["user"] + one, at)
+                 for at, one in enumerate(texts, 1)]  # fmt: skip
+        looked.clear()
+        settle([open_one], later, now)
+        # Its own message, those right after it, and the one that speaks of it.
+        assert (looked[0], looked[-1], len(looked)) == (said, about, 5), looked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -160,20 +161,37 @@ def test_illness_is_asked_about_once(opened, mind, clock):
 
 
 @pytest.mark.parametrize("play", [hang, status(500), status(401), say("-"), say("")])
-def test_without_words_from_a_model_in_time_nothing_is_said_and_nothing_is_noted(interviewed, mind, play):
+def test_without_words_from_a_model_in_time_nothing_is_said_and_no_model_is_asked_again_that_day(
+    interviewed, mind, play
+):
     mind.answers("talk", play)
     assert greeted(interviewed) == ""
     assert interviewed.rows("open_matter")[0]["asked"] == 0
-    assert interviewed.memory.matters.greeting() == ("", 0)
+    assert interviewed.memory.matters.greeting()[1] == 0
+    mind.answers("talk", "How did the interview go?")
+    calls = len(mind.asked("talk"))
+    assert greeted(interviewed) == ""
+    assert len(mind.asked("talk")) == calls
 
 
 @pytest.mark.parametrize(
     "reply",
-    ["I missed you! How was it?", "Where have you been?", "好久没见，想你了。", "You haven't written in two days."],
-)
+    ["I missed you! How was it?", "Where have you been?", "好久没见，想你了。", "You haven't written in two days.",
+     "我想你了。", "好想你！", "我很想念你。"],
+)  # fmt: skip
 def test_a_greeting_that_reproaches_is_not_shown(interviewed, mind, reply):
     mind.answers("talk", reply)
     assert greeted(interviewed) == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [("好久不见！面试怎么样？", "面试怎么样？"), ("Long time no see! How was the interview?", "How was the interview?"),
+     ("我想你应该面试完了吧？", "我想你应该面试完了吧？")],
+)  # fmt: skip
+def test_what_reproaches_nobody_is_shown_without_how_long_it_was(interviewed, mind, reply, shown):
+    mind.answers("talk", reply)
+    assert greeted(interviewed) == shown
 
 
 def test_a_greeting_is_two_sentences_at_most(interviewed, mind):
@@ -251,6 +269,145 @@ def test_a_greeting_stays_where_its_reply_is_asked_for_again(interviewed):
     (spoken,) = home.talk.rounds_in_context()
     assert spoken.greeting is not None
     assert [row["role"] for row in home.rows("conversation")].count("user") == 2
+
+
+@pytest.mark.parametrize("by", ["erase", "hide"])
+@pytest.mark.parametrize(
+    ("said", "asked", "word"),
+    [(INTERVIEW, "How did the interview at the harbour office go?", "harbour"),
+     ("我明天去鼓浪屿面试。", "鼓浪屿的面试怎么样？", "鼓浪屿")],
+)  # fmt: skip
+def test_a_greeting_about_what_was_erased_or_hidden_since_is_in_no_prompt_and_not_stored(
+    opened, mind, clock, by, said, asked, word
+):
+    with opened() as home:
+        learned(home, mind, said)
+        mind.answers("talk", asked)
+        clock.forward(days=2)
+        assert greeted(home) == asked
+        mind.answers("talk", "Yes.")
+        if by == "erase":  # as another program does, without a word to this conversation
+            home.memory.erasure.erase(home.memory.erasure.scope_of_words(word))
+        else:
+            (row,) = home.read(f"SELECT text_id FROM conversation WHERE text LIKE '%{word}%' AND role = 'user'")
+            home.memory.rounds.hide([row[0]])
+        home.say("hi")
+        assert asked not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert all(asked not in row["text"] for row in home.rows("conversation"))
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "answer", "forget", "word"),
+    [("My biopsy is tomorrow.", "I have been thinking of the biopsy.", "All fine, thanks.",
+      "Please forget about the biopsy, never mention it again.", "biopsy"),
+     ("我明天要做胃镜检查。", "胃镜检查做得怎么样？", "都挺好的，谢谢。",
+      "请把胃镜检查的事忘掉，以后别再提了。", "胃镜")],
+)  # fmt: skip
+def test_a_greeting_is_forgotten_with_what_it_is_about(opened, mind, clock, said, asked, answer, forget, word):
+    with opened() as home:
+        learned(home, mind, said)
+        mind.answers("talk", asked)
+        clock.forward(days=2)
+        assert greeted(home) == asked
+        mind.answers("talk", "Fine.")
+        for words in (answer, "I bought a new bicycle.", "It is green.", forget, "Good night."):
+            home.say(words)
+        assert word not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert all(row["hidden"] for row in home.rows("conversation") if word in row["text"])
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted", "promise"),
+    [("My parrot is called Kiwi and he is green.", "My parrot is called Kiwi",
+      "I will ask my vet about the seeds on Friday."),
+     ("我家的鹦鹉叫奇异果，是绿色的，特别爱吃瓜子。", "我家的鹦鹉叫奇异果，是绿色的",
+      "我答应你，周五去问问兽医。")],
+)  # fmt: skip
+def test_a_promise_keeps_its_words_where_a_quotation_before_it_becomes_a_reference(opened, mind, said, quoted, promise):
+    with opened() as home:
+        home.say(said)
+        home.save()
+        mind.answers("talk", f"<blockquote>{quoted}</blockquote> {promise}")
+        mind.answers("notes", opens((2, promise, "promise")))
+        home.say(said)
+        assert home.talk.rounds_in_context()[-1].assistant.quoted
+        home.save()
+        assert quoted not in home.rows("conversation")[-1]["text"]
+        (row,) = home.rows("open_matter")
+        (matter,) = home.memory.matters.with_status((row["status"],))
+        assert matter.words.rstrip(".。") == promise.rstrip(".。")
+
+
+@pytest.mark.parametrize(
+    ("said", "wish"),
+    [("My court hearing is on Thursday.", "No need to ask me about the court hearing."),
+     ("周四我要去法院开庭。", "法院开庭的事别问了。")],
+)  # fmt: skip
+def test_what_is_near_is_in_no_prompt_once_the_person_said_not_to_ask(opened, mind, said, wish):
+    with opened() as home:
+        learned(home, mind, "My choir sings in the town hall on Wednesday.", "My exam in the old mill is on Wednesday.",
+                "We paint the barn on Wednesday.", said)  # fmt: skip
+        mind.answers("talk", "Yes.")
+        home.say(wish)  # three others are in this prompt
+        assert "days_away" in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        home.say("Nice weather today.")
+        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("said", "gate"),
+    [("My biopsy is on Wednesday.", "asked"), ("周三做胃镜手术。", "asked"),
+     ("I meet the notary on Wednesday.", "later"), ("周三去见公证员。", "later")],
+)  # fmt: skip
+def test_what_is_not_to_be_brought_up_does_not_come_up_as_near(opened, mind, clock, said, gate):
+    from jobs.greeting import decide
+
+    with opened() as home:
+        learned(home, mind, said)
+        (matter,) = home.memory.open_matters(clock())
+        if gate == "asked":
+            home.memory.matters.note_asked({matter.number: "2026-11-19"}, clock().isoformat())
+        else:
+            decide(home.memory, matter.number, "later", "2026-11-20", clock())
+        mind.answers("talk", "Yes.")
+        home.say("Good morning!")
+        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("said", "promise", "whose"),
+    [("My parrot is ill.", "I will ask my vet about the seeds on Friday.", '"by": "you" is your own promise'),
+     ("我的鹦鹉病了。", "我答应你，周五去问问兽医。", '带 "by" 的是你自己答应的')],
+)  # fmt: skip
+def test_what_is_near_says_whose_promise_it_is_and_has_only_quotable_words_under_said(
+    opened, mind, said, promise, whose
+):
+    with opened() as home:
+        mind.answers("talk", promise)
+        mind.answers("notes", opens((2, promise, "promise")))
+        home.say(said)
+        home.save()
+        mind.answers("talk", "Yes.")
+        home.say("早上好！" if "鹦" in said else "Good morning!")
+        shown = "\n".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        (record,) = (json.loads(line) for line in shown.splitlines() if line.startswith("{") and "days_away" in line)
+        assert set(record) == {"open", "words", "on", "day", "days_away", "by"}
+        assert whose in shown
+
+
+def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
+    from interfaces.terminal.command_context import Choice
+    from interfaces.terminal.commands.open_list import open_choices
+    from storage.matters import Matters
+
+    with opened() as home:
+        learned(home, mind, INTERVIEW, "周四我要去法院开庭。")
+        monkeypatch.setattr(Matters, "said_since", None)
+        context: Any = SimpleNamespace(memory=home.memory, clock=home.talk.llm.clock)
+        assert [one.help for one in open_choices(context, ()) if isinstance(one, Choice)] == [
+            INTERVIEW,
+            "周四我要去法院开庭。",
+        ]
 
 
 def test_incognito_nothing_is_said_first(interviewed):

@@ -50,7 +50,6 @@ def show_matter(context: CommandContext, one: OpenMatter) -> None:
 def open_choices(context: CommandContext, typed: tuple[str, ...]) -> Iterable[str | Choice]:
     """What is open by number, then what can be done."""
     if not typed:
-        return [
-            Choice(str(one.number), one_line(one.words, 60)) for one in context.memory.open_matters(context.clock())
-        ]
+        waiting = context.memory.matters.with_status(("pending", "asked"))
+        return [Choice(str(one.number), one_line(one.words, 60)) for one in waiting]
     return _DEEDS if len(typed) == 1 else ()
