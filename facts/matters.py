@@ -30,7 +30,7 @@ from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
 from facts.refuting import is_about_another, is_tale
 from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
-from language.sentences import split_clauses
+from language.sentences import split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
 from language.yearly import YearlyDay, read_yearly, says_calendar
 
@@ -56,8 +56,17 @@ _DATED = ("event", "deadline")
 
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
-    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think) (?:about|of)?|\b(?:drop it|drop the subject|off limits|leave it (?:there|be|alone))\b"
-    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|提|追问)|不要(?:再|老|总|跟我|对我|和我)*(?:问|提)|不用(?:再)?问|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提)|不(?:聊|说|谈|提)了|打住|翻篇",
+    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
+    re.IGNORECASE,
+)
+#: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
+_DO_NOT_ASK_OF_IT = pattern_of(
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
@@ -363,7 +372,7 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
     own = next((row for row in rows if row[0].text_id == matter.message), None)
-    if own and _DO_NOT_ASK.search(own[2].replace("’", "'")):
+    if own and asks_not_to_be_asked(own[2], _DO_NOT_ASK_OF_IT):
         return "dropped"
     told: MatterStatus = "answered" if matter.asked else "closed"
     for at, (message, terms, words) in enumerate(since):
@@ -375,7 +384,7 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
                 return "closed"
             continue
         before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
-        if _DO_NOT_ASK.search(plain) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
+        if asks_not_to_be_asked(words) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
             return "dropped"
         if yearly:
             continue
@@ -399,6 +408,15 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> bool:
+    """Whether a text asks that something not be brought up; ``about`` is what one sentence of it says as well.
+
+    >>> asks_not_to_be_asked("Let's leave it there."), asks_not_to_be_asked("I'll drop it off at the counter.")
+    (True, False)
+    """
+    return any(_DO_NOT_ASK.search(one) and about.search(one) for one in split_sentences(text.replace("’", "'")))
 
 
 def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:

@@ -93,6 +93,63 @@ def test_what_is_brought_up_at_an_opening_may_be_and_most_of_what_must_be_is(lan
     assert recall >= 0.8, contradicted
 
 
+# -- what closes, drops and denies
+
+
+def said(
+    *texts: str, kind: str = "event", quote: str = "", opens: str = "2026-11-28T09:00:00+01:00"
+) -> list[OpenMatter]:
+    """The matters of the first of some messages, said on Monday 16 November 2026, after the others."""
+    case: Any = {"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text} for text in texts]}
+    messages = messages_of(case)
+    case["said"][0]["kind"] = kind
+    drafts = [replace(one, quotes=(QuoteDraft(1, quote or texts[0]),)) for one in drafts_of(case)]
+    new, _ = check_matters(drafts, messages[:1], (), NO_NAMES)
+    matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
+    became = {one.number: one for one in settle(matters, messages, datetime.fromisoformat(opens))}
+    return [replace(one, status=became[one.number].status) if one.number in became else one for one in matters]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have to hand in the form by Friday, I'll drop it off at the counter.",
+        "I have my exam on Friday, don't mention the war.",
+        "周六我表姐结婚，我当伴娘，别提多高兴了。",
+        "我周四要面试，不说了，先睡了。",
+        "我周四要面试，不提了，复习去。",
+        "我周四要面试。好，不聊了，睡觉去。",
+        "我周四要面试，得去买别针，别提前走漏了风声。",
+    ],
+)
+def test_ordinary_words_drop_nothing(text: str) -> None:
+    assert [one.status for one in said(text, opens="2026-11-20T09:00:00+01:00")] == ["pending"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    ["I'll drop it off at the counter.", "不说了，先睡了", "不提了，复习去", "好，不聊了，睡觉去", "别提多高兴了"],
+)
+def test_ordinary_words_after_it_drop_nothing(later: str) -> None:
+    assert [one.status for one in said("我周四要面试。", later, opens="2026-11-17T09:00:00+01:00")] == ["pending"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I see the lawyer on Thursday. Please don't ask me about it.",
+        "I see the lawyer on Thursday, don't ask me how that went.",
+        "I see the lawyer on Thursday. Don't ask.",
+        "I see the lawyer on Thursday. I'd rather not talk about it.",
+        "我周四去见律师，你到时候别问我。",
+        "我周四去见律师，别问结果。",
+        "我周四去见律师，这事不提了。",
+    ],
+)
+def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
+    assert [one.status for one in said(text)] == ["dropped"]
+
+
 # -- the clock
 
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
