@@ -339,12 +339,20 @@ class Settled:
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
     """What became of matters by what was said since, in order, and by the clock; only what changes.
 
-    ``matters`` are the open and the dropped ones, oldest first; ``later`` all messages since the first of them.
+    ``matters`` are in the order in which they were said, ``later`` all messages since the first open one. What is
+    closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
     rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
     gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
+    refusals = [at for at, row in enumerate(rows) if row[0].role == "user" and asks_not_to_be_asked(row[2])]
     for matter in matters:
+        if matter.status == "dropped":
+            continue
+        if _is_refused(matter, rows, refusals):
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            gone.append(matter)
+            continue
         if not matter.is_open:
             continue
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
@@ -357,8 +365,6 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if status == matter.status and newer and matter.kind not in _YEARLY:
             status = "closed"
         yearly = _calendar_said(matter, rows)
-        if status == "dropped":
-            gone.append(matter)
         if status != matter.status or yearly != matter.yearly:
             found[matter.number] = Settled(matter.number, status, yearly)
     return list(found.values())
@@ -371,9 +377,6 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
-    own = next((row for row in rows if row[0].text_id == matter.message), None)
-    if own and asks_not_to_be_asked(own[2], _DO_NOT_ASK_OF_IT):
-        return "dropped"
     told: MatterStatus = "answered" if matter.asked else "closed"
     for at, (message, terms, words) in enumerate(since):
         plain = words.replace("’", "'")
@@ -383,9 +386,6 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
             if answered or (matter.role == "assistant" and mentioned):
                 return "closed"
             continue
-        before = [*([own] if own else []), *since[:at]][-_REACHES_BACK:]
-        if asks_not_to_be_asked(words) and (mentioned or any(row is own or _shares(key, row[1]) for row in before)):
-            return "dropped"
         if yearly:
             continue
         when = datetime.fromisoformat(message.timestamp)
@@ -408,6 +408,20 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:
+    """Whether the person asked not to be asked about a matter: by naming it, or soon after it was spoken of."""
+    key = frozenset(matter.key.split())
+    for at in refusals:
+        message, _, words = rows[at]
+        if message.text_id == matter.message and asks_not_to_be_asked(words, _DO_NOT_ASK_OF_IT):
+            return True
+        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row[0].seq >= matter.place)
+        near = any(row[0].text_id == matter.message or _shares(key, row[1]) for row in before)
+        if message.seq > matter.place and (near or _shares(key, rows[at][1])):
+            return True
+    return False
 
 
 def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> bool:

@@ -150,6 +150,20 @@ def test_a_refusal_in_the_message_itself_is_about_it(text: str) -> None:
     assert [one.status for one in said(text)] == ["dropped"]
 
 
+@pytest.mark.parametrize("status", ["answered", "closed", "expired"])
+@pytest.mark.parametrize(
+    "later",
+    ["Please don't ask me about the driving exam.", "I'd rather not talk about it.", "Stop asking.", "别问了。"],
+)
+def test_what_is_closed_is_dropped_still_by_a_refusal_and_changes_by_nothing_else(status: Any, later: str) -> None:
+    now = datetime(2026, 11, 22, 9, tzinfo=BERLIN)
+    matter = open_matter(status=status, key="driv exam", words="I have my driving exam on Friday.")
+    for text, became in ((later, ["dropped"]), ("My driving exam went well.", [])):
+        told = messages_of({"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": matter.words},
+                                     {"at": "2026-11-21T20:00:00+01:00", "who": "user", "text": text}]})  # fmt: skip
+        assert [one.status for one in settle([matter], told, now)] == became
+
+
 # -- the clock
 
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
