@@ -319,12 +319,8 @@ class Memory:
         from facts.matters import settle
 
         matters = self.matters.with_status(get_args(MatterStatus))
-        waiting = [one.place for one in matters if one.is_open and (not one.yearly or "unclear" in one.yearly)]
-        waiting += [
-            one.place
-            for one in matters
-            if not one.is_open and one.status != "dropped" and one.expires >= str(now.date())
-        ]
+        today = now.date().isoformat()
+        waiting = [one.place for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
         later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
         became = {one.number: one for one in settle(matters, later, now)}
         with self.in_one_commit() if became else nullcontext():
