@@ -517,12 +517,13 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if one.asked_at and abs(now - datetime.fromisoformat(one.asked_at)) < _BETWEEN_GREETINGS:
         return False
     if yearly := YearlyDay.parse(one.yearly):
-        if yearly.calendar == "unclear" or one.sensitivity == "care":
+        if yearly.calendar == "unclear":
             return one.asked == 0
         due = yearly.next_on(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
         recent = asked is not None and due is not None and (due - asked).days in range(2)
-        return due is not None and (due - today).days <= 1 and not recent
+        near = due is not None and (due - today).days <= 1 and not recent
+        return near and (one.sensitivity != "care" or one.asked == 0)
     return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
 
 

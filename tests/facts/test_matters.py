@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -240,6 +240,15 @@ def test_a_birthday_comes_up_every_year_once_and_by_the_moon_where_it_is_kept_so
     assert asked.next_review == "2027-09-14"
     assert not due_now([asked], day)
     assert due_now([asked], datetime(2027, 9, 14, 9, tzinfo=BERLIN))
+
+
+def test_the_day_of_a_death_comes_up_once_and_on_no_day_but_its_own() -> None:
+    death = open_matter(kind="anniversary", yearly="solar 03-12", sensitivity="care", next_review="2026-03-11",
+                        expires="9999-12-31", words="My father died on 12 March.")  # fmt: skip
+    on = [date(2026, 3, 11) + timedelta(days) for days in range(366)]
+    days = [one for one in on if due_now([death], datetime(one.year, one.month, one.day, 9, tzinfo=BERLIN))]
+    assert days == [date(2026, 3, 11), date(2026, 3, 12), date(2027, 3, 11)]
+    assert not due_now([replace(death, asked=1)], datetime(2027, 3, 12, 9, tzinfo=BERLIN))
 
 
 def test_whether_a_birthday_is_lunar_is_asked_once_and_the_answer_settles_it() -> None:
