@@ -97,6 +97,17 @@ _UNKNOWN = pattern_of(
 )
 #: Laughter in a message: in doubt it was a joke.
 _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: After the day: it does not take place, or not with the person.
+_CALLED_OFF = pattern_of(
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s) off(?=\W|$)|not (?:invited|happening|going ahead))\b"
+    r"|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
+    re.IGNORECASE,
+)
+#: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
+_OTHERS = (
+    r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
+)
+_SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
 _NO_EVENT = pattern_of(
     r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
@@ -105,15 +116,20 @@ _NO_EVENT = pattern_of(
     re.IGNORECASE,
 )
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|world cup|olympics|premiere|cup final|finale|strike)\b"
-    r"|总统|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
+    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
     re.IGNORECASE,
 )
-#: A name with what somebody of this name does: "Anna flies to Rome".
+#: A name with what somebody of this name does or has: "Anna flies to Rome", "Tom's exam", 隔壁李叔, 张伟的婚礼.
 _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
-    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)"
+    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
+    r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
+    rf"|\bmy {_OTHERS}'s |^\W*(?:the|our) {_OTHERS}'s "
+    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
+    rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+_OTHERS_OF_MINE = pattern_of(rf"\bmy {_OTHERS}'s ", re.IGNORECASE)
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
     r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
@@ -230,16 +246,30 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
-    own = _SELF.search(text) is not None
+    own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
     if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
         return "supposed"
-    if kind in _DATED and not own and _SOMEBODY_DOES.search(text):
+    if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
+    if kind in _DATED and _is_called_off(sentence, source):
+        return "denied"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
     return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
+
+
+def _is_called_off(sentence: Sentence, source: Source) -> bool:
+    """Whether what follows the day, to the end of the message, calls it off; what names another day ahead does not."""
+    days = read_times(sentence.text, source.said)
+    behind = sentence.text[days[0].end if days else 0 :] + "\n" + source.message.words[sentence.span[1] :]
+    return any(
+        _CALLED_OFF.search(clause)
+        and not any(_ahead(one, clause, source.said) for one in read_times(clause, source.said))
+        for part in split_sentences(behind.replace("’", "'"))
+        for clause in split_clauses(part)
+    )
 
 
 def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision] | None:

@@ -164,6 +164,50 @@ def test_what_is_closed_is_dropped_still_by_a_refusal_and_changes_by_nothing_els
         assert [one.status for one in settle([matter], told, now)] == became
 
 
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("My trip to Rome is on Friday, but it got cancelled.", ""),
+        ("My trip to Rome is on Friday. I had packed already. They called it off.", "My trip to Rome is on Friday"),
+        ("I have the exam on Friday. Well, I had: they cancelled it.", "I have the exam on Friday."),
+        ("本来周五要去北京，结果航班取消了。", ""),
+        ("周五体检，医院又给取消了。", ""),
+        ("周五本来要相亲，人家不来了。", ""),
+        ("周五要去爬山。天气不好，黄了。", "周五要去爬山"),
+        ("Tom's exam is on Friday.", ""),
+        ("Tom’s exam is on Friday.", ""),
+        ("My boss's retirement party is on Friday.", ""),
+        ("My boss's retirement party is on Friday, glad I'm not invited.", ""),
+        ("隔壁李叔周五做手术。", ""),
+        ("李叔周五做手术。", ""),
+        ("张伟的婚礼在周五。", ""),
+        ("The book says the world ends on Friday.", ""),
+    ],
+)
+def test_what_is_cancelled_or_of_somebody_else_is_not_open(text: str, quote: str) -> None:
+    assert said(text, quote=quote) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("I go to Tom's wedding on Friday.", ""),
+        ("My exam is on Friday, it was not cancelled after all.", ""),
+        ("It's my exam on Friday.", ""),
+        ("Friday's exam is the last one, I'm nervous.", ""),
+        ("我周五要去张伟的婚礼。", ""),
+        ("张伟的婚礼在周五，我当伴郎。", ""),
+        ("周五的考试我要早点去。", ""),
+        ("周五考科目三，没取消。", ""),
+        ("My exam is on Friday. The concert on Saturday is cancelled.", "My exam is on Friday."),
+        ("周五要考试。周末的聚会就不去了。", "周五要考试"),
+        ("My trip to Rome was cancelled, but I fly to Oslo on Friday.", ""),
+    ],
+)
+def test_what_takes_place_with_the_person_is_open(text: str, quote: str) -> None:
+    assert [one.due_from for one in said(text, quote=quote)] == ["2026-11-20"]
+
+
 # -- the clock
 
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
