@@ -173,7 +173,7 @@ def check_matters(
 ) -> tuple[tuple[NewMatter, ...], Counter[str]]:
     """The drafts that are open matters by the words they rest on, and how many were rejected, by reason."""
     spoken = SpokenWindow(window, before, names)
-    found: dict[tuple[str, str], NewMatter] = {}
+    found: list[NewMatter] = []
     rejected: Counter[str] = Counter()
     for draft in drafts:
         if draft.open not in get_args(MatterKind):
@@ -181,9 +181,17 @@ def check_matters(
         matter = _check(draft, spoken)
         if isinstance(matter, str):
             rejected[f"open: {matter}"] += 1
-        else:
-            found.setdefault((matter.message, matter.key), matter)
-    return tuple(found.values()), rejected
+        elif not any(_is_repeated(matter, one) for one in found):
+            found.append(matter)
+    return tuple(found), rejected
+
+
+def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
+    """Whether two matters of one message are the same: of two days there are two, each with its own words."""
+    if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
+        return False
+    same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
+    return one.key == other.key or (same_day and _shares(frozenset(one.key.split()), frozenset(other.key.split())))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -204,20 +212,24 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not sentences or (not own and kind != "promise"):
         return "companion's words"
     sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
-    if fault := _fault_of(kind, sentence, source, spoken):
+    quoted = place.words if place.words in sentence.text else ""
+    if fault := _fault_of(kind, sentence, source, spoken, quoted):
         return fault
     start, end = (sentences[0].span[0], sentences[-1].span[1]) if own else (place.start, place.end)
     words = source.message.words[start:end]
-    key = " ".join(_key_terms(words if kind in _YEARLY else sentence.text, source.said))
+    terms = _key_terms(quoted, source.said)
+    if not terms and not (kind in _YEARLY and _SELF.search(quoted)):
+        terms = _key_terms(words if kind in _YEARLY else sentence.text, source.said)
+    key = " ".join(terms)
     if not key and kind not in _YEARLY:
         return "unsupported"
     sensitivity = _sensitivity_of(kind, source.text)
     matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:
-        day = read_yearly(sentence.text, said.date())
+        day = read_yearly(quoted, said.date()) or read_yearly(sentence.text, said.date())
         return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
-    due = _due(sentence.text, said, past=kind in _DATED)
+    due = _due(sentence.text, said, past=kind in _DATED, quoted=quoted)
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -230,7 +242,7 @@ def _sentences_of(place: Quote, source: Source) -> list[Sentence]:
     return [one for one in source.sentences if one.text in place.words or place.words in one.text]
 
 
-def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow) -> str:
+def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow, quoted: str) -> str:
     """Why a sentence leaves nothing open; "" if it does."""
     text = sentence.text
     if is_question(text):
@@ -253,16 +265,16 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
-    if kind in _DATED and _is_called_off(sentence, source):
+    if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
     return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
 
 
-def _is_called_off(sentence: Sentence, source: Source) -> bool:
+def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
     """Whether what follows the day, to the end of the message, calls it off; what names another day ahead does not."""
-    days = read_times(sentence.text, source.said)
+    days = _times_of(sentence.text, source.said, quoted)
     behind = sentence.text[days[0].end if days else 0 :] + "\n" + source.message.words[sentence.span[1] :]
     return any(
         _CALLED_OFF.search(clause)
@@ -272,9 +284,16 @@ def _is_called_off(sentence: Sentence, source: Source) -> bool:
     )
 
 
-def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision] | None:
+def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
+    """The times in the quoted words of a sentence; where these name none, all of it."""
+    found = read_times(text, said)
+    start = text.find(quoted)
+    return [one for one in found if start <= one.start and one.end <= start + len(quoted)] or [*found]
+
+
+def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
     """The first time at or after it was said that a sentence names; None if there is none, or it is of the past."""
-    found = read_times(text, said.date())
+    found = _times_of(text, said.date(), quoted)
     if any(one.recurrence for one in found):
         return None
     for one in found:
@@ -318,7 +337,7 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
 
 def _key_terms(text: str, said: date) -> tuple[str, ...]:
     """The telling words of a sentence, without times and what many matters have in common."""
-    plain = without_times(text, read_times(text, said))
+    plain = re.sub("不?是", " ", without_times(text, read_times(text, said)))
     return tuple(sorted(telling_terms(plain) - _common_terms()))
 
 
@@ -393,6 +412,8 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
             one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
         )
         if status == matter.status and newer and matter.kind not in _YEARLY:
+            status = "closed"
+        if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
             status = "closed"
         yearly = _calendar_said(matter, rows)
         if status != matter.status or yearly != matter.yearly:
@@ -487,6 +508,14 @@ def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
     return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+
+
+def _corrects(one: OpenMatter, older: OpenMatter) -> bool:
+    """Whether a later matter gives another day for the same birthday or anniversary."""
+    if one.kind != older.kind or one.place <= older.place or one.yearly == older.yearly:
+        return False
+    words, before = set(one.key.split()), set(older.key.split())
+    return words <= before or before <= words
 
 
 def _later(day: date, days: int) -> date:

@@ -34,6 +34,12 @@ _LUNAR_EN = pattern_of(
 #: Words that settle which calendar is meant.
 _SAYS_LUNAR = pattern_of(rf"{_LUNAR_WORD}|\blunar\b|\bchinese calendar\b", re.IGNORECASE)
 _SAYS_SOLAR = pattern_of(r"公历|阳历|新历|西历|\bsolar\b|\bgregorian\b|\bordinary calendar\b", re.IGNORECASE)
+#: What a day or a calendar is not: "isn't on 3 May", 不是五月三号. "Not until 3 May" names the day.
+_NOT = pattern_of(
+    r"\b(?:(?:is|was)(?:n't| not)|not(?= (?:on|in|the|a|by|of|solar|lunar|gregorian|western|chinese|\d)\b))"
+    r"(?! (?:until|till|far|before|long))\b.*?(?=[,;:.]|\bbut\b|$)|不(?:是|按|过).*?(?=[，,；;。]|而是|$)",
+    re.IGNORECASE,
+)
 _NAMED_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
              "twelfth")  # fmt: skip
@@ -96,6 +102,7 @@ def read_yearly(text: str, reference: date) -> YearlyDay | None:
     >>> read_yearly("我妈的生日是农历八月十五", date(2026, 3, 2)), read_yearly("born on 29 February", date(2026, 3, 2))
     (YearlyDay(calendar='lunar', month=8, day=15, leap=False), YearlyDay(calendar='solar', month=2, day=29, leap=False))
     """
+    text = _NOT.sub("", text.replace("’", "'"))
     if english := _LUNAR_EN.search(text):
         month = (english["month"] or english["month2"]).casefold()
         number = _ORDINALS.index(month) + 1 if month in _ORDINALS else int(re.sub(r"\D", "", month) or 0)

@@ -208,6 +208,60 @@ def test_what_takes_place_with_the_person_is_open(text: str, quote: str) -> None
     assert [one.due_from for one in said(text, quote=quote)] == ["2026-11-20"]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "quotes", "found"),
+    [
+        ("I have the dentist on Wednesday and my driving test on Friday.", "event",
+         ["the dentist on Wednesday", "my driving test on Friday"], ["2026-11-18", "2026-11-20"]),
+        ("I have the dentist on Wednesday and my driving test on Friday.", "event",
+         ["my driving test on Friday", "my driving test"], ["2026-11-20"]),
+        ("周三看牙，周五考科目三。", "event", ["周三看牙", "周五考科目三"], ["2026-11-18", "2026-11-20"]),
+        ("My exam is on Friday, I am glad.", "event", ["My exam"], ["2026-11-20"]),
+        ("The dentist on Wednesday is cancelled: I have my driving test on Friday.", "event",
+         ["I have my driving test on Friday"], []),  # in doubt
+        ("Mum's birthday is 3 May and Dad's is 9 June.", "birthday", ["Mum's birthday is 3 May", "Dad's is 9 June"],
+         ["solar 05-03", "solar 06-09"]),
+        ("My birthday is 3 May and Anna's is 9 June.", "birthday", ["My birthday is 3 May", "Anna's is 9 June"],
+         ["solar 05-03", "solar 06-09"]),
+        ("我妈生日五月三号，我爸生日六月九号。", "birthday", ["我妈生日五月三号", "我爸生日六月九号"],
+         ["solar 05-03", "solar 06-09"]),
+        ("No, my birthday isn't on 3 May, it's on 5 May.", "birthday",
+         ["my birthday isn't on 3 May, it's on 5 May"], ["solar 05-05"]),
+        ("我生日不是五月三号，是五月五号。", "birthday", ["我生日不是五月三号，是五月五号。"], ["solar 05-05"]),
+    ],
+)  # fmt: skip
+def test_the_day_is_that_of_the_quoted_words(text: str, kind: str, quotes: list[str], found: list[str]) -> None:
+    messages = messages_of({"said": [{"at": "2026-11-16T20:00:00+01:00", "who": "user", "text": text}]})
+    case = {"said": [{"text": text, "kind": kind}]}
+    drafts = [replace(one, quotes=(QuoteDraft(1, quote),)) for quote in quotes for one in drafts_of(case)]
+    new, _ = check_matters(drafts, messages, (), NO_NAMES)
+    assert [one.yearly or one.due_from for one in new] == found
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "open_days"),
+    [
+        ("My birthday is on 3 May.", "No, my birthday isn't on 3 May, it's on 5 May.", ["solar 05-05"]),
+        ("我生日是五月三号。", "我生日不是五月三号，是五月五号。", ["solar 05-05"]),
+        ("Mum's birthday is on 3 May.", "Sorry, Mum's birthday is on 5 May.", ["solar 05-05"]),
+        ("Mum's birthday is on 3 May.", "Dad's birthday is on 5 May.", ["solar 05-03", "solar 05-05"]),
+        (
+            "My sister Anna's birthday is on 3 May.",
+            "My sister Lena's birthday is on 5 May.",
+            ["solar 05-03", "solar 05-05"],
+        ),
+        ("我妈生日是五月三号。", "不对，我妈生日是五月五号。", ["solar 05-05"]),
+        ("我生日是五月三号。", "我哥生日是五月五号。", ["solar 05-03", "solar 05-05"]),
+        ("我妈生日是五月三号。", "我爸生日是五月五号。", ["solar 05-03", "solar 05-05"]),
+        ("My birthday is on 3 May.", "Anna's birthday is on 5 May.", ["solar 05-03", "solar 05-05"]),
+    ],
+)
+def test_a_corrected_birthday_takes_the_place_of_the_older_one(first: str, then: str, open_days: list[str]) -> None:
+    case = {"said": [{"at": f"2026-03-0{at}T20:00:00+01:00", "who": "user", "text": text, "kind": "birthday"}
+                     for at, text in enumerate((first, then), 1)], "opens": "2026-03-09T09:00:00+01:00"}  # fmt: skip
+    assert [one.yearly for one in matters_of(case) if one.is_open] == open_days
+
+
 # -- the clock
 
 BERLIN, AUCKLAND, HONOLULU = (ZoneInfo(name) for name in ("Europe/Berlin", "Pacific/Auckland", "Pacific/Honolulu"))
