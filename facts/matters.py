@@ -562,8 +562,9 @@ def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
     due = [one for one in matters if one.is_open and _is_due(one, now)]
 
     def urgency(one: OpenMatter) -> tuple[int, int, int]:
-        rank = 0 if one.yearly and one.due_from[:10] == today.isoformat() else 1 if one.sensitivity == "care" else 2
-        day = date.fromisoformat(one.due_from[:10]) if one.due_from else date.fromisoformat(one.said[:10])
+        yearly = YearlyDay.parse(one.yearly)
+        day = (yearly and yearly.next_on(today)) or date.fromisoformat((one.due_from or one.said)[:10])
+        rank = 0 if yearly and day == today else 1 if one.sensitivity == "care" else 2
         return rank, abs((day - today).days), one.number
 
     return sorted(due, key=urgency)[:MOST_AT_ONCE]
@@ -590,6 +591,8 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     """The first day on which a matter that was just brought up may be brought up again."""
     today = now.date()
     if yearly := YearlyDay.parse(one.yearly):
+        if yearly.calendar == "unclear":  # once that is known, its day may be any day
+            return _later(today, 1).isoformat()
         due = yearly.next_on(_later(today, 2))
         return _later(due, -1).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False

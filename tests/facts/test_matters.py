@@ -364,6 +364,29 @@ def test_whether_a_birthday_is_lunar_is_asked_once_and_the_answer_settles_it() -
     assert settled.yearly == "lunar 08-15"
 
 
+@pytest.mark.parametrize(
+    ("answer", "calendar", "due"),
+    [
+        ("农历", "lunar", "2026-09-25"),
+        ("农历的，不是公历", "lunar", "2026-09-25"),
+        ("the normal one", "solar", "2027-08-15"),
+    ],
+)
+def test_the_first_day_after_the_answer_is_not_missed(answer: str, calendar: str, due: str) -> None:
+    told = {"at": "2026-08-20T20:00:00+08:00", "who": "user", "text": "我妈的生日是八月十五。", "kind": "birthday"}
+    asked_at = datetime.fromisoformat("2026-08-22T09:00:00+08:00")
+    (matter,) = matters_of({"said": [told], "opens": asked_at.isoformat()})
+    assert due_now([matter], asked_at)
+    asked = replace(matter, asked=1, asked_at=asked_at.isoformat(), status="asked", next_review=after_asking(matter, asked_at))  # fmt: skip
+    assert not any(due_now([asked], asked_at + timedelta(days)) for days in range(1, 400))
+    messages = messages_of({"said": [told, {"at": "2026-08-22T09:01:00+08:00", "who": "user", "text": answer}]})
+    (settled,) = settle([asked], messages, asked_at)
+    known = replace(asked, yearly=settled.yearly)
+    assert known.yearly == f"{calendar} 08-15"
+    days = (asked_at + timedelta(days) for days in range(1, 400))
+    assert next(one for one in days if due_now([known], one)).date() == date.fromisoformat(due) - timedelta(1)
+
+
 @pytest.mark.parametrize("far", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:00:00+00:00"])
 def test_a_clock_at_the_end_of_time_breaks_nothing(far: str) -> None:
     now = datetime.fromisoformat(far)
