@@ -322,7 +322,7 @@ class TurnSteps:
         model = self.llm.describe().model
         if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
             said, reply = prepared.layers.examples[0]
-            yield Notice("models.before", {"model": model, "said": said, "reply": reply})
+            yield Notice("models.before", {"said": said, "reply": reply})
         return answered
 
     # -- store ---------------------------------------------------------------------------------------------------
