@@ -19,7 +19,7 @@ from domain import errors
 from domain.events import Notice, Opening, Recalled, Replied, Reply, TurnEvent
 from domain.facts import Fact, NewFact, SessionChanges
 from domain.imports import IMPORT_CLIENT
-from domain.matters import OpenMatter
+from domain.matters import MatterStatus, OpenMatter
 from domain.quotations import check_quotations, without_quotations
 from domain.receipts import ErasedMeanwhile
 from domain.recollection import Recollection
@@ -322,7 +322,7 @@ class TurnSteps:
         model = self.llm.describe().model
         if prepared.layers.examples and prepared.voice and prepared.voice.is_left_by(model):
             said, reply = prepared.layers.examples[0]
-            yield Notice("models.before", {"model": model, "said": said, "reply": reply})
+            yield Notice("models.before", {"said": said, "reply": reply})
         return answered
 
     # -- store ---------------------------------------------------------------------------------------------------
@@ -365,9 +365,13 @@ class TurnSteps:
         """Note that the person answered what the companion said first, and what was in the prompt as near."""
         matters = self.memory.matters
         if request.greeting:
+            from facts.matters import asks_not_to_be_asked
+
             matters.set_greeting(request.greeting.at, 0)
+            refused = asks_not_to_be_asked(request.text)
             for one in request.greeting.matters:
-                matters.set_status(one.number, "asked" if one.yearly else "answered", one.yearly)
+                answered: MatterStatus = "asked" if one.yearly else "answered"
+                matters.set_status(one.number, "dropped" if refused else answered, one.yearly)
         if request.coming:
             matters.note_shown(one.number for one in request.coming)
 

@@ -26,14 +26,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from domain import errors
 from domain.facts import Fact, SessionChanges
 from domain.files import make_private_folder
 from domain.imports import IMPORT_CLIENT
 from domain.indexes import Embedder
-from domain.matters import OpenMatter
+from domain.matters import MatterStatus, OpenMatter
 from domain.recollection import Annotation, Client, FactFilter, RecallLimits, RecallRequest, Recollection
 from domain.records import SERVICE_CLIENT, Message, Persona, Round, Session
 from domain.settings import ExternalMemory
@@ -321,8 +321,9 @@ class Memory:
         """What is open now, oldest first, after all that was said since; what that closed is noted."""
         from facts.matters import settle
 
-        matters = self.matters.with_status(("pending", "asked", "dropped"))
-        waiting = [one.place for one in matters if one.is_open and (not one.yearly or "unclear" in one.yearly)]
+        matters = self.matters.with_status(get_args(MatterStatus))
+        today = now.date().isoformat()
+        waiting = [one.place for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
         later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
         became = {one.number: one for one in settle(matters, later, now)}
         with self.in_one_commit() if became else nullcontext():

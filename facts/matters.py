@@ -30,7 +30,7 @@ from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
 from facts.refuting import is_about_another, is_tale
 from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
-from language.sentences import split_clauses
+from language.sentences import split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
 from language.yearly import YearlyDay, read_yearly, says_calendar
 
@@ -56,8 +56,17 @@ _DATED = ("event", "deadline")
 
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
-    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think) (?:about|of)?|\b(?:drop it|drop the subject|off limits|leave it (?:there|be|alone))\b"
-    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|提|追问)|不要(?:再|老|总|跟我|对我|和我)*(?:问|提)|不用(?:再)?问|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提)|不(?:聊|说|谈|提)了|打住|翻篇",
+    r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
+    re.IGNORECASE,
+)
+#: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
+_DO_NOT_ASK_OF_IT = pattern_of(
+    r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
@@ -88,6 +97,17 @@ _UNKNOWN = pattern_of(
 )
 #: Laughter in a message: in doubt it was a joke.
 _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: After the day: it does not take place, or not with the person.
+_CALLED_OFF = pattern_of(
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s) off(?=\W|$)|not (?:invited|happening|going ahead))\b"
+    r"|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
+    re.IGNORECASE,
+)
+#: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
+_OTHERS = (
+    r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
+)
+_SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
 _NO_EVENT = pattern_of(
     r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
@@ -96,15 +116,20 @@ _NO_EVENT = pattern_of(
     re.IGNORECASE,
 )
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|world cup|olympics|premiere|cup final|finale|strike)\b"
-    r"|总统|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
+    r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
     re.IGNORECASE,
 )
-#: A name with what somebody of this name does: "Anna flies to Rome".
+#: A name with what somebody of this name does or has: "Anna flies to Rome", "Tom's exam", 隔壁李叔, 张伟的婚礼.
 _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
-    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)"
+    r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
+    r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
+    rf"|\bmy {_OTHERS}'s |^\W*(?:the|our) {_OTHERS}'s "
+    r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
+    rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+_OTHERS_OF_MINE = pattern_of(rf"\bmy {_OTHERS}'s ", re.IGNORECASE)
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
     r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
@@ -148,7 +173,7 @@ def check_matters(
 ) -> tuple[tuple[NewMatter, ...], Counter[str]]:
     """The drafts that are open matters by the words they rest on, and how many were rejected, by reason."""
     spoken = SpokenWindow(window, before, names)
-    found: dict[tuple[str, str], NewMatter] = {}
+    found: list[NewMatter] = []
     rejected: Counter[str] = Counter()
     for draft in drafts:
         if draft.open not in get_args(MatterKind):
@@ -156,9 +181,17 @@ def check_matters(
         matter = _check(draft, spoken)
         if isinstance(matter, str):
             rejected[f"open: {matter}"] += 1
-        else:
-            found.setdefault((matter.message, matter.key), matter)
-    return tuple(found.values()), rejected
+        elif not any(_is_repeated(matter, one) for one in found):
+            found.append(matter)
+    return tuple(found), rejected
+
+
+def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
+    """Whether two matters of one message are the same: of two days there are two, each with its own words."""
+    if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
+        return False
+    same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
+    return one.key == other.key or (same_day and _shares(frozenset(one.key.split()), frozenset(other.key.split())))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -179,20 +212,24 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not sentences or (not own and kind != "promise"):
         return "companion's words"
     sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
-    if fault := _fault_of(kind, sentence, source, spoken):
+    quoted = place.words if place.words in sentence.text else ""
+    if fault := _fault_of(kind, sentence, source, spoken, quoted):
         return fault
     start, end = (sentences[0].span[0], sentences[-1].span[1]) if own else (place.start, place.end)
     words = source.message.words[start:end]
-    key = " ".join(_key_terms(words if kind in _YEARLY else sentence.text, source.said))
+    terms = _key_terms(quoted, source.said)
+    if not terms and not (kind in _YEARLY and _SELF.search(quoted)):
+        terms = _key_terms(words if kind in _YEARLY else sentence.text, source.said)
+    key = " ".join(terms)
     if not key and kind not in _YEARLY:
         return "unsupported"
     sensitivity = _sensitivity_of(kind, source.text)
     matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
     said = datetime.fromisoformat(source.message.timestamp)
     if kind in _YEARLY:
-        day = read_yearly(sentence.text, said.date())
+        day = read_yearly(quoted, said.date()) or read_yearly(sentence.text, said.date())
         return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
-    due = _due(sentence.text, said, past=kind in _DATED)
+    due = _due(sentence.text, said, past=kind in _DATED, quoted=quoted)
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -205,7 +242,7 @@ def _sentences_of(place: Quote, source: Source) -> list[Sentence]:
     return [one for one in source.sentences if one.text in place.words or place.words in one.text]
 
 
-def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow) -> str:
+def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: SpokenWindow, quoted: str) -> str:
     """Why a sentence leaves nothing open; "" if it does."""
     text = sentence.text
     if is_question(text):
@@ -221,21 +258,42 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
-    own = _SELF.search(text) is not None
+    own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
     if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
         return "supposed"
-    if kind in _DATED and not own and _SOMEBODY_DOES.search(text):
+    if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
+    if kind in _DATED and _is_called_off(sentence, source, quoted):
+        return "denied"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
     return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
 
 
-def _due(text: str, said: datetime, *, past: bool) -> tuple[str, str, Precision] | None:
+def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
+    """Whether what follows the day, to the end of the message, calls it off; what names another day ahead does not."""
+    days = _times_of(sentence.text, source.said, quoted)
+    behind = sentence.text[days[0].end if days else 0 :] + "\n" + source.message.words[sentence.span[1] :]
+    return any(
+        _CALLED_OFF.search(clause)
+        and not any(_ahead(one, clause, source.said) for one in read_times(clause, source.said))
+        for part in split_sentences(behind.replace("’", "'"))
+        for clause in split_clauses(part)
+    )
+
+
+def _times_of(text: str, said: date, quoted: str) -> list[TimeExpression]:
+    """The times in the quoted words of a sentence; where these name none, all of it."""
+    found = read_times(text, said)
+    start = text.find(quoted)
+    return [one for one in found if start <= one.start and one.end <= start + len(quoted)] or [*found]
+
+
+def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[str, str, Precision] | None:
     """The first time at or after it was said that a sentence names; None if there is none, or it is of the past."""
-    found = read_times(text, said.date())
+    found = _times_of(text, said.date(), quoted)
     if any(one.recurrence for one in found):
         return None
     for one in found:
@@ -279,7 +337,7 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
 
 def _key_terms(text: str, said: date) -> tuple[str, ...]:
     """The telling words of a sentence, without times and what many matters have in common."""
-    plain = without_times(text, read_times(text, said))
+    plain = re.sub("不?是", " ", without_times(text, read_times(text, said)))
     return tuple(sorted(telling_terms(plain) - _common_terms()))
 
 
@@ -330,12 +388,20 @@ class Settled:
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
     """What became of matters by what was said since, in order, and by the clock; only what changes.
 
-    ``matters`` are the open and the dropped ones, oldest first; ``later`` all messages since the first of them.
+    ``matters`` are in the order in which they were said, ``later`` all messages since the first open one. What is
+    closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
     rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
     gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
+    refusals = [at for at, row in enumerate(rows) if row[0].role == "user" and asks_not_to_be_asked(row[2])]
     for matter in matters:
+        if matter.status == "dropped":
+            continue
+        if _is_refused(matter, rows, refusals):
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            gone.append(matter)
+            continue
         if not matter.is_open:
             continue
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
@@ -347,9 +413,9 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         )
         if status == matter.status and newer and matter.kind not in _YEARLY:
             status = "closed"
+        if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
+            status = "closed"
         yearly = _calendar_said(matter, rows)
-        if status == "dropped":
-            gone.append(matter)
         if status != matter.status or yearly != matter.yearly:
             found[matter.number] = Settled(matter.number, status, yearly)
     return list(found.values())
@@ -362,9 +428,6 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
-    own = next((row for row in rows if row[0].text_id == matter.message), None)
-    if own and _DO_NOT_ASK.search(own[2].replace("’", "'")):
-        return "dropped"
     told: MatterStatus = "answered" if matter.asked else "closed"
     for at, (message, terms, words) in enumerate(since):
         plain = words.replace("’", "'")
@@ -374,10 +437,6 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
             if answered or (matter.role == "assistant" and mentioned):
                 return "closed"
             continue
-        before = since[max(at - _REACHES_BACK, 0) : at]
-        near = mentioned or (own and at < _REACHES_BACK) or any(_shares(key, row[1]) for row in before)
-        if near and _DO_NOT_ASK.search(plain):
-            return "dropped"
         if yearly:
             continue
         when = datetime.fromisoformat(message.timestamp)
@@ -400,6 +459,29 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:
+    """Whether the person asked not to be asked about a matter: by naming it, or soon after it was spoken of."""
+    key = frozenset(matter.key.split())
+    for at in refusals:
+        message, _, words = rows[at]
+        if message.text_id == matter.message and asks_not_to_be_asked(words, _DO_NOT_ASK_OF_IT):
+            return True
+        before = (row for row in rows[max(0, at - _REACHES_BACK) : at] if row[0].seq >= matter.place)
+        near = any(row[0].text_id == matter.message or _shares(key, row[1]) for row in before)
+        if message.seq > matter.place and (near or _shares(key, rows[at][1])):
+            return True
+    return False
+
+
+def asks_not_to_be_asked(text: str, about: re.Pattern[str] = _DO_NOT_ASK) -> bool:
+    """Whether a text asks that something not be brought up; ``about`` is what one sentence of it says as well.
+
+    >>> asks_not_to_be_asked("Let's leave it there."), asks_not_to_be_asked("I'll drop it off at the counter.")
+    (True, False)
+    """
+    return any(_DO_NOT_ASK.search(one) and about.search(one) for one in split_sentences(text.replace("’", "'")))
 
 
 def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:
@@ -426,6 +508,14 @@ def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
     return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+
+
+def _corrects(one: OpenMatter, older: OpenMatter) -> bool:
+    """Whether a later matter gives another day for the same birthday or anniversary."""
+    if one.kind != older.kind or one.place <= older.place or one.yearly == older.yearly:
+        return False
+    words, before = set(one.key.split()), set(older.key.split())
+    return words <= before or before <= words
 
 
 def _later(day: date, days: int) -> date:
@@ -472,8 +562,9 @@ def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
     due = [one for one in matters if one.is_open and _is_due(one, now)]
 
     def urgency(one: OpenMatter) -> tuple[int, int, int]:
-        rank = 0 if one.yearly and one.due_from[:10] == today.isoformat() else 1 if one.sensitivity == "care" else 2
-        day = date.fromisoformat(one.due_from[:10]) if one.due_from else date.fromisoformat(one.said[:10])
+        yearly = YearlyDay.parse(one.yearly)
+        day = (yearly and yearly.next_on(today)) or date.fromisoformat((one.due_from or one.said)[:10])
+        rank = 0 if yearly and day == today else 1 if one.sensitivity == "care" else 2
         return rank, abs((day - today).days), one.number
 
     return sorted(due, key=urgency)[:MOST_AT_ONCE]
@@ -486,12 +577,13 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if one.asked_at and abs(now - datetime.fromisoformat(one.asked_at)) < _BETWEEN_GREETINGS:
         return False
     if yearly := YearlyDay.parse(one.yearly):
-        if yearly.calendar == "unclear" or one.sensitivity == "care":
+        if yearly.calendar == "unclear":
             return one.asked == 0
         due = yearly.next_on(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
         recent = asked is not None and due is not None and (due - asked).days in range(2)
-        return due is not None and (due - today).days <= 1 and not recent
+        near = due is not None and (due - today).days <= 1 and not recent
+        return near and (one.sensitivity != "care" or one.asked == 0)
     return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
 
 
@@ -499,6 +591,8 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     """The first day on which a matter that was just brought up may be brought up again."""
     today = now.date()
     if yearly := YearlyDay.parse(one.yearly):
+        if yearly.calendar == "unclear":  # once that is known, its day may be any day
+            return _later(today, 1).isoformat()
         due = yearly.next_on(_later(today, 2))
         return _later(due, -1).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False

@@ -24,7 +24,7 @@ _LUNAR_WORD = r"(?:农历|阴历|旧历)"
 _LUNAR_DAY = pattern_of(
     rf"(?P<word>{_LUNAR_WORD})?的?(?P<leap>闰)?(?P<month>[正冬腊]|十[一二]?|[一二三四五六七八九])月"
     rf"(?:初(?P<first>[{_HAN}])|廿(?P<late>[一二三四五六七八九]?)|(?P<day>三十|二?十[一二三四五六七八九]?|[一二三四五六七八九]))"
-    rf"(?P<sure>[日号])?"
+    rf"(?P<sure>[日号])?(?![{_HAN}]|[家个起次直定共天样])"
 )
 _LUNAR_EN = pattern_of(
     r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: day)? of the (?P<leap>leap )?(?P<month>\w+) lunar month"
@@ -33,7 +33,17 @@ _LUNAR_EN = pattern_of(
 )
 #: Words that settle which calendar is meant.
 _SAYS_LUNAR = pattern_of(rf"{_LUNAR_WORD}|\blunar\b|\bchinese calendar\b", re.IGNORECASE)
-_SAYS_SOLAR = pattern_of(r"公历|阳历|新历|西历|\bsolar\b|\bgregorian\b|\bordinary calendar\b", re.IGNORECASE)
+_SAYS_SOLAR = pattern_of(
+    r"公历|阳历|新历|西历|国历|\bsolar\b|\bgregorian\b|\b(?:ordinary|western|normal|regular|usual) calendar\b"
+    r"|^\W*(?:(?:it's|it is|just|oh) )*(?:the )?(?:ordinary|western|normal|regular|usual) one\W*$",
+    re.IGNORECASE,
+)
+#: What a day or a calendar is not: "isn't on 3 May", 不是五月三号. "Not until 3 May" names the day.
+_NOT = pattern_of(
+    r"\b(?:(?:is|was)(?:n't| not)|not(?= (?:on|in|the|a|by|of|solar|lunar|gregorian|western|chinese|\d)\b))"
+    r"(?! (?:until|till|far|before|long))\b.*?(?=[,;:.]|\bbut\b|$)|不(?:是|按|过).*?(?=[，,；;。]|而是|$)",
+    re.IGNORECASE,
+)
 _NAMED_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
              "twelfth")  # fmt: skip
@@ -96,6 +106,7 @@ def read_yearly(text: str, reference: date) -> YearlyDay | None:
     >>> read_yearly("我妈的生日是农历八月十五", date(2026, 3, 2)), read_yearly("born on 29 February", date(2026, 3, 2))
     (YearlyDay(calendar='lunar', month=8, day=15, leap=False), YearlyDay(calendar='solar', month=2, day=29, leap=False))
     """
+    text = _NOT.sub("", text.replace("’", "'"))
     if english := _LUNAR_EN.search(text):
         month = (english["month"] or english["month2"]).casefold()
         number = _ORDINALS.index(month) + 1 if month in _ORDINALS else int(re.sub(r"\D", "", month) or 0)
@@ -117,6 +128,7 @@ def read_yearly(text: str, reference: date) -> YearlyDay | None:
 
 def says_calendar(text: str) -> YearCalendar | None:
     """Which calendar a text names: ``solar``, ``lunar``; None where it names neither or both."""
+    text = _NOT.sub("", text.replace("’", "'"))
     lunar, solar = _SAYS_LUNAR.search(text), _SAYS_SOLAR.search(text)
     if bool(lunar) == bool(solar):
         return None

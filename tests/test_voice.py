@@ -78,7 +78,7 @@ def test_a_new_model_is_shown_the_replies_that_were_taken_well_and_the_person_on
         assert shown(server) == []
     with opens("new-model") as at:
         (notice,) = turn(at, "My knee hurts again.")
-        told = {"model": "new-model", "said": "My knee hurts.", "reply": "Stairs or rain?"}
+        told = {"said": "My knee hurts.", "reply": "Stairs or rain?"}
         assert notice.details == told
         said = [one["they"] for one in shown(server)]
         assert said[0] == "My knee hurts."

@@ -143,7 +143,7 @@ MESSAGES = {
     "models.present": "{model} is already answering.",
     "models.switched": "From now on {model} answers; this is saved in {path}. Its first reply is shown beside one from before.",
     "models.incognito": "Not while incognito: what was said would be lost. Turn it off with /incognito off first.",
-    "models.before": "{model} answers for the first time. This is how your friend sounded before, to “{said}”: {reply}",
+    "models.before": "Here is how your friend answered “{said}” before: {reply}",
     "help.unknown": "There is no command {typed}.",
     "save.summary": "1/4 writing the summary",
     "save.notes": "2/4 noting what is worth remembering",

@@ -226,6 +226,35 @@ def test_do_not_ask_is_for_good(opened, mind, clock):
         assert {row["status"] for row in home.rows("open_matter")} <= {"dropped"}
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["I'd rather not talk about it.", "Stop asking.", "Drop the subject, will you.", "Let's leave it there.",
+     "别问了。", "不想聊这个。"],
+)  # fmt: skip
+def test_a_refusal_in_answer_to_a_greeting_is_for_good(interviewed, mind, clock, answer):
+    home = interviewed
+    assert greeted(home)
+    home.say(answer)
+    assert home.rows("open_matter")[0]["status"] == "dropped"
+    learned(home, mind, "The interview at the harbour office was moved to Thursday.")
+    clock.forward(days=5)
+    assert greeted(home) == ""
+
+
+@pytest.mark.parametrize(
+    ("birthday", "refusal"),
+    [("My sister's birthday is on 19 November.", "Please don't ask me about my sister's birthday."),
+     ("我姐姐的生日是11月19号。", "别问我姐姐生日的事。")],
+)  # fmt: skip
+def test_a_birthday_is_dropped_by_a_refusal_where_nothing_else_is_open(opened, mind, clock, birthday, refusal):
+    with opened() as home:
+        learned(home, mind, birthday, kind="birthday")
+        home.say(refusal)
+        clock.forward(days=2)
+        assert greeted(home) == ""
+        assert [row["status"] for row in home.rows("open_matter")] == ["dropped"]
+
+
 @pytest.mark.parametrize("by", ["erase", "hide", "undo"])
 def test_what_is_open_goes_with_its_message(opened, mind, clock, by):
     with opened() as home:

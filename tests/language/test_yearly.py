@@ -80,6 +80,14 @@ def test_a_lunar_day_comes_once_in_every_lunar_year_from_any_day_on() -> None:
         ("I was born on February 29th.", "solar 02-29"),
         ("Mum's birthday is the 15th of the eighth lunar month.", "lunar 08-15"),
         ("Grandpa was born on lunar 12/30.", "lunar 12-30"),
+        ("No, my birthday isn't on 3 May, it's on 5 May.", "solar 05-05"),
+        ("My birthday’s not on 3 May but on 5 May.", "solar 05-05"),
+        ("My birthday isn't until 3 May.", "solar 05-03"),
+        ("我生日不是五月三号，是五月五号", "solar 05-05"),
+        ("我生日五月一家人一起过", None),
+        ("我生日五月十一家人一起过", None),
+        ("我生日是五月初一，一家人一起过", "lunar 05-01"),
+        ("我妈生日是农历八月十五，不是公历", "lunar 08-15"),
         ("His birthday is in spring.", None),
         ("Her birthday is on Tuesday.", None),
     ],
@@ -92,5 +100,8 @@ def test_a_yearly_day_is_read(text: str, expected: str | None) -> None:
 
 def test_words_settle_which_calendar_is_meant() -> None:
     said = {"农历的": "lunar", "是阳历": "solar", "It's the lunar one": "lunar", "solar": "solar", "not sure": None,
-            "农历还是公历？": None}  # fmt: skip
+            "农历还是公历？": None, "农历的，不是公历": "lunar", "是农历，不是阳历": "lunar",
+            "不是农历，是公历": "solar", "I'll have the usual one for lunch": None,
+            "lunar, not solar": "lunar", "Not lunar, the Gregorian one": "solar", "It's lunar, it isn't solar": "lunar",
+            "Western calendar": "solar", "the normal one": "solar", "国历": "solar", "是不是农历？": None}  # fmt: skip
     assert {text: says_calendar(text) for text in said} == said
