@@ -136,3 +136,17 @@ def test_what_was_made_before_an_erasure_is_refused_in_its_commit(two: Two) -> N
     assert list(ours.memory.epoch.derive(steps)) == [1, 1, 2]
     with pytest.raises(ErasedMeanwhile):
         ours.memory.epoch.require(0)
+
+
+def test_an_erasure_takes_what_was_made_after_it_was_chosen(two: Two) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    ours.say(TOLD)
+    chosen = other.memory.erasure.scope_of_words(SECRET)
+    archived = ours.save().archived.session_id
+    assert SECRET in ours.memory.summaries.of(archived).summary
+    proof = other.memory.erasure.erase(chosen)
+    assert [one.session_id for one in proof.removed.summaries] == [archived]
+    assert other.memory.summaries.of(archived) is None
+    assert SECRET not in ours.memory.personas.read("user")
+    assert (proof.traces, find_traces([ours.memory.folder], forms(SECRET))) == ((), [])
