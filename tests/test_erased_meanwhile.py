@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from domain.errors import DataInUse
 from domain.receipts import ErasedMeanwhile
 from domain.workers import CancelToken
 from storage import erasure
@@ -150,3 +151,25 @@ def test_an_erasure_takes_what_was_made_after_it_was_chosen(two: Two) -> None:
     assert other.memory.summaries.of(archived) is None
     assert SECRET not in ours.memory.personas.read("user")
     assert (proof.traces, find_traces([ours.memory.folder], forms(SECRET))) == ((), [])
+
+
+@pytest.mark.parametrize("how", ["undo", "reset"])
+def test_what_was_taken_back_does_not_come_back_once_it_was_erased(two: Two, how: str) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    ours.say(TOLD)
+    other.say(TOLD)
+    assert (ours.talk.undo(1) if how == "undo" else ours.talk.reset()) > 0
+    other.memory.erasure.erase(other.memory.erasure.scope_of_words(SECRET))
+    assert (ours.talk.redo(), ours.talk.redo()) == ((), ()) if how == "undo" else ours.talk.undo(1) == 0
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_a_redo_that_fails_loses_nothing(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _ = two
+    ours.say(TOLD)
+    assert ours.talk.undo(1) == 1
+    with monkeypatch.context() as broken, pytest.raises(DataInUse):
+        broken.setattr(ours.memory.messages, "note_moves", lambda tx: (_ for _ in ()).throw(DataInUse()))
+        ours.talk.redo()
+    assert [spoken.user.words for spoken in ours.talk.redo()] == [TOLD]
