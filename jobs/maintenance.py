@@ -323,7 +323,8 @@ class Maintenance:
                         self.memory.jobs.request("diary", session.session_id)
                 yield event
         finally:
-            self.memory.claims.release("session", session.session_id)
+            with self.memory.epoch.apart():
+                self.memory.claims.release("session", session.session_id)
         return "done"
 
     def _count_saved(self) -> None:

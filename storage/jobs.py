@@ -184,6 +184,15 @@ class ErasureEpoch:
                 except ErasedMeanwhile:
                     continue
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Inside, writes rest on no memory: they are made although something was erased."""
+        since, self._derived.since = getattr(self._derived, "since", None), None
+        try:
+            yield
+        finally:
+            self._derived.since = since
+
     def _check_derived(self) -> None:
         since, elsewhere = getattr(self._derived, "since", None), self._database.outdated
         if since and (since[1] != elsewhere or elsewhere < 0):

@@ -15,6 +15,7 @@ from domain.receipts import ErasedMeanwhile
 from domain.workers import CancelToken
 from storage import erasure
 from storage.erasure import Proof, find_traces, forms
+from tests.conftest import SetClock
 from tests.support.house import House, friend, house, marked
 from tests.support.server import ScriptedServer
 
@@ -37,7 +38,7 @@ def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch:
     with ExitStack() as opened:
         ours, other = (
             opened.enter_context(
-                house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="", MAX_CONV_NUM="4", DIARY="off")
+                house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="", MAX_CONV_NUM="4", DIARY="off", AUTOSAVE_AFTER="8")
             )
             for _ in range(2)
         )
@@ -173,3 +174,17 @@ def test_a_redo_that_fails_loses_nothing(two: Two, monkeypatch: pytest.MonkeyPat
         broken.setattr(ours.memory.messages, "note_moves", lambda tx: (_ for _ in ()).throw(DataInUse()))
         ours.talk.redo()
     assert [spoken.user.words for spoken in ours.talk.redo()] == [TOLD]
+
+
+def test_a_session_whose_autosave_met_an_erasure_is_let_go(two: Two, server: ScriptedServer, clock: SetClock) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    ours.say(TOLD)
+    idle = ours.talk.session.session_id
+    ours.memory.claims.release("session", idle)
+    clock.pass_by(days=3)
+    proofs = erases(other, server, "fold")
+    ours.talk.maintenance.queue.run_now("autosave", idle)
+    assert proofs
+    assert idle not in other.memory.claims.taken("session")
+    assert "Momo" in other.memory.summaries.of(idle).summary
