@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -188,3 +189,22 @@ def test_a_session_whose_autosave_met_an_erasure_is_let_go(two: Two, server: Scr
     assert proofs
     assert idle not in other.memory.claims.taken("session")
     assert "Momo" in other.memory.summaries.of(idle).summary
+
+
+def test_a_save_that_is_committed_is_made_once_whatever_is_erased_right_after(two: Two) -> None:
+    ours, other = two
+    ours.say("My cat is called Momo.")
+    other.say(TOLD)
+    erases = threading.Thread(target=other.memory.erasure.commit, args=(other.memory.erasure.scope_of_words(SECRET),))
+    settle = ours.memory.personas.settle_all
+
+    def settle_late() -> None:
+        if "Momo" in ours.memory.personas.versions.newest("user").text and not erases.ident:
+            erases.start()
+            erases.join()
+        settle()
+
+    ours.memory.personas.settle_all = settle_late
+    assert ours.save().changes
+    assert erases.ident
+    assert "Momo" in ours.memory.personas.path("user").read_text()
