@@ -306,12 +306,14 @@ class TurnSteps:
     # -- answer --------------------------------------------------------------------------------------------------
 
     def answer(self, prepared: PreparedTurn, stop: CancelToken) -> Generator[TurnEvent, None, ModelAnswer]:
-        """Ask the model. Raises ModelError (nothing is stored), Interrupted."""
+        """Ask the model. Raises ModelError (nothing is stored), Interrupted, ErasedMeanwhile as ``store`` does."""
         request = prepared.request
 
         def keep_partial(shown: str) -> None:
             if request.in_flight:
-                self.memory.sessions.keep_partial(request.session_id, shown)
+                with self.memory.in_one_commit():
+                    self.memory.epoch.require(request.epoch)
+                    self.memory.sessions.keep_partial(request.session_id, shown)
 
         answered = yield from self.llm.answer(
             prepared.layers, stop, stream=request.stream, keep_partial=keep_partial, watched=request.watched,
@@ -503,8 +505,8 @@ class Conversation:
                 request = self._request(text, started, again=again)
                 request = replace(request, stream=stream, watched=watched, coming=self._near(), epoch=epoch)
                 prepared = yield from self.steps.prepare(request, stop)
-                answered = yield from self.steps.answer(prepared, stop)
                 try:
+                    answered = yield from self.steps.answer(prepared, stop)
                     stored = self._store(prepared, answered.reply)
                 except ErasedMeanwhile:
                     yield Notice("turn.erased_meanwhile")

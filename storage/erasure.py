@@ -357,7 +357,7 @@ class Eraser:
     # -- removing, cleaning and proving ----------------------------------------------------------------------
 
     def erase(self, chosen: ErasureScope, reason: ErasureReason = "person") -> Proof:
-        """Erase what was chosen, and what is made from it until then: in one commit, then out of every file, then proven.
+        """Erase what was chosen and what was made from it: in one commit, then out of every file, then proven.
 
         Whoever finishes what is unfinished waits: the proof is of this one, and of what was left before it.
         """
@@ -438,6 +438,7 @@ class Eraser:
             for pin, persona in product(chosen.pins, PERSONAS):
                 self.of.personas.versions.remove_pin(tx, persona, pin)
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
+            tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:

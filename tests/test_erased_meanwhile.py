@@ -18,7 +18,7 @@ from storage import erasure
 from storage.erasure import Proof, find_traces, forms
 from tests.conftest import SetClock
 from tests.support.house import House, friend, house, marked
-from tests.support.server import ScriptedServer
+from tests.support.server import ScriptedServer, say
 
 SECRET = "quokka4711"
 TOLD = f"My secret word is {SECRET}."
@@ -34,15 +34,14 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def two(tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch: pytest.MonkeyPatch) -> Iterator[Two]:
+def two(
+    request: pytest.FixtureRequest, tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch
+) -> Iterator[Two]:
+    also = {"EMBEDDING_MODEL": "", "MAX_CONV_NUM": "4", "DIARY": "off", "AUTOSAVE_AFTER": "8"}
+    also |= getattr(request, "param", {})
     monkeypatch.setattr(erasure, "_PATIENCE", 0.2)  # the other program waits for ours, whose model waits for it
     with ExitStack() as opened:
-        ours, other = (
-            opened.enter_context(
-                house(tmp_path, server, clock, new_id, log, EMBEDDING_MODEL="", MAX_CONV_NUM="4", DIARY="off", AUTOSAVE_AFTER="8")
-            )
-            for _ in range(2)
-        )
+        ours, other = (opened.enter_context(house(tmp_path, server, clock, new_id, log, **also)) for _ in range(2))
         yield ours, other
 
 
@@ -208,3 +207,44 @@ def test_a_save_that_is_committed_is_made_once_whatever_is_erased_right_after(tw
     assert ours.save().changes
     assert erases.ident
     assert "Momo" in ours.memory.personas.path("user").read_text()
+
+
+@pytest.mark.parametrize("two", [{"WINDOW_SIZE": "2", "EXTRACTION_WORKERS": "2"}], indirect=True)
+def test_windows_that_are_read_at_once_store_nothing_that_was_erased_meanwhile(
+    two: Two, server: ScriptedServer
+) -> None:
+    ours, other = two
+    for text in ("My cat is called Momo.", TOLD, "I live in Oslo."):
+        ours.say(text)
+    proofs = erases(other, server, "notes")
+    ours.save()
+    assert proofs
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+def test_a_reply_that_streams_is_kept_no_more_once_what_it_rests_on_is_erased(two: Two, server: ScriptedServer) -> None:
+    ours, other = two
+    ours.say(TOLD)
+    (told,) = ours.memory.messages.rounds(ours.talk.session.session_id)
+    erased, before, after = threading.Event(), list[str](), list[str]()
+
+    def partial() -> str:
+        flying = other.memory.sessions.in_flight(ours.talk.session.session_id)
+        return flying.partial if flying else ""
+
+    def pieces() -> Iterator[str]:
+        yield from (f"{SECRET} ", "one ", "two ")
+        before.append(partial())
+        other.memory.erasure.commit(other.memory.erasure.scope_of_message(told.user.text_id))
+        erased.set()
+        yield from ("three ", "four ", "five ")
+
+    server.script(say("", pieces=pieces(), pause=0.7))  # type: ignore[arg-type]
+    keys = []
+    for event in ours.talk.turn("What did I say?", CancelToken()):
+        keys.append(getattr(event, "key", ""))
+        if erased.is_set():
+            after.append(partial())
+    assert "turn.erased_meanwhile" in keys
+    assert SECRET in before[0]
+    assert not [one for one in after if SECRET in one]
