@@ -84,8 +84,9 @@ class Companion:
     def _keep_conversations(self, kept: list[Conversation]) -> None:
         """Keep these alone; other programs may go on with the sessions of the rest, or save them."""
         self._conversations = kept
-        here = {one.session.session_id for one in kept}
-        self.memory.claims.release("session", *(self.memory.claims.taken("session").keys() - here))
+        taken = self.memory.claims.taken("session").keys()
+        here = {one.session.session_id for one in kept} | {self.maintenance.saving}
+        self.memory.claims.release("session", *(taken - here))
 
     def turn_steps(self) -> TurnSteps:
         """The steps of a turn with it."""

@@ -10,6 +10,7 @@ stored only marked as such; the next input never meets half a compaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -305,12 +306,14 @@ class TurnSteps:
     # -- answer --------------------------------------------------------------------------------------------------
 
     def answer(self, prepared: PreparedTurn, stop: CancelToken) -> Generator[TurnEvent, None, ModelAnswer]:
-        """Ask the model. Raises ModelError (nothing is stored), Interrupted."""
+        """Ask the model. Raises ModelError (nothing is stored), Interrupted, ErasedMeanwhile as ``store`` does."""
         request = prepared.request
 
         def keep_partial(shown: str) -> None:
             if request.in_flight:
-                self.memory.sessions.keep_partial(request.session_id, shown)
+                with self.memory.in_one_commit():
+                    self.memory.epoch.require(request.epoch)
+                    self.memory.sessions.keep_partial(request.session_id, shown)
 
         answered = yield from self.llm.answer(
             prepared.layers, stop, stream=request.stream, keep_partial=keep_partial, watched=request.watched,
@@ -505,8 +508,8 @@ class Conversation:
                 request = self._request(text, started, again=again)
                 request = replace(request, stream=stream, watched=watched, coming=self._near(), epoch=epoch)
                 prepared = yield from self.steps.prepare(request, stop)
-                answered = yield from self.steps.answer(prepared, stop)
                 try:
+                    answered = yield from self.steps.answer(prepared, stop)
                     stored = self._store(prepared, answered.reply)
                 except ErasedMeanwhile:
                     yield Notice("turn.erased_meanwhile")
@@ -772,8 +775,8 @@ class Undoing:
         self._memory = memory
         #: What was done since anything was said, the last of it at the end; whoever says anything new clears this.
         self.done: list[Removed | Decision] = []
-        #: Rounds that were taken back; whoever says anything new clears this.
-        self.undone_rounds: list[tuple[Round, ...]] = []
+        #: Rounds that were taken back, each with the erasure epoch then; whoever says anything new clears this.
+        self.undone_rounds: list[tuple[tuple[Round, ...], int]] = []
 
     def clear(self) -> None:
         """Something new was said or done: nothing before it can be undone or redone."""
@@ -813,30 +816,40 @@ class Undoing:
             self.done.pop()
             if undone is not None:
                 return undone
-        if unwritten is not None:
-            kept = max(0, len(unwritten) - count)
-            rounds = tuple(unwritten[kept:])
-            del unwritten[kept:]
-        elif (saved := self._undo_save(session_id)) is not None:
+        if unwritten is None and (saved := self._undo_save(session_id)) is not None:
             return saved
-        else:
-            rounds = self._memory.rounds.undo(session_id, count)
-        self.undone_rounds += [rounds] if rounds else []
+        with self._memory.in_one_commit() if unwritten is None else nullcontext():
+            epoch = self._memory.epoch.number()
+            if unwritten is None:
+                rounds = self._memory.rounds.undo(session_id, count)
+            else:
+                kept = max(0, len(unwritten) - count)
+                rounds = tuple(unwritten[kept:])
+                del unwritten[kept:]
+        self.undone_rounds += [(rounds, epoch)] if rounds else []
         return len(rounds)
 
     def redo(self, unwritten: list[Round] | None) -> tuple[Round, ...]:
-        """Bring back the rounds that were taken back last."""
-        rounds = self.undone_rounds.pop() if self.undone_rounds else ()
+        """Bring back the rounds that were taken back last; none once anything was erased, which they may say."""
+        rounds, epoch = self.undone_rounds[-1] if self.undone_rounds else ((), 0)
         if unwritten is not None:
             unwritten.extend(rounds)
         elif rounds:
-            self._memory.rounds.redo(rounds)
+            try:
+                self._memory.rounds.redo(rounds, epoch)
+            except ErasedMeanwhile:
+                self.undone_rounds.clear()
+                return ()
+        del self.undone_rounds[-1:]
         return rounds
 
     def _undo_done(self, done: Removed | Decision) -> Undone | None:
-        """Undo a reset or a decision; None if the fact was removed since."""
+        """Undo a reset, which puts nothing back once anything was erased, or a decision; None if the fact is gone."""
         if isinstance(done, Removed):
-            self._memory.rounds.put_back(done)
+            try:
+                self._memory.rounds.put_back(done)
+            except ErasedMeanwhile:
+                return 0
             return len(done.rounds)
         facts = self._memory.facts.with_ids([done.fact]) if self._memory.fact_log.undo_decision(done.fact) else []
         return DecisionUndone(facts[0]) if facts else None

@@ -198,11 +198,12 @@ class RebuildRequest:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a reset removed, so that it can be restored."""
+    """What a reset removed, so that it can be restored while nothing is erased after the erasure ``epoch``."""
 
     session_id: str
     messages: tuple[Message, ...]
     summary: Summary | None
+    epoch: int
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -203,7 +203,7 @@ class Extraction:
             return ahead.calls
 
         with ThreadPoolExecutor(workers, "windows") as pool:
-            self.calls += sum(pool.map(read, windows))
+            self.calls += sum(pool.map(self._memory.epoch.shared(read), windows))
         cancel.check()
 
     def _begin_window(self, messages: list[Message]) -> _Work:

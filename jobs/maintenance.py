@@ -118,6 +118,8 @@ class Maintenance:
         self.memory = memory
         self.llm = llm
         self.log, self.clock = llm.log, llm.clock
+        #: The session that is being autosaved; "" for none.
+        self.saving = ""
         #: What the person should know; whoever shows it removes it.
         self.notices: list[Notice] = []
         #: Called when nothing is left to extract from client histories.
@@ -314,6 +316,7 @@ class Maintenance:
         session = next((one for one in self.idle_sessions() if one.session_id == job.key), None)
         if session is None:
             return "done"
+        self.saving = job.key
         try:
             for event in Saving(self.memory, self.llm).run(session, cancel, open_next=False):
                 if isinstance(event, Saved):
@@ -323,7 +326,9 @@ class Maintenance:
                         self.memory.jobs.request("diary", session.session_id)
                 yield event
         finally:
-            self.memory.claims.release("session", session.session_id)
+            self.saving = ""
+            with self.memory.epoch.apart():
+                self.memory.claims.release("session", session.session_id)
         return "done"
 
     def _count_saved(self) -> None:

@@ -76,7 +76,6 @@ def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -
 
     Raises StorageError; an erasure that was begun is then finished at the next start.
     """
-    chosen = memory.erasure.refresh_scope(chosen)
     yield Step("erase")
     proof = memory.erasure.erase(chosen)
     yield ErasureProven(proof)
@@ -91,7 +90,7 @@ def erase(memory: Memory, llm: Llm, chosen: ErasureScope, cancel: CancelToken) -
             begun.add(step)
             yield Step(step)
         yield event
-    yield Erased(chosen, made.count("summary"), tuple(persona for persona in PERSONAS if persona in made), proof)
+    yield Erased(proof.removed, made.count("summary"), tuple(persona for persona in PERSONAS if persona in made), proof)
 
 
 def rebuild(memory: Memory, llm: Llm, cancel: CancelToken) -> Iterator[RebuildEvent]:

@@ -113,6 +113,7 @@ class Proof:
 
     ``skipped`` counts texts that other memories hold too, or that are too short to prove anything. ``behind`` are other
     programs, with ``pid`` and ``kind``, that still worked with what they had read before: they may have written since.
+    ``removed`` is what was chosen, with what had been made from it by then.
     """
 
     files: int
@@ -120,6 +121,7 @@ class Proof:
     skipped: int
     traces: tuple[Trace, ...] = ()
     behind: tuple[Mapping[str, object], ...] = ()
+    removed: ErasureScope = field(default_factory=ErasureScope, repr=False)
 
 
 @dataclass
@@ -250,7 +252,7 @@ class Eraser:
         return found
 
     def refresh_scope(self, chosen: ErasureScope) -> ErasureScope:
-        """The selection with what was made from its turns since it was chosen: a fold may have ended meanwhile."""
+        """The selection with what was made from its turns since it was chosen: a save may have ended meanwhile."""
         now = self._with_derived(chosen.messages, [session.session_id for session in chosen.sessions], chosen.words)
         summaries = {summary.text_id: summary for summary in (*chosen.summaries, *now.summaries)}
         return replace(
@@ -355,20 +357,22 @@ class Eraser:
     # -- removing, cleaning and proving ----------------------------------------------------------------------
 
     def erase(self, chosen: ErasureScope, reason: ErasureReason = "person") -> Proof:
-        """Erase what was chosen: in one commit, then out of every file, then proven.
+        """Erase what was chosen and what was made from it: in one commit, then out of every file, then proven.
 
         Whoever finishes what is unfinished waits: the proof is of this one, and of what was left before it.
         """
         with self._one_at_a_time:
-            self.commit(chosen, reason)
-            return self._clean_files()
+            with self.of.database.write():
+                chosen = self.refresh_scope(chosen)
+                self.commit(chosen, reason)
+            return replace(self._clean_files(), removed=chosen)
 
     def remove(self, chosen: ErasureScope) -> None:
         """Remove what is above the limit, in one commit, with a note that the files have still to be cleaned.
 
         ``finish`` cleans them. What another erasure took along meanwhile is not put back.
         """
-        with self._one_at_a_time:
+        with self._one_at_a_time, self.of.database.write():
             self.commit(self.refresh_scope(chosen), "limit")
 
     def is_unfinished(self) -> bool:
@@ -434,6 +438,7 @@ class Eraser:
             for pin, persona in product(chosen.pins, PERSONAS):
                 self.of.personas.versions.remove_pin(tx, persona, pin)
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
+            tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:

@@ -42,6 +42,7 @@ _EPOCH = "erasure.epoch"
 #: Seconds between two looks at what other programs work with.
 _LOOK = 0.05
 _Event = TypeVar("_Event")
+_Given, _Made = TypeVar("_Given"), TypeVar("_Made")
 
 
 class Claims:
@@ -189,6 +190,28 @@ class ErasureEpoch:
                     return end.value
                 except ErasedMeanwhile:
                     continue
+
+    def shared(self, work: Callable[[_Given], _Made]) -> Callable[[_Given], _Made]:
+        """The same work for threads that help this one to derive something."""
+        since = getattr(self._derived, "since", None)
+
+        def helping(given: _Given) -> _Made:
+            self._derived.since = since
+            try:
+                return work(given)
+            finally:
+                self._derived.since = None
+
+        return helping
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Inside, writes rest on no memory: they are made although something was erased."""
+        since, self._derived.since = getattr(self._derived, "since", None), None
+        try:
+            yield
+        finally:
+            self._derived.since = since
 
     def _check_derived(self) -> None:
         since, elsewhere = getattr(self._derived, "since", None), self._database.outdated

@@ -76,7 +76,6 @@ class Personas:
         self._saves = saves
         self._stamp = stamp
         self._log = log
-        database.on_commit(self._write_changed)
 
     def path(self, persona: Persona) -> Path:
         """Where the person finds the file, if there is one."""
@@ -230,7 +229,8 @@ class Personas:
         """What was found in the place of a persona and is kept under another name."""
         return sorted(self._folder.glob("*.aside-*")) if self._folder and self._folder.is_dir() else []
 
-    def _write_changed(self, done: Commit) -> None:
+    def write_changed(self, done: Commit) -> None:
+        """Write the files that follow a commit; to be called after each."""
         if "personas" in done.follows:
             self.settle_all()
 

@@ -138,6 +138,10 @@ def open_repositories(
     facts, windows = Facts(database, messages), Windows(database, messages, steps, stamp)
     claims = Claims(database, programs.name, programs.lives) if programs else Claims(database)
     matters = Matters(database, messages)
+    epoch = ErasureEpoch(database, programs if isinstance(programs, Programs) else None)
+    personas = Personas(folder, database, rebuilds, saves, stamp, log)
+    # What follows a commit is no reason to call it off, whatever was erased since.
+    database.on_commit(epoch.apart()(personas.write_changed))
     opened = Repositories(
         database=database,
         stamp=stamp,
@@ -153,14 +157,14 @@ def open_repositories(
         fact_log=FactLog(facts, windows, matters, index, saves, erased, stamp),
         chapters=chapters,
         archive=Archive(database, index, messages, summaries, stamp),
-        personas=Personas(folder, database, rebuilds, saves, stamp, log),
+        personas=personas,
         steps=steps,
         claims=claims,
         jobs=Jobs(database, claims),
         rebuilds=rebuilds,
         saves=saves,
         erased=erased,
-        epoch=ErasureEpoch(database, programs if isinstance(programs, Programs) else None),
+        epoch=epoch,
         units=Units(database),
     )
     if database.meta(UNINDEXED) is not None:

@@ -328,10 +328,14 @@ class Rounds:
                 self._forget_steps(tx, session_id)
         return going
 
-    def redo(self, rounds: Sequence[Round]) -> None:
-        """Put back, where they were, rounds that ``undo`` removed and after which nothing new was said."""
+    def redo(self, rounds: Sequence[Round], epoch: int | None = None) -> None:
+        """Put back, where they were, rounds that ``undo`` removed and after which nothing new was said.
+
+        Raises ErasedMeanwhile where anything was erased after this erasure ``epoch``: they may say that.
+        """
         messages = [message for spoken in rounds for message in spoken.messages]
         with self._database.write() as tx:
+            self._of.epoch.require(epoch)
             self._put_back(tx, messages)
             for session_id in {message.session_id for message in messages}:
                 self._forget_steps(tx, session_id)
@@ -340,7 +344,8 @@ class Rounds:
         """Remove a session's messages and summary. Returns what was removed; ``put_back`` undoes it."""
         with self._database.write() as tx:
             messages = self._of.messages.of_session(session_id)
-            removed = Removed(session_id, tuple(messages), self._of.summaries.of(session_id))
+            summary, epoch = self._of.summaries.of(session_id), self._of.epoch.number()
+            removed = Removed(session_id, tuple(messages), summary, epoch)
             with self._of.personas.losing_lines([message.text_id for message in messages]):
                 self.remove(tx, removed.messages)
                 self._of.summaries.remove(tx, removed.summary)
@@ -350,8 +355,12 @@ class Rounds:
         return removed
 
     def put_back(self, removed: Removed) -> None:
-        """Put back what a reset removed, in front of what was said since; a summary written since gives way."""
+        """Put back what a reset removed, in front of what was said since; a summary written since gives way.
+
+        Raises ErasedMeanwhile where anything was erased since.
+        """
         with self._database.write() as tx:
+            self._of.epoch.require(removed.epoch)
             self._of.summaries.remove(tx, self._of.summaries.of(removed.session_id))
             self._of.messages.make_room_for(tx, removed.messages)
             self._put_back(tx, removed.messages)

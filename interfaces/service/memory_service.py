@@ -282,10 +282,10 @@ class MemoryService:
             self._watch.check_soon(companion, self._sessions_of(companion))
         return ForgetResponse(
             id=memory_id,
-            messages=len(chosen.messages),
-            summaries=len(chosen.summaries),
-            notes=len(chosen.notes),
-            facts=len(chosen.facts),
+            messages=len(proof.removed.messages),
+            summaries=len(proof.removed.summaries),
+            notes=len(proof.removed.notes),
+            facts=len(proof.removed.facts),
             proof=ErasureProof(files_searched=proof.files, traces_left=len(proof.traces)),
         )
 

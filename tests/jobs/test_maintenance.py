@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from companion import Companion
 from domain.records import Session
 from domain.workers import CancelToken
 from tests.support.house import House, friend, house, marked, records
@@ -60,6 +61,26 @@ def test_a_session_that_fell_silent_is_kept_by_itself_at_the_next_start(opened, 
         assert told(after) == ["opening.autosaved"]
         assert told(after) == []
         assert after.talk.open().keeping == 0
+
+
+def test_a_companion_lets_go_of_no_session_that_is_being_autosaved(opened, clock, server, new_id):
+    with opened() as before:
+        before.say("I have a cat called Mimi")
+        old = before.talk.session.session_id
+    clock.pass_by(hours=9)
+    with opened() as after:
+        companion, taken = Companion("", None, after.talk.maintenance, new_id), []
+
+        def answer(request):
+            if marked(request, "fold"):
+                companion.open_conversation(after.talk.session)
+                taken.extend(after.memory.claims.taken("session"))
+            return friend(request)
+
+        server.answer = answer
+        assert kept(after)[0] == (old, "archived")
+        assert old in taken
+        assert old not in after.memory.claims.taken("session")
 
 
 def known(at: House) -> list[str]:

@@ -157,8 +157,8 @@ OF_TALK: tuple[Break, ...] = (
         "a partial reply is written while incognito",
         "incognito",
         "conversation.py",
-        "            if request.in_flight:\n                self.memory.sessions.keep_partial(request.session_id, shown)\n",
-        "            self.memory.sessions.keep_partial(request.session_id, shown)\n",
+        "            if request.in_flight:\n                with self.memory.in_one_commit():\n",
+        "            if True:\n                with self.memory.in_one_commit():\n",
         (SURVIVORS + "test_nothing_of_a_reply_is_written_while_nothing_may_be_written",),
     ),
     Break(
