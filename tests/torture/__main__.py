@@ -117,7 +117,7 @@ PROMISES = (
     Promise(
         "P11",
         "erase means bytes",
-        killed("erase"),
+        killed("erase", every=2),
         (
             "tests/jobs/test_erasing.py",
             "tests/storage/test_proof.py",
