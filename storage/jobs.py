@@ -42,7 +42,8 @@ _EPOCH = "erasure.epoch"
 #: Seconds between two looks at what other programs work with.
 _LOOK = 0.05
 _Event = TypeVar("_Event")
-_Given, _Made = TypeVar("_Given"), TypeVar("_Made")
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 
 
 class Claims:
