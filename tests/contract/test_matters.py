@@ -44,6 +44,16 @@ def test_a_matter_is_read_as_it_was_stored_with_its_message(store: Store, teller
     )
 
 
+def test_a_matter_is_visible_until_its_message_is_hidden(store: Store, teller: Teller) -> None:
+    spoken = teller.say("s1", WORDS)
+    learn(store, spoken)
+    (number,) = [one.number for one in matters(store)]
+    assert store.of.matters.are_visible([number])
+    assert not store.of.matters.are_visible([number, number + 1])
+    store.rounds.hide([spoken.user.text_id])
+    assert not store.of.matters.are_visible([number])
+
+
 def test_the_same_words_of_one_message_are_one_matter(store: Store, teller: Teller) -> None:
     spoken = teller.say("s1", WORDS)
     learn(store, spoken, new_matter(spoken))
