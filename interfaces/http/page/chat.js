@@ -326,10 +326,12 @@ async function ended(text, shown, fault, again) {
   if (!stopped) trouble(fault instanceof Refused ? fault.message : say("chat.broken"));
 }
 
-// The server ends a turn that nobody listens to a moment later: what it stored is asked for until it is there.
+// The server ends a turn that nobody listens to a moment later: what it stored is asked for until it is there, or until
+// the next message is sent, which would be drawn over.
 async function settled() {
   for (let tries = 0; tries < 20; tries += 1) {
     const read = session && (await ask(`sessions/${encodeURIComponent(session)}`).catch(() => null));
+    if (working) return undefined;
     if (read && !read.unanswered) return draw(read);
     await new Promise((done) => setTimeout(done, 100));
   }
