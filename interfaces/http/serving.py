@@ -298,8 +298,8 @@ def _run_until_stopped(setup: ServerSetup, running: ServerThread, closed: Callab
         pass
     if not asked.is_set:
         return Exit.FAILED  # it failed; the log says why
+    again = _next_wish(setup.wishes)  # before anybody reads that it is leaving, and presses Ctrl-C once more
     setup.say("serve.leaving")
-    again = _next_wish(setup.wishes)
     running.stop()
     late = time.monotonic() + grace + _HANGING_UP + _CLOSING
     while not running.wait_for_end(0.05) and time.monotonic() < late:
