@@ -127,7 +127,7 @@ PROMISES = (
     ),
     Promise(
         "P12",
-        "two programs never share a directory",
+        "any number of programs use one memory at once",
         (),
         (
             "tests/storage/test_programs.py",
