@@ -234,7 +234,7 @@ def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields
 )
 def test_what_another_speaker_says_is_said_of_themselves_alone(statement: str, about: str, why: str) -> None:
     (said,) = talk("2026-05-17", "I play the cello.")
-    subject = statement.split()[0]
+    subject = statement.partition(" ")[0]
     assert reason(statement, [replace(said, speaker="Bob")], 1, subject=subject, about=about) == why
 
 
