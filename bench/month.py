@@ -45,7 +45,9 @@ _PATIENCE, _SETTLE = 600.0, 60.0
 _HOUR = 19
 
 
-def live(days: list[dict[str, Any]], replies: KeptReplies, folder: Path, log: logging.Logger) -> Iterator[dict[str, Any]]:
+def live(
+    days: list[dict[str, Any]], replies: KeptReplies, folder: Path, log: logging.Logger
+) -> Iterator[dict[str, Any]]:
     """Each day as it went: ``greeting`` with its evidence, ``talk``; last the ``diary``."""
     settings, transport, ids = config.load_settings(folder, _SETTINGS), KeptTransport(replies), itertools.count(1)
     clock = SetClock(_evening(days[0]))
@@ -74,9 +76,7 @@ def _evening(day: dict[str, Any]) -> datetime:
 
 def _day(talk: Conversation, clock: SetClock, messages: list[str]) -> dict[str, Any]:
     """Open, listen, talk, save."""
-    greeting = None
-    for greeting in talk.greet(CancelToken(), _PATIENCE):
-        pass
+    *_, greeting = None, *talk.greet(CancelToken(), _PATIENCE)
     said = []
     for message in messages:
         clock.now += timedelta(minutes=1)
@@ -92,10 +92,13 @@ def _day(talk: Conversation, clock: SetClock, messages: list[str]) -> dict[str, 
 
 def _diary(memory: Memory) -> list[dict[str, Any]]:
     pages = memory.chapters.pages()
-    texts = memory.messages.with_ids([one for page in pages for _, ids in page.lines for one in ids])
+    texts = memory.messages.with_ids([one for page in pages for _, ids in page.sentences for one in ids])
     words = {one.text_id: one.text for one in texts}
     return [
-        {"date": page.start[:10], "lines": [(line, [words.get(one, "gone") for one in ids]) for line, ids in page.lines]}
+        {
+            "date": page.start[:10],
+            "lines": [(line, [words.get(one, "gone") for one in ids]) for line, ids in page.sentences],
+        }
         for page in pages
     ]
 
