@@ -40,10 +40,11 @@ from interfaces.http.guards import CurrentCaller, ServerToken
 from interfaces.http.limits import Affordable, Text, count_tokens
 from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
-from interfaces.http.page.page_chat import Work, reply_work, save_work, start_work
+from interfaces.http.page.page_chat import Work, greeting_work, reply_work, save_work, start_work
 from interfaces.http.page.views import View
 from interfaces.messages import Words
 from interfaces.recollections import describe_fact
+from jobs.greeting import Greeting
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
 from jobs.rebuild import Erased
@@ -126,6 +127,22 @@ def _add_chat(api: APIRouter, people: People) -> None:
             count_tokens(asked, reply.prompt_tokens, reply.completion_tokens, [text, reply.text])
 
         work = reply_work(words, check_input(text), session, count, again=again)
+        return await start_work(people, words, caller.person(), work, server)
+
+    @api.post("/greeting", dependencies=[Affordable])
+    async def greet(
+        caller: CurrentCaller,
+        words: InLanguage,
+        server: ServerToken,
+        asked: Request,
+        session: Annotated[str | None, Body(max_length=_LONGEST_NAME, embed=True)] = None,
+    ) -> Response:
+        """What the companion says first in a session, as ``chat`` names it, where something is due."""
+
+        def count(said: Greeting) -> None:
+            count_tokens(asked, None, None, [*(one.content for one in said.messages), said.text])
+
+        work = greeting_work(words, session, count)
         return await start_work(people, words, caller.person(), work, server)
 
     @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
