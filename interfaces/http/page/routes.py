@@ -44,6 +44,7 @@ from interfaces.http.page.page_chat import Work, greeting_work, reply_work, save
 from interfaces.http.page.views import View
 from interfaces.messages import Words
 from interfaces.recollections import describe_fact
+from interfaces.service.memory_service import MemoryService
 from jobs.greeting import Greeting
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
@@ -212,6 +213,14 @@ def _add_sessions(api: APIRouter, people: People) -> None:
                 "summary": summary.summary if summary else "",
                 **_messages_view(companion, session_id),
             }
+
+    @api.get("/diary")
+    def diary(
+        caller: CurrentCaller, asked: Request, month: Annotated[str, Query(pattern=r"^(\d{4}-\d{2})?$")] = ""
+    ) -> View:
+        """The companion's diary of a month, the last one where none is named; and every month that has pages."""
+        service: MemoryService = asked.app.state.service
+        return service.diary(caller.person(), month).model_dump()
 
     @api.get("/timeline")
     def timeline(caller: CurrentCaller, words: InLanguage) -> list[View]:

@@ -67,7 +67,8 @@ def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served:
         assert came.headers["x-content-type-options"] == "nosniff"
         assert came.headers["referrer-policy"] == "no-referrer"
     asked = (
-        "now", "recalled", "sessions", "sessions/x", "timeline", "facts", "facts/1", "relations", "personas", "import"
+        "now", "recalled", "sessions", "sessions/x", "timeline", "diary", "facts", "facts/1", "relations", "personas",
+        "import",
     )  # fmt: skip
     assert {served.ask("GET", f"/page/{path}").status for path in asked} == {401}
     assert {
@@ -265,6 +266,31 @@ def test_typing_ends_a_greeting_of_the_page(served: Server, model: ScriptedServe
     until(lambda: not any(thread.name == "page-chat" for thread in threading.enumerate()))
     with served.people.companion("me") as companion:
         assert companion.memory.matters.greeting()[1] == 0
+
+
+# -- the diary
+
+
+def test_the_diary_is_shown_by_month_with_what_each_sentence_rests_on(served: Server) -> None:
+    assert served.ask("GET", "/page/diary").json["pages"] == []
+    with served.people.companion("me") as companion:
+        memory = companion.memory
+        for day in ("2026-04-30", "2026-05-02", "2026-05-03"):
+            session = memory.sessions.resume_or_start()[0].session_id
+            spoken = memory.rounds.store(session, f"It is {day}.", "Yes.", f"{day}T12:00:00+00:00", "stop")
+            memory.rounds.save(session, "A day.", {})
+            ids = [one.text_id for one in spoken.messages]
+            assert memory.chapters.put_page(session, ids, [(f"We spoke on {day}.", ids[:1])])
+    last = served.ask("GET", "/page/diary").json
+    assert last["months"] == ["2026-04", "2026-05"]
+    assert [one["date"] for one in last["pages"]] == ["2026-05-02", "2026-05-03"]
+    assert last["pages"][1]["sentences"] == [{"text": "We spoke on 2026-05-03.", "messages": ids[:1]}]
+    (first,) = served.ask("GET", "/page/diary?month=2026-04").json["pages"]
+    assert first["date"] == "2026-04-30"
+    assert served.ask("GET", "/page/diary?month=x").status == 422
+    assert served.ask("GET", "/diary/me?date=2026-05").json["pages"] == last["pages"]
+    assert [one["date"] for one in served.ask("GET", "/diary/me?date=2026-05-02").json["pages"]] == ["2026-05-02"]
+    assert served.ask("GET", "/diary/somebody").status == 404
 
 
 # -- what is remembered
