@@ -390,8 +390,8 @@ class Settled:
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
     """What became of matters by what was said since, in order, and by the clock; only what changes.
 
-    ``matters`` are in the order in which they were said, ``later`` all messages since the first open one. What is
-    closed already is only dropped still.
+    ``matters`` are in the order in which they were said, ``later`` the messages since the first open one, or those
+    that are new since the last time and a few before them. What is closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
     rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
@@ -431,7 +431,8 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
     spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    for at, (message, terms, words) in enumerate(since):
+    for message, terms, words in since:
+        at = message.seq - matter.place - 1
         plain = words.replace("’", "'")
         mentioned = _shares(key, terms)
         if message.role != "user":

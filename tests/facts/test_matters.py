@@ -93,6 +93,24 @@ def test_what_is_brought_up_at_an_opening_may_be_and_most_of_what_must_be_is(lan
     assert recall >= 0.8, contradicted
 
 
+@pytest.mark.parametrize("case", OPENINGS, ids=lambda case: case["id"])
+def test_it_is_the_same_whether_all_that_was_said_since_is_read_at_once_or_bit_by_bit(case: Any) -> None:
+    messages, now = messages_of(case), datetime.fromisoformat(case["opens"])
+    new, _ = check_matters(drafts_of(case), messages, (), NO_NAMES)
+    matters = [stored(number, one, messages) for number, one in enumerate(new, 1)]
+    first = {one.number for one in matters if one.place <= 2}
+    known = [one for one in matters if one.number in first]
+    for upto in range(1, len(messages) + 1):
+        added = [one for one in matters if one.place == upto and one.number not in first]
+        since = messages[:upto] if added else messages[max(0, upto - 6) : upto]
+        known += added
+        then = now if upto == len(messages) else datetime.fromisoformat(messages[upto - 1].timestamp)
+        became = {one.number: one for one in settle(known, since, then)}
+        known = [replace(one, status=became[one.number].status, yearly=became[one.number].yearly)
+                 if one.number in became else one for one in known]  # fmt: skip
+    assert {one.place for one in due_now(known, now)} == brought_up(case)
+
+
 # -- what closes, drops and denies
 
 
