@@ -55,11 +55,12 @@ from storage.registry import (
     registry_in,
 )
 from storage.repositories import OnServer
+from storage.usage import Usage
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of", "place_of",
-    "registry_in",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "Usage", "folder_of",
+    "place_of", "registry_in",
 ]  # fmt: skip
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
