@@ -66,7 +66,7 @@ class Matters:
         Of the last ``most`` messages; and the mark for ``note_settled``, "" where nothing is new.
         """
         last, generation = self.messages.highest_number(), self.messages.generation()
-        noted, upto, number = json.loads(self.database.meta(_SETTLED) or "[-1, 0, 0]")
+        noted, upto, number = json.loads(read_meta(self.database, _SETTLED) or "[-1, 0, 0]")
         newest = max((one.number for one in matters), default=0)
         if noted != generation:
             upto = number = 0
@@ -79,7 +79,7 @@ class Matters:
     def note_settled(self, mark: str) -> None:
         """Note that all of this was read."""
         with self.database.write():
-            self.database.set_meta(_SETTLED, mark)
+            set_meta(self.database, _SETTLED, mark)
 
     def add(
         self, tx: Transaction, window: str, matters: Sequence[NewMatter], messages: Mapping[str, Message], now: str
