@@ -205,7 +205,10 @@ class OwnMemories:
         with self._lock:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
-            table = self._table = self._table or MessageTable()
+            if (table := self._table) is None:
+                table = self._table = MessageTable()
+                for sealed in self._archive.messages.sealed_columns():
+                    table.extend(sealed)
             has_more = True
             while has_more:
                 new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)
