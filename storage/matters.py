@@ -14,7 +14,7 @@ from typing import Any
 
 from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
-from storage.engine import EACH, Database, Transaction
+from storage.engine import EACH, Database, Transaction, read_meta, set_meta
 from storage.messages import Messages
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
@@ -66,7 +66,7 @@ class Matters:
         Of the last ``most`` messages; and the mark for ``note_settled``, "" where nothing is new.
         """
         last, generation = self.messages.highest_number(), self.messages.generation()
-        noted, upto, number = json.loads(self.database.meta(_SETTLED) or "[-1, 0, 0]")
+        noted, upto, number = json.loads(read_meta(self.database, _SETTLED) or "[-1, 0, 0]")
         newest = max((one.number for one in matters), default=0)
         if noted != generation:
             upto = number = 0
@@ -79,7 +79,7 @@ class Matters:
     def note_settled(self, mark: str) -> None:
         """Note that all of this was read."""
         with self.database.write():
-            self.database.set_meta(_SETTLED, mark)
+            set_meta(self.database, _SETTLED, mark)
 
     def add(
         self, tx: Transaction, window: str, matters: Sequence[NewMatter], messages: Mapping[str, Message], now: str
@@ -136,10 +136,10 @@ class Matters:
 
     def greeting(self) -> tuple[str, int]:
         """When the companion last spoke first ("" never), and how many such greetings in a row got no answer."""
-        last, unanswered = json.loads(self.database.meta(_GREETING) or '["", 0]')
+        last, unanswered = json.loads(read_meta(self.database, _GREETING) or '["", 0]')
         return str(last), int(unanswered)
 
     def set_greeting(self, last: str, unanswered: int) -> None:
         """Note when the companion spoke first, and how many greetings in a row got no answer."""
         with self.database.write():
-            self.database.set_meta(_GREETING, json.dumps([last, unanswered]))
+            set_meta(self.database, _GREETING, json.dumps([last, unanswered]))
