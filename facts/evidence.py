@@ -22,6 +22,7 @@ from facts.ages import birth_years
 from facts.cues import (
     asks_openly,
     begins_with_no,
+    denied_part,
     ends_or_denies,
     governs_whole,
     is_agreement,
@@ -90,12 +91,10 @@ class Sentence:
         return ends_or_denies(self.text)
 
     @cached_property
-    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], bool], ...]:
-        """The terms of each clause with whether it denies or ends something; empty if no clause does."""
-        parts = [(clause, takes_back(clause)) for clause in split_clauses(self.text)]
-        return (
-            tuple((telling_terms(clause), taken) for clause, taken in parts) if any(taken for _, taken in parts) else ()
-        )
+    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
+        """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
+        parts = [(clause, denied_part(clause)) for clause in split_clauses(self.text)]
+        return tuple((telling_terms(clause), denied) for clause, denied in parts) if any(one for _, one in parts) else ()
 
 
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
@@ -599,7 +598,12 @@ def is_reversed(
         return False
     if not all(sentence.clauses_taken_back for sentence in tops):
         return False
-    scored = [(len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back]
+    letters = _letters_of(wanted)
+    scored = [
+        (len(wanted & terms), not (wanted.isdisjoint(telling_terms(denied)) and letters.isdisjoint(denied)))
+        for sentence in tops
+        for terms, denied in sentence.clauses_taken_back
+    ]
     most = max((score for score, _ in scored), default=0)
     return (
         most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)
@@ -612,8 +616,13 @@ def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> flo
     """How much of a statement a sentence contains: of its terms, or of its characters in a script without spaces."""
     if statement.isascii():
         return len(wanted & sentence.terms) / max(1, len(wanted))
-    letters = {one for term in wanted for one in term if is_unspaced(one)} - _DENYING
+    letters = _letters_of(wanted)
     return len(letters.intersection(sentence.text)) / max(1, len(letters))
+
+
+def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
+    """The characters of terms in scripts without spaces, but for those of every sentence."""
+    return frozenset(one for term in wanted for one in term if is_unspaced(one)) - _DENYING
 
 
 def weakest_stance(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:

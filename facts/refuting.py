@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
+from facts.cues import is_denial
 from facts.evidence import Sentence, Source, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
@@ -89,8 +90,8 @@ _NO_NOUN = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 ).union(MONTH_NAMES)
 #: Relations of which one can have only one at a time, or that say who is meant; with the gender that pronouns show.
-_SHE = "mother|mum|mom|wife|sister|daughter|grandmother|grandma|gran|aunt|niece|girlfriend"
-_HE = "father|dad|husband|brother|son|grandfather|grandpa|uncle|nephew|boyfriend"
+_SHE = "mother|mum|mom|mam|mama|wife|sister|daughter|grandmother|grandma|granny|gran|nana|nan|auntie|aunt|niece|girlfriend"
+_HE = "father|daddy|dad|papa|husband|brother|son|grandfather|grandpa|grandad|uncle|nephew|boyfriend"
 _KIN = rf"{_SHE}|{_HE}|cousin|boss|colleague|neighbou?r|friend|partner"
 _KIN_HAN = (
     "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
@@ -108,7 +109,7 @@ _OTHER_SUBJECT = pattern_of(
     re.IGNORECASE,
 )
 _FIRST_PERSON = pattern_of(
-    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself)\b"
+    r"\b(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|me|us|myself|mine)\b"
     rf"|(?<=[^，。自\s])(?<!^可惜)(?<!^[但就]是)(?<!^不过)(?<!^而且)(?<!^因为)(?<!^所以)[我咱](?!们?家?的?(?:{_MY_KIN})|们?的)"
 )
 #: The speaker, alone or with others, not as the owner of a relation.
@@ -190,11 +191,13 @@ def find_fault(
     around: str = "",
     said: str = "",
     own: Collection[str] = (),
+    quoted: Sequence[str] = (),
 ) -> str:
     """What is wrong with a statement that rests on these sentences; "" if no rule knows.
 
     ``subject`` is whom it is about, by name; ``others`` are the names in it that are not the person's. ``own`` are
-    the names of the person; ``said`` all sentences that it may rest on, ``around`` all messages of the conversation.
+    the names of the person; ``said`` all sentences that it may rest on, ``around`` all messages of the conversation,
+    ``quoted`` the very words that it rests on.
     """
     if about == "companion":
         return ""
@@ -212,10 +215,12 @@ def find_fault(
     plain = around.casefold().replace("’", "'")
     if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
         return "unsaid"
+    if _is_corrected(statement, plain):
+        return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
     if about == "person":
-        clauses = [_governing_clause(statement, each) for each in sentences]
+        clauses = [_governing_clause(statement, each, quoted) for each in sentences]
         wrong = not others and all(_is_of_another(statement, clause, around) for clause in clauses)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
@@ -301,6 +306,16 @@ def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own
     return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
 
 
+#: A number that somebody takes back.
+_NOT_NUMBER = pattern_of(r"(?:\b(?:not|no longer)|不是)\s?(?P<number>\d[\d.,:]*)")
+
+
+def _is_corrected(statement: str, around: str) -> bool:
+    """Whether a number of a statement was taken back: "it's 145, not 155"."""
+    wrong = {found["number"].rstrip(".,:") for found in _NOT_NUMBER.finditer(around)}
+    return bool(wrong) and not is_denial(statement) and any(wrong & forms for forms in asserted_numbers(statement))
+
+
 def _is_said_seldom(evidence: Sentence) -> bool:
     return _SAID_SELDOM.search(evidence.text) is not None and _DAILY.search(evidence.text.casefold()) is None
 
@@ -371,9 +386,12 @@ def _opens_with_name(clause: str, statement: str, around: str) -> str:
     return name if name and known and name.casefold() not in statement.casefold() else ""
 
 
-def _governing_clause(statement: str, sentence: str) -> str:
-    """The clause with the subject of the one that shares most with a statement: itself, or one before it."""
-    best = _best_clause(statement, sentence)
+def _governing_clause(statement: str, sentence: str, quoted: Sequence[str]) -> str:
+    """The clause with the subject of the one that says a statement: itself, or one before it.
+
+    It is looked for in the quoted words, else in all of the sentence.
+    """
+    best = _best_clause(statement, next((words for words in quoted if words in sentence), sentence))
     before = sentence[: sentence.find(best) + len(best)]
     for clause in reversed(split_clauses(before)):
         if _FIRST_PERSON.search(clause.casefold()) or _OTHER_SUBJECT.search(clause) or "我" in clause:
