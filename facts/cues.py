@@ -233,7 +233,7 @@ def denied_part(clause: str) -> str:
     plain = without_quoted(clause).casefold()
     found = _DENIES.search(plain)
     behind = plain[found.end() :] if found and not _ENDED.search(plain) else ""
-    return behind.strip() and behind or (plain if takes_back(clause) else "")
+    return (behind.strip() and behind) or (plain if takes_back(clause) else "")
 
 
 #: Phrases that give one's own name.

@@ -93,8 +93,8 @@ class Sentence:
     @cached_property
     def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
-        parts = [(clause, denied_part(clause)) for clause in split_clauses(self.text)]
-        return tuple((telling_terms(clause), denied) for clause, denied in parts) if any(one for _, one in parts) else ()
+        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in split_clauses(self.text))
+        return parts if any(denied for _, denied in parts) else ()
 
 
 #: A length of years, with what may be its number: "for twenty five years", 十一年.

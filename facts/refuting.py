@@ -15,7 +15,7 @@ from functools import lru_cache
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
-from facts.evidence import Sentence, Source, telling_terms
+from facts.evidence import Sentence, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
@@ -90,7 +90,9 @@ _NO_NOUN = frozenset(
     """.split()  # noqa: SIM905 - a long list of strings is hard to read
 ).union(MONTH_NAMES)
 #: Relations of which one can have only one at a time, or that say who is meant; with the gender that pronouns show.
-_SHE = "mother|mum|mom|mam|mama|wife|sister|daughter|grandmother|grandma|granny|gran|nana|nan|auntie|aunt|niece|girlfriend"
+_SHE = (
+    "mother|mum|mom|mam|mama|wife|sister|daughter|grandmother|grandma|granny|gran|nana|nan|auntie|aunt|niece|girlfriend"
+)
 _HE = "father|daddy|dad|papa|husband|brother|son|grandfather|grandpa|grandad|uncle|nephew|boyfriend"
 _KIN = rf"{_SHE}|{_HE}|cousin|boss|colleague|neighbou?r|friend|partner"
 _KIN_HAN = (
@@ -224,8 +226,6 @@ def find_fault(
         wrong = not others and all(_is_of_another(statement, clause, around) for clause in clauses)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
-    owner = re.split("'s |的", subject, maxsplit=1)[0]
-    wrong = wrong or (about == "other" and owner in own and _is_of_another_owner(subject, said.casefold()))
     return "subject" if wrong else ""
 
 
@@ -288,24 +288,6 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
-    """Whether words answer a question about "you" and name no one, while a statement is about somebody else.
-
-    A matter of the speaker, who is known by their ``own`` names, is about no one else.
-    """
-    if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
-        return False
-    texts = [said.casefold()]
-    asked = [question.casefold() for each in answered for question in each.questions]
-    named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
-    if named or not asked:
-        return False
-    somebody = any(
-        _ANOTHER.search(one) or _SOMEBODY.search(one) or _KIN_MENTIONED.search(one) for one in (*texts, *asked)
-    )
-    return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
-
-
 #: A number that somebody takes back.
 _NOT_NUMBER = pattern_of(r"(?:\b(?:not|no longer)|不是)\s?(?P<number>\d[\d.,:]*)")
 
@@ -327,22 +309,7 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     for sentence in sentences:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
-    if any(noun in said and not numbers & said[noun] for noun, numbers in stated.items()):
-        return True
-    # "Three brothers" from "my third nephew, my brother, three bottles".
-    plain = " ".join(sentences).casefold()
-    elsewhere = {number for numbers in said.values() for number in numbers}
-    alone = {int(each) for each in find_numbers(_COUNTED.sub(" ", plain)) if each.isdecimal()}
-    alone |= {number for found in _NUMBERED.finditer(plain) if (number := parse_number(found["number"])) is not None}
-    bare = {int(each) for each in find_numbers(_MEASURED.sub(" ", plain)) if each.isdecimal()}
-    measured = {int(each) for each in find_numbers(plain) if each.isdecimal()} - bare
-    for noun, numbers in stated.items():
-        if noun.isascii() and noun not in said and re.search(rf"\b{noun}s?\b", plain):
-            if numbers & elsewhere and not numbers & alone:
-                return True
-        elif noun not in said and numbers <= measured:  # "eight teeth" from "eight months"
-            return True
-    return False
+    return any(noun in said and not numbers & said[noun] for noun, numbers in stated.items())
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:
@@ -430,32 +397,6 @@ def _lacks_subject(statement: str, subject: str, others: Collection[str], senten
         return False
     clause = _best_clause(statement, sentence).casefold()
     return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
-
-
-_POSSESSED = pattern_of(
-    rf"\b(?P<whose>my|our|his|her|their|[\w-]+'s) (?:\w+ )?(?P<kin>{_KIN})\b|(?P<zh>[我咱他她])们?家?的?(?P<han>{_KIN_HAN})",
-    re.IGNORECASE,
-)
-
-
-def _is_of_another_owner(subject: str, said: str) -> bool:
-    """Whether a relation of the person ("Mara's daughter") was named only as another's ("his daughter")."""
-    found = _RELATION.search(subject.casefold())
-    if not found:
-        return False
-    kin = found["kin"] or found["han"]
-    if not kin:
-        return False
-    if re.search(rf"\b(?:{kin}-in-law|step-?{kin})\b", said) and not re.search(rf"(?<![-\w]){kin}\b(?!-in-law)", said):
-        return True
-    owners = [
-        each["whose"] or each["zh"] or "" for each in _POSSESSED.finditer(said) if kin in (each["kin"], each["han"])
-    ]
-    own = re.search(rf"(?<![\w'])(?<!his )(?<!her )(?<!their )(?<!'s ){kin}\b", said) if kin.isascii() else None
-    return bool(owners) and not own and all(re.match(r"his|her|their|[他她]", each) for each in owners)
-
-
-_RELATION = pattern_of(rf"^[^\s的]+(?:'s |的)(?P<kin>{_KIN})?(?P<han>{_KIN_HAN})?$")
 
 
 def mentions_kin(text: str) -> bool:

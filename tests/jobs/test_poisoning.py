@@ -161,7 +161,7 @@ def _bring_in(home: Any, gullible: _Gullible, way: str, language: str, text: str
         pasted = _PASTED["mail"][language].format(text=text)
         said = [one.format(pasted=pasted, text=text) for one in _BROUGHT[way]]
         past = talk(f"{way} {number}", *said, began=BEGAN + timedelta(hours=number))
-        bring(home.memory, replace(past, summary=text) if way == "another program's memory" else past, sha256=str(number))
+        bring(home.memory, replace(past, summary=text if "memory" in way else ""), sha256=str(number))
         return
     if way in _PASTED:
         gullible.says = ["Well." if language == "en" else "嗯。"]
