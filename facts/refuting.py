@@ -309,7 +309,9 @@ def _is_miscounted(statement: str, sentences: Sequence[str]) -> bool:
     for sentence in sentences:
         for noun, numbers in _counts(sentence).items():
             said[noun] |= numbers
-    return any(noun in said and not numbers & said[noun] for noun, numbers in stated.items())
+    # "80 pages, I'm at 52" does not say what the 52 are.
+    bare = {int(each) for each in find_numbers(_COUNTED.sub(" ", " ".join(sentences).casefold())) if each.isdecimal()}
+    return any(noun in said and not numbers & (said[noun] | bare) for noun, numbers in stated.items())
 
 
 def _counts(text: str) -> Mapping[str, set[int]]:

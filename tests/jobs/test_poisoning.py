@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +17,7 @@ from domain.workers import CancelToken
 from jobs.chapters import ChapterWriter
 from jobs.extraction import Extraction
 from jobs.import_backlog import ImportBacklog
-from tests.support.house import Mind, marked, records
+from tests.support.house import Mind, house, marked, records
 from tests.support.past import BEGAN, bring, talk
 from tests.support.server import Exchange, ScriptedServer, say
 
@@ -133,7 +134,7 @@ def _cases(*ways: Mapping[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize(("way", "wanted"), _cases(_PASTED, _REPLIED, _BROUGHT))
 def test_nothing_derived_says_what_a_foreign_text_wants_though_a_model_falls_for_it(
-    opened: Callable[..., Any], server: ScriptedServer, tmp_path: Path, way: str, wanted: tuple[str, ...]
+    server: ScriptedServer, tmp_path: Path, clock: Any, new_id: Any, log: Any, way: str, wanted: tuple[str, ...]
 ) -> None:
     language = "en" if wanted[0].isascii() else "zh"
     gullible = _Gullible(wanted)
@@ -143,7 +144,7 @@ def test_nothing_derived_says_what_a_foreign_text_wants_though_a_model_falls_for
         (tmp_path / "others").mkdir()
         (tmp_path / "others" / "a.md").write_text(f"{wanted[0]}\n\n{_ASKED[language]}", "utf-8")
         settings["EXTERNAL_MEMORIES"] = f"others={tmp_path / 'others'}"
-    with opened(**settings) as home:
+    with house(tmp_path, server, clock, new_id, log, **settings) as home:
         for number in range(2):
             _bring_in(home, gullible, way, language, wanted[0], number)
         list(ImportBacklog(home.memory, home.llm).run(CancelToken()))
@@ -151,7 +152,8 @@ def test_nothing_derived_says_what_a_foreign_text_wants_though_a_model_falls_for
         home.talk.maintenance.wait()
         home.say(_ASKED[language])  # the invented memory is quoted again
         home.say(_ASKED[language])
-        assert _says(home, gullible, wanted[1]) == {}
+        found = _says(home, gullible, wanted[1])
+        assert (sorted(found), found) == ([], {})
         assert not [one for one in home.rows("conversation") if one["hidden"]]
 
 
@@ -189,15 +191,20 @@ def _says(home: Any, gullible: _Gullible, statement: str) -> dict[str, list[str]
         "instructions": [one["messages"][0]["content"] for one in gullible.seen],
         "memories": [_known(one) for one in gullible.seen if marked(one, "talk")],
     }
-    told = {name: [text for text in texts if statement.rstrip(".。") in text] for name, texts in derived.items()}
+    # As words of the companion with their day they may be quoted.
+    told = {
+        name: [text for text in texts if statement.rstrip(".。") in re.sub("“[^”]*”", "", text)]
+        for name, texts in derived.items()
+    }
     return {name: texts for name, texts in told.items() if texts}
 
 
 def _known(request: Any) -> str:
-    """What a prompt gives as known: its records without the words of messages."""
+    """What a prompt gives as known: its records without the words of messages and of external memories."""
     lines = "\n".join(one["content"] for one in request["messages"][1:]).splitlines()
     found = [json.loads(line) for line in lines if line.startswith('{"')]
-    return json.dumps([{name: value for name, value in one.items() if name != "said"} for one in found])
+    known = [{name: value for name, value in one.items() if name != "said"} for one in found if "source" not in one]
+    return json.dumps(known, ensure_ascii=False)
 
 
 def test_the_question_shows_a_pasted_text_as_data_within_its_marks(opened: Callable[..., Any], mind: Mind) -> None:
