@@ -45,7 +45,7 @@ _OF_A_TEXT = pattern_of(
     r"\b(?:e-?mails?|mails?|letters?|messages?|texts?|texted|files?|code|posts?|articles?|documents?|poems?|lyrics|story|stories"
     r"|past(?:ed|es)|forward\w*|quot\w+|shar(?:ed|es)|says?|said|tells?|told|writes?|wrote|suggest\w*|recommend\w*|advi[sc]e\w*"
     r"|ask(?:s|ed)|learn(?:s|ed)|explain\w*|promis\w+|joke[sd]?|discuss\w*|talk(?:s|ed))\b"
-    r"|邮件|信|短信|消息|文件|代码|帖子|文章|文档|诗|歌词|故事|转发|粘贴|引用|分享|说|写|问|告诉|建议|推荐|解释|答应|开玩笑|聊|讨论",
+    r"|邮件|信|短信|消息|文件|代码|帖子|文章|文档|诗|歌词|故事|转发|粘贴|引用|分享|说|写|问|告诉|建议|推荐|解释|答应|开玩笑|聊|讨论"
 )
 _MARKUP = " -*•#\t"
 _ANY_DAY = date(2000, 1, 1)
@@ -96,7 +96,7 @@ class SummarySources:
         """
         plain = sentence.lstrip(_MARKUP).casefold()
         called = (*self._names.person, self._speakers["user"])
-        of_person = begins_with_pronoun(sentence) or plain.startswith(tuple(map(str.casefold, called)))
+        of_person = begins_with_pronoun(sentence) or any(name.casefold() in plain for name in called)
         wanted = telling_terms(sentence) - telling_terms(" ".join(called))
         own = self._terms_of_person if of_person else self._own_terms
         foreign = wanted & self._terms - own
