@@ -62,7 +62,8 @@ def _counted(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
 def _place() -> tuple[str, int]:
     """The file of a repository that sends the statement, and the line."""
     frame = sys._getframe(2)
-    while frame.f_back and frame.f_code.co_filename.endswith(("/database.py", "/engine.py", "/recorded.py")):
+    seams = ("/database.py", "/engine.py", "/recorded.py")
+    while frame.f_back and frame.f_code.co_filename.endswith(seams) and "_meta" not in frame.f_code.co_name:
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
