@@ -189,7 +189,7 @@ class House:
 
     def settle(self) -> None:
         """Every vector is made and in the index."""
-        assert self.memory.index.settle(30)
+        assert self.memory.index.settle(300)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table."""

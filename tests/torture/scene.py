@@ -153,7 +153,7 @@ def prepare(folder: Path, scene: str) -> None:
         stage.say(TYPED)
         stage.memory.rounds.keep_step(stage.talk.session.session_id, "summary", "{}")
         stage.memory.sessions.note_in_flight(stage.talk.session.session_id, "And who")
-    assert stage.memory.index.settle(30)
+    assert stage.memory.index.settle(300)
     stage.close()
 
 
@@ -174,7 +174,7 @@ def play(scene: str, folder: Path, *, index: bool = True) -> None:
     stage = Stage(folder, index=index, debug=scene == "erase", kept=lambda: print("kept", flush=True))
     SCENES[scene](stage)
     if index:
-        assert stage.memory.index.settle(30)
+        assert stage.memory.index.settle(300)
     stage.close()
 
 
