@@ -52,7 +52,7 @@ from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
 from storage.registry import files_of_others, own_place
-from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
+from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors, rewrite_database
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "write_portable",
+    "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.

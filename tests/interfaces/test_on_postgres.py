@@ -66,6 +66,21 @@ def test_a_database_is_prepared_by_one_command(tmp_path: Path) -> None:
     assert program.run(tmp_path, "--database-url", url, "-p", "Hello").code == 0
 
 
+def test_an_erasure_says_what_holds_at_once_and_a_rewrite_what_is_done(tmp_path: Path, url: str) -> None:
+    assert program.run(tmp_path, "-p", "My cat is called Douban.", DATABASE_URL=url).code == 0
+    erased = program.run(tmp_path, given="/forget Douban\ny\n/erased\n", DATABASE_URL=url)
+    assert "tables of the database" in erased.err
+    assert "0 found. From now on no query" in erased.err
+    assert "search not finished" not in erased.err
+    administrator = shared_server().replace("app:secret@/friend", "postgres@/postgres")
+    unnamed = program.run(tmp_path, "--rewrite-database", administrator)
+    assert (unnamed.code, "--rewrite-database" in unnamed.err) == (2, True)
+    done = program.run(tmp_path, "--rewrite-database", administrator, DATABASE_URL=url)
+    assert (done.code, " tables of postgresql:" in done.out, "Not done" in done.out) == (0, True, False), done
+    refused = program.run(tmp_path, "--rewrite-database", url, DATABASE_URL=url)
+    assert (refused.code, refused.out.count("\n"), "permission denied" in refused.out) == (1, 1, True)
+
+
 def test_without_its_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None; sys.argv = ['main.py', '--data-dir', sys.argv[1], '-p', 'Hello'];"

@@ -121,6 +121,7 @@ PROMISES = (
         (
             "tests/jobs/test_erasing.py",
             "tests/storage/test_proof.py",
+            "tests/storage/postgres/test_erasing.py",
             "tests/storage/test_locks.py",
             "tests/contract/test_erased.py",
         ),
