@@ -51,8 +51,15 @@ from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others, own_place
-from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors, rewrite_database
+from storage.registry import Registry, files_of_others, own_place
+from storage.repositories import (
+    OnServer,
+    Repositories,
+    initialise_database,
+    open_repositories,
+    open_vectors,
+    rewrite_database,
+)
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -103,16 +110,15 @@ def leaving_out_erased(
 
 
 def move_person(
-    source: Path | OnServer,
-    target: Path | OnServer,
-    clock: Callable[[], datetime],
-    new_id: Callable[[], str],
-    log: logging.Logger,
+    served: Registry, person: str, folder: Path, new_id: Callable[[], str], log: logging.Logger, *, outwards: bool
 ) -> int:
-    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    """Copy a person, as ``storage.moving.move_person`` says. Returns how many rows. Raises StorageError."""
     from storage.moving import move_person
 
-    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+    def opened(place: Path | OnServer) -> Repositories:
+        return open_repositories(place, tokens, Stamp(served.clock, new_id), log)
+
+    return move_person(served, person, folder, opened, outwards=outwards)
 
 
 class Memory:

@@ -37,7 +37,7 @@ from memory import (
     restore,
     rewrite_database,
 )
-from people import EVERYBODY, ME, People, Registry, open_people, place_of, registry_in
+from people import EVERYBODY, ME, People, Registry, open_people, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -117,11 +117,10 @@ def _move_person(program: Program) -> Exit:
     if not settings.database_url:
         raise errors.UsageError("person.not_named")
     with closing(Registry(registry_in(settings.data_dir), program.clock, settings.database_url)) as registry:
-        served = place_of(settings.data_dir, registry.server, options.person)
         folder = options.export_person or options.import_person
         assert folder
-        source, target = (served, folder) if options.export_person else (folder, served)
-        count = move_person(source, target, program.clock, program.new_id, program.debug.log)
+        new_id, log, outwards = program.new_id, program.debug.log, options.export_person is not None
+        count = move_person(registry, options.person, folder, new_id, log, outwards=outwards)
         if options.import_person and options.person != ME:
             registry.add_person(options.person)
     key = "person.exported" if options.export_person else "person.imported"

@@ -167,3 +167,14 @@ def test_a_folder_becomes_a_person_in_the_database_and_a_folder_again(tmp_path: 
     assert program.run(tmp_path, "--export-person", back, "--person", "ann", "--database-url", url).code == 0
     assert program.stored(tmp_path / "back") == stored
     assert "DATABASE_URL" in program.run(tmp_path, "--export-person", back).err
+
+
+def test_a_save_is_undone_where_the_memory_was_moved_since(tmp_path: Path, url: str) -> None:
+    assert program.run(tmp_path, given="My cat is called Douban.\n/save\n").code == 0
+    folder, back = str(tmp_path / "data"), tmp_path / "back"
+    moved = program.run(tmp_path, "--import-person", folder, "--database-url", url)
+    assert moved.code == 0, moved.err
+    assert program.run(tmp_path, "--export-person", str(back / "data"), "--database-url", url).code == 0
+    for home, settings in ((tmp_path, {"DATABASE_URL": url}), (back, {})):
+        undone = program.run(home, given="/undo\n/persona\n", **settings)
+        assert "/save undone: that session is open again (1 exchange)" in undone.err, undone.err
