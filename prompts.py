@@ -27,7 +27,7 @@ class Templates:
     """The templates of one language. Names in braces are what each takes."""
 
     companion: str
-    """What the companion is called when nobody has named it."""
+    """What the companion is called until it is named."""
     person: str
     """What the person is called when they have not said."""
     system: str
@@ -43,7 +43,7 @@ class Templates:
     days_ago: str
     """day, age"""
     hidden: str
-    """What stands in the place of something that the person asked to have forgotten."""
+    """What replaces something that the person asked to have forgotten."""
     hidden_reply: str
     self_image: str
     """companion, text"""
@@ -60,13 +60,13 @@ class Templates:
     recalled_notes: str
     """What the marks of records mean, where any has one."""
     faint: str
-    """age: what stands beside a turn that has faded"""
+    """age: what marks a message that has faded"""
     recalled_unknown: str
     """What is to be said where nothing that was found seems to answer a question about the two who talk."""
     recalled_faint: str
     """How such a message is to be recounted, where there is any."""
     recalled_others: str
-    """What is to be known of records from memories of others, where there are any."""
+    """What is to be known of records from external memories, where there are any."""
     recalled_clients: str
     """person: what is to be known of records that another program stored, where there are any."""
     clients: Mapping[Client, str]
@@ -74,7 +74,7 @@ class Templates:
     stored_by: str
     """person: who speaks where a program stored something"""
     others_speakers: Mapping[Role, str]
-    """What the two who talk in a memory of others are called."""
+    """What the two who talk in an external memory are called."""
     recalled_chapters: str
     """What a chapter is, where one stands among the records."""
     became: Mapping[Became, str]
@@ -86,7 +86,7 @@ class Templates:
     stances: Mapping[Stance, str]
     """How a fact was said that was not stated."""
     unanswered: str
-    """What stands for a reply of the built-in demo model, which is nobody's words."""
+    """What replaces a reply of the built-in demo model, which are no one's words."""
     fold_task: str
     """companion, person, the_person"""
     notes: str

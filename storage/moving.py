@@ -1,6 +1,6 @@
 """Moves a person between a data folder and a database of many: every row of a memory as it is, in one commit.
 
-Words are indexed anew from the texts, since each engine has them in its own form; vectors are copied. Notes about files
+Words are indexed afresh, since each engine has them in its own form; vectors are copied. Notes about files
 of the one place (which version lies in a persona file, checksums of an index) stay there. A person's system
 instructions go along under new numbers, each with its memory. The own memory comes last: until then the person counts
 as not moved, and what was cut short goes on where it ended.

@@ -6,7 +6,7 @@ began, and nothing where it named none. So the statements of the repositories ru
 Guarantees: a committed transaction is as durable as the server makes it (``synchronous_commit`` is left alone); a write
 is all or nothing; writes of one person come one after another, whichever process they come from; a connection that
 breaks is opened again, and where it broke in the middle of a commit the server is asked whether that was carried out.
-A role that could see the rows of others is refused.
+A role that could see other people's rows is refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MOST_IDLE = 16
 _ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
-#: Seconds after which a process that was not heard of counts as ended.
+#: Seconds after which a process without a sign of life counts as ended.
 _LEASE = 30
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
@@ -237,7 +237,7 @@ class Server:
         raise AssertionError
 
     def number_of(self, person: str, *, add: bool = True) -> int | None:
-        """The number of a person, who is known from then on; without ``add`` None where that is nobody yet."""
+        """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
         found = self.attempt(lambda connection: connection.execute(sql, [person]).fetchall()[0][0])
         return None if found is None else int(found)
@@ -437,20 +437,6 @@ class PostgresDatabase:
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
         self._listeners.append(listener)
-
-    def meta(self, key: str) -> str | None:
-        """A small value by its key."""
-        rows = self.run("SELECT value FROM meta WHERE key = ?", key)
-        return str(rows[0]["value"]) if rows else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write a small value, or with None remove it."""
-        with self.write() as tx:
-            if value is None:
-                tx.do("DELETE FROM meta WHERE key = ?", key)
-                return
-            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
     # -- the whole memory ----------------------------------------------------------------------------------------
 

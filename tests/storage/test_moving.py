@@ -15,6 +15,7 @@ from domain import errors
 from domain.facts import LineEvidence, PersonaDraft
 from domain.records import Message
 from language.words import tokens
+from storage.engine import set_meta
 from storage.moving import move_memory, move_person, rows_of
 from storage.registry import Instruction, Registry, has_memory
 from storage.repositories import OnServer, Repositories, open_repositories
@@ -50,7 +51,7 @@ class Life:
 
     def __init__(self, store: Store, seed: int) -> None:
         self.store, self.choose, self.teller = store, random.Random(seed), Teller(store)
-        store.database.set_meta("salt", "0" * 32)
+        set_meta(store.database, "salt", "0" * 32)
         store.start("s1", at(0))
         self.session, self.number, self.facts, self.hidden = "s1", 1, 0, list[str]()
 

@@ -13,6 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from language.words import tokens
+from storage.engine import set_meta
 from storage.erasure import find_traces, forms
 from storage.postgres.database import Server
 from storage.postgres.setup import OWNER, rewrite
@@ -103,7 +104,7 @@ def test_an_erasure_is_proven_by_every_table_of_the_person(
         assert tables_with(connection, MARKER) == before  # the other person's
         erase(other)
         assert tables_with(connection, MARKER) == []
-        store.database.set_meta("left", f"said {MARKER}")
+        set_meta(store.database, "left", f"said {MARKER}")
         tables, found = store.database.find_traces(forms(MARKER))
         assert (tables, {place for place, _ in found}) == (proof.tables, {"table meta"})
         assert other.database.find_traces(forms(MARKER))[1] == []
