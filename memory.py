@@ -51,8 +51,15 @@ from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others, own_place
-from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
+from storage.registry import Registry, files_of_others, own_place
+from storage.repositories import (
+    OnServer,
+    Repositories,
+    initialise_database,
+    open_repositories,
+    open_vectors,
+    rewrite_database,
+)
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -63,7 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "write_portable",
+    "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -103,16 +110,15 @@ def leaving_out_erased(
 
 
 def move_person(
-    source: Path | OnServer,
-    target: Path | OnServer,
-    clock: Callable[[], datetime],
-    new_id: Callable[[], str],
-    log: logging.Logger,
+    served: Registry, person: str, folder: Path, new_id: Callable[[], str], log: logging.Logger, *, outwards: bool
 ) -> int:
-    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    """Copy a person, as ``storage.moving.move_person`` says. Returns how many rows. Raises StorageError."""
     from storage.moving import move_person
 
-    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+    def opened(place: Path | OnServer) -> Repositories:
+        return open_repositories(place, tokens, Stamp(served.clock, new_id), log)
+
+    return move_person(served, person, folder, opened, outwards=outwards)
 
 
 class Memory:

@@ -42,25 +42,14 @@ from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import (
-    EVERYBODY,
-    ME,
-    PEOPLE,
-    Instruction,
-    Registry,
-    Token,
-    folder_of,
-    has_memory,
-    place_of,
-    registry_in,
-)
+from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 from storage.repositories import OnServer
 from storage.usage import Usage
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
     "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "Usage", "folder_of",
-    "place_of", "registry_in",
+    "registry_in",
 ]  # fmt: skip
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
@@ -207,7 +196,7 @@ class People:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
         for number in (None, *numbers):
-            if has_memory(self._place_of(person, number)):
+            if has_memory(self.registry.place_of(person, number)):
                 yield number, folder_of(self.settings.data_dir, person, number)
 
     def erase_person(self, person: str) -> list[ErasureReceipt]:
@@ -230,12 +219,12 @@ class People:
         """Have the folders of a person's memories alone, until it is closed."""
         with ExitStack() as locks:
             for number, folder in self.memory_folders(person):
-                if isinstance(self._place_of(person, number), Path):
+                if isinstance(self.registry.place_of(person, number), Path):
                     locks.enter_context(FolderLock(folder, self.clock))
             return locks.pop_all()
 
     def _erase_memory(self, number: int | None, folder: Path, person: str) -> ErasureReceipt:
-        place = self._place_of(person, number)
+        place = self.registry.place_of(person, number)
         memory = self._open_memory(folder, place, person)
         try:
             memory.erasure.erase(memory.erasure.scope_of_everything())
@@ -374,7 +363,7 @@ class People:
             raise UsageError("instruction.unknown", number=number)
         met = self._meeting.submit(self.registry.add_person, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = self._open_memory(folder, self._place_of(person, number), person)
+        memory = self._open_memory(folder, self.registry.place_of(person, number), person)
         try:
             met.result()
         except BaseException:
@@ -385,9 +374,6 @@ class People:
         opened = Companion(person, instruction, maintenance, self.new_id)
         maintenance.client_history_done = partial(self._settle_client_history, opened, number)
         return opened
-
-    def _place_of(self, person: str, number: int | None) -> Path | OnServer:
-        return place_of(self.settings.data_dir, self.registry.server, person, number)
 
     def _open_memory(self, folder: Path, place: Path | OnServer, person: str) -> Memory:
         return Memory(

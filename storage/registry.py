@@ -25,7 +25,7 @@ from storage.sqlite.database import TwoConnections
 from storage.usage import ProcessUsage, Usage
 
 if TYPE_CHECKING:
-    from storage.postgres.database import Server
+    pass
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
@@ -47,12 +47,6 @@ def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Pa
         return data_dir
     own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return own / ("own" if instruction is None else f"instruction-{instruction}")
-
-
-def place_of(data_dir: Path, server: Server | None, person: str, instruction: int | None = None) -> Path | OnServer:
-    """A companion's memory: its folder, or where it is in a database of many."""
-    folder = folder_of(data_dir, person, instruction)
-    return OnServer(folder, server, _name_of(person, instruction)) if server else folder
 
 
 def own_place(data_dir: Path, url: str, person: str = ME) -> Path | OnServer:
@@ -109,13 +103,23 @@ class Registry:
 
     def __init__(self, path: Path, clock: Callable[[], datetime], url: str = "") -> None:
         """``url`` is that of a database server, in place of the file; several processes may serve from it."""
-        self._clock = clock
+        self.clock = clock
         self.path = path
         self.server = connect(url) if url else None
         self.usage: Usage = usage_on(self.server) if self.server else ProcessUsage()
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
         self._database = registry_on(self.server) if self.server else TwoConnections(path, "registry.sql")
+
+    @property
+    def address(self) -> str:
+        """Where it is: the folder, or the address of the database without its password."""
+        return self.server.address if self.server else str(self.path.parent)
+
+    def place_of(self, person: str, instruction: int | None = None) -> Path | OnServer:
+        """A companion's memory: its folder, or where it is in the database."""
+        folder = folder_of(self.path.parent, person, instruction)
+        return OnServer(folder, self.server, _name_of(person, instruction)) if self.server else folder
 
     def close(self) -> None:
         """Close the connections; safe to call twice."""
@@ -128,7 +132,7 @@ class Registry:
 
         Raises DataInUse where another has it.
         """
-        return FolderLock(self.path.parent / PEOPLE, self._clock)
+        return FolderLock(self.path.parent / PEOPLE, self.clock)
 
     # -- persons -----------------------------------------------------------------------------------------------
 
@@ -222,10 +226,20 @@ class Registry:
     def add_instruction(self, person: str, title: str, text: str) -> Instruction:
         """A new system instruction of this person."""
         now = self._timestamp()
+        return self._insert_instruction(person, title, text, now, now)
+
+    def bring_instruction(self, person: str, one: Instruction) -> int:
+        """The number of one that comes from another registry: a new one, unless it was brought along before."""
+        what = (one.title, one.text, one.created_at, one.updated_at)
+        same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
+        known = self._database.run(same, person, *what)
+        return int(known[0]["id"]) if known else self._insert_instruction(person, *what).number
+
+    def _insert_instruction(self, *values: str) -> Instruction:
         with self._database.write() as run:
             columns = "(person, title, text, created_at, updated_at) VALUES (?, ?, ?, ?, ?) RETURNING id"
-            ((number,),) = run(f"INSERT INTO instruction {columns}", person, title, text, now, now)
-        return Instruction(number, person, title, text, now, now)
+            ((number,),) = run(f"INSERT INTO instruction {columns}", *values)
+        return Instruction(number, *values)
 
     def instructions(self, person: str) -> list[Instruction]:
         """All of this person's, the oldest first."""
@@ -263,7 +277,7 @@ class Registry:
             run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
 
     def _timestamp(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
+        return self.clock().isoformat(timespec="seconds")
 
 
 def _name_of(person: str, instruction: int | None) -> str:

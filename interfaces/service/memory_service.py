@@ -299,7 +299,7 @@ class MemoryService:
             summaries=len(proof.removed.summaries),
             notes=len(proof.removed.notes),
             facts=len(proof.removed.facts),
-            proof=ErasureProof(files_searched=proof.files, traces_left=len(proof.traces)),
+            proof=ErasureProof(files_searched=proof.places, traces_left=len(proof.traces)),
         )
 
     def erased(self, user_id: str) -> ErasedResponse:

@@ -16,9 +16,11 @@ import secrets
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
@@ -27,6 +29,7 @@ from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
+from domain.file_reader import find_in_parts
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
+#: Rows that are searched at once.
+_ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
 #: Seconds after which a process says again that it lives, a third of the time after which it counts as ended.
@@ -442,6 +447,22 @@ class PostgresDatabase:
     def vacuum(self) -> None:
         """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md)."""
 
+    def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+        """How many tables were searched, all that the catalogue has, each column of every row of this person."""
+
+        def search(connection: psycopg.Connection[ServedRow]) -> tuple[int, list[tuple[str, str]]]:
+            found = []
+            with connection.transaction(), connection.cursor() as cursor:
+                cursor.execute(_SET, [self._number])
+                tables = [str(row[0]) for row in cursor.execute(_TABLES).fetchall()]
+                for table in tables:
+                    with cursor.copy(f"COPY {table} TO STDOUT (FORMAT binary)".encode()) as rows:
+                        found += [(f"table {table}", name) for name in find_in_parts(_in_parts(rows), needles)]
+                        deque(rows, maxlen=0)
+            return len(tables), found
+
+        return cast(tuple[int, list[tuple[str, str]]], self._server.attempt(search))
+
     def problems(self) -> list[str]:
         """What the server finds when it reads every row of this person; pages have checksums."""
         found = []
@@ -635,6 +656,13 @@ class ServedRegistry:
 def translated(sql: str, *, with_person: bool = True) -> bytes:
     """A statement of a repository as the server takes it."""
     return for_postgres(sql, with_person=with_person).encode()
+
+
+def _in_parts(rows: Iterable[Buffer]) -> Iterator[bytes]:
+    """What is read row by row, in fewer and larger parts."""
+    rows = iter(rows)
+    while part := b"".join(islice(rows, _ROWS)):
+        yield part
 
 
 def _place_of(table: str) -> int:

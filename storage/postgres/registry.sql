@@ -135,3 +135,17 @@ BEGIN ATOMIC
         ON CONFLICT (caller) DO UPDATE SET day = excluded.day,
         tokens = CASE WHEN u.day = excluded.day THEN u.tokens ELSE 0 END + excluded.tokens;
 END;
+
+-- No sample of a text is kept in the statistics, where it would outlive the text; only of ids, kinds and moments.
+
+DO $$
+DECLARE place record;
+BEGIN
+    FOR place IN SELECT a.attrelid::regclass AS of, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relkind = 'r' AND c.relnamespace IN (current_schema()::regnamespace, 'registry'::regnamespace)
+        AND a.attnum > 0 AND a.atttypid::regtype::text IN ('text', 'text[]', 'bytea', 'halfvec')
+        AND a.attname NOT IN ('text_id', 'session_id', 'window_id', 'kind', 'model', 'role', 'status',
+            'shelf', 'chain', 'digest', 'timestamp', 'stored_at') LOOP
+        EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS 0', place.of, place.attname);
+    END LOOP;
+END $$;
