@@ -249,7 +249,7 @@ class RelayedChats:
             kept = companion.memory.steps.of("tools", key).get("")
             return kept[0] if kept else ""
         with self._lock:
-            text, epoch = self._waiting.get((companion and companion.person, key), ("", 0))
+            text, epoch = self._waiting.get((companion.person if companion else None, key), ("", 0))
         return text if epoch == (companion.memory.epoch.number() if companion else 0) else ""
 
     def _history_of(self, companion: Companion) -> ClientHistory:
