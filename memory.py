@@ -46,7 +46,7 @@ from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
 from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
-from storage.engine import Commit, Stamp
+from storage.engine import Commit, Stamp, read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
@@ -413,12 +413,12 @@ class Memory:
 
         English as long as there is neither.
         """
-        if (stored := self._of.database.meta(_LANGUAGE)) in ("en", "zh"):
+        if (stored := read_meta(self._of.database, _LANGUAGE)) in ("en", "zh"):
             return stored  # type: ignore[return-value]
         persona = self.personas.read("user")
         texts = [persona] if persona else self.messages.first_words(_FIRST_WORDS)
         if texts:
-            self._of.database.set_meta(_LANGUAGE, language_of(*texts))
+            set_meta(self._of.database, _LANGUAGE, language_of(*texts))
         return language_of(*texts)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from domain.facts import Fact, Note, Relation
@@ -121,10 +121,11 @@ def make_unstored_round(
     return Round(user, assistant)
 
 
-def pair_messages(messages: Iterable[Message]) -> tuple[Round, ...]:
+def pair_messages(messages: Iterable[Message], *, alone: bool = False) -> tuple[Round, ...]:
     """The rounds of these messages of one session; a message whose partner was erased is left out.
 
-    A greeting has the number of the round that answers it, below zero.
+    A greeting has the number of the round that answers it, below zero. With ``alone``, what the person said and no one
+    answered is a round too: its reply has the same id and no words.
     """
     rounds: dict[int, dict[Role, Message]] = {}
     greetings = {}
@@ -133,6 +134,9 @@ def pair_messages(messages: Iterable[Message]) -> tuple[Round, ...]:
             greetings[-message.round] = message
         else:
             rounds.setdefault(message.round, {})[message.role] = message
+    for pair in rounds.values():
+        if alone and "user" in pair:
+            pair.setdefault("assistant", replace(pair["user"], role="assistant", text=PREFIX["assistant"]))
     pairs = ((number, pair) for number, pair in rounds.items() if len(pair) == 2)
     return tuple(Round(pair["user"], pair["assistant"], greetings.get(number)) for number, pair in pairs)
 

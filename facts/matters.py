@@ -6,7 +6,7 @@
     may_greet       whether the companion may speak first at all
 
 Pure functions over rows and a clock; days are those where the person is. No model is asked. In doubt a matter is left
-alone: what was told, cancelled, joked, dreamt, quoted, of somebody else or past is none, and nobody is asked twice too
+alone: what was reported, cancelled, joked, dreamt, quoted, of somebody else or past is none, and no one is asked twice too
 often, after "don't ask", or of what later talk has covered.
 """
 
@@ -38,7 +38,7 @@ from language.yearly import YearlyDay, read_yearly, says_calendar
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
 #: A greeting waits so long after the last words, and after the last greeting.
 _APART, _BETWEEN_GREETINGS = timedelta(minutes=30), timedelta(hours=16)
-#: So many greetings that nobody answered end them.
+#: So many unanswered greetings end them.
 _UNANSWERED = 2
 #: Days after which something without a day is brought up, and after which it no longer is.
 _WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": (1, 14), "worry": (2, 21)}
@@ -428,7 +428,7 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
-    told: MatterStatus = "answered" if matter.asked else "closed"
+    spoken_of: MatterStatus = "answered" if matter.asked else "closed"
     for at, (message, terms, words) in enumerate(since):
         plain = words.replace("’", "'")
         mentioned = _shares(key, terms)
@@ -447,15 +447,15 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
             and not _ONLY_BEGUN.search(plain)
         )
         if touched and (over or _DONE.search(plain)):
-            return told
+            return spoken_of
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
-            return told
+            return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
         if begun and (mentioned or (touched and matter.kind in _DATED)):
-            return told
+            return spoken_of
         recent = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
         if recent and _OUTCOME.search(plain) and not is_question(words):
-            return told
+            return spoken_of
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from domain import errors
 from domain.events import Notice
@@ -18,14 +19,7 @@ from domain.recollection import RecallLimits
 from domain.records import Message, Round, pair_messages, without_hidden
 from domain.workers import CancelToken
 from facts.reply_json import handles_of, line_of, read_object
-from language.forget_requests import (
-    ForgetRequest,
-    detect_forget_request,
-    detect_release,
-    rounds_about,
-    rounds_spoken_of,
-    select_rounds,
-)
+from language.forget_requests import ForgetRequest, detect_forget_request, detect_release, rounds_about, select_rounds
 from language.scripts import language_of
 from llm import Llm
 from memory import Memory
@@ -33,8 +27,10 @@ from memory import Memory
 #: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
 #: single word ("work") would take years with it.
 _FEW, _ONE_IN = 12, 20
-#: How many rounds before a request a model is shown, and how many of other sessions.
+#: How many rounds before a request a model is shown, and how many of other sessions, hidden ones and found ones each.
 _SHOWN, _SHOWN_ELSEWHERE = 8, 4
+#: Of earlier sessions a model is shown what the words of the request find.
+_FOUND = RecallLimits(0, 2 * _SHOWN_ELSEWHERE, 1_000)
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,8 @@ def follow_forget_request(
 ) -> ForgetOutcome:
     """Hide what a round asks to have forgotten, or show again what it allows; ``readable``: a model can read it.
 
-    No later prompt contains what is hidden and stored. Call in the commit that stores the round.
+    No later prompt contains what is hidden and stored. Call in the commit that stores the round; a message that no one
+    answers is a round too (``pair_messages``).
     """
     words = spoken.user.words
     if (release := detect_release(words)) and (released := find_released(memory, release)):
@@ -85,7 +82,7 @@ def follow_forget_request(
         return ForgetOutcome()
     reading, rounds = readable and bool(spoken.user.seq), tuple[Round, ...]()
     if request.hides or (request.certainty == "uncertain" and not reading):
-        said = (*memory.messages.rounds(spoken.user.session_id), *unwritten)
+        said = (*_rounds_of(memory, spoken.user.session_id), *unwritten)
         before = [one for one in said if one.user.text_id != spoken.user.text_id]
         rounds = (*find_rounds_to_hide(memory, request, spoken.user.session_id, before), spoken)
     if not request.hides and rounds:
@@ -96,17 +93,6 @@ def follow_forget_request(
     if reading:
         memory.jobs.request("forget_request", spoken.user.text_id, " ".join(hidden))
     return ForgetOutcome(request, rounds, 0, reading, request.certainty == "likely" and not reading)
-
-
-def hide_forgotten_alone(memory: Memory, spoken: Message, before: Sequence[Message]) -> None:
-    """Hide what a message without a reply asks to have forgotten, of those ``before`` it in its session; the same for
-    what it allows to be mentioned again.
-    """
-    if (release := detect_release(spoken.words)) and (released := find_released(memory, release)):
-        memory.rounds.unhide(released)
-    elif (request := detect_forget_request(spoken.words)) and request.hides:
-        meant = [before[at] for at in rounds_spoken_of(request, [(one.words, "") for one in before])]
-        memory.rounds.hide([one.text_id for one in (*meant, spoken)])
 
 
 def find_rounds_to_hide(
@@ -133,9 +119,7 @@ def _find_older_rounds(memory: Memory, part: str, session_id: str) -> tuple[Roun
     session_ids = sorted({message.session_id for message in found} - {session_id})
     if len(found) > 2 * most:
         return ()
-    rounds = tuple(
-        one for each in session_ids for one in rounds_about(part, without_hidden(memory.messages.rounds(each)))
-    )
+    rounds = tuple(one for each in session_ids for one in rounds_about(part, without_hidden(_rounds_of(memory, each))))
     return rounds if len(rounds) <= most else ()
 
 
@@ -156,8 +140,15 @@ def _pair_by_session(messages: Sequence[Message]) -> list[Round]:
     """The rounds of messages of several sessions, in the order of the sessions."""
     sessions = dict.fromkeys(message.session_id for message in messages)
     return [
-        one for each in sessions for one in pair_messages(message for message in messages if message.session_id == each)
+        one
+        for each in sessions
+        for one in pair_messages((message for message in messages if message.session_id == each), alone=True)
     ]
+
+
+def _rounds_of(memory: Memory, session_id: str) -> tuple[Round, ...]:
+    """The rounds of a session, and what programs stored in it without a reply."""
+    return pair_messages(memory.messages.of_session(session_id), alone=True)
 
 
 def read_forget_request(
@@ -172,13 +163,17 @@ def read_forget_request(
     if asked is None or (narrow and not any(message.hidden for message in found)):
         return
     session = memory.messages.of_session(asked.session_id)
-    elsewhere = [message for message in found if message.session_id != asked.session_id]
+    elsewhere = [message for message in found if message.session_id != asked.session_id][: 2 * _SHOWN_ELSEWHERE]
+    at = datetime.fromisoformat(asked.timestamp)
+    recalled = memory.recall([asked.words], asked.session_id, at, _FOUND, gated=False, besides_session=True)
+    earlier = memory.messages.with_ids([one.text_id for one in recalled.messages])
+    elsewhere += [one for one in earlier if one.seq < asked.seq and not one.hidden and one not in elsewhere]
     shown = [
         message
         for message in session
         if abs(message.round) <= asked.round and (message.text_id in narrow or not message.hidden)
     ]
-    window = [*elsewhere[: 2 * _SHOWN_ELSEWHERE], *shown[-2 * _SHOWN :]]
+    window = [*sorted(elsewhere, key=lambda one: one.seq), *shown[-2 * _SHOWN :]]
     try:
         number = 1 + [message.text_id for message in window].index(text_id)
         read = read_object(llm.read_forget_request(window, number, language_of(asked.words), cancel, memory.names()))
@@ -199,12 +194,12 @@ def read_forget_request(
         yield from [Notice("forget_request.released", {"turns": len(released)})] if released else []
         return
     sure = asks in ("hide", "erase")
-    named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
+    named = [window[one - 1] for one in handles_of(read.get("turns")) if sure and 0 < one <= len(window)]
     own = (asked.session_id, asked.round)
     if not named and all((message.session_id, abs(message.round)) == own for message in found):
         if not request.matter and matter.lower() in asked.words.lower():
             request = replace(request, matter=(matter,) if matter else ())
-        before = [one for one in pair_messages(session) if one.user.round < asked.round and not one.hidden]
+        before = [one for one in pair_messages(session, alone=True) if one.user.round < asked.round and not one.hidden]
         meant = find_rounds_to_hide(memory, request, asked.session_id, before)
         named = [message for one in meant for message in one.messages]
     of = {(message.session_id, abs(message.round)) for message in [asked, *named]}

@@ -181,7 +181,7 @@ def parse_question(text: str, today: date) -> Question:
 
 
 def vital_slots(text: str) -> tuple[Slot, ...]:
-    """The slots of the person that nobody may overlook in the matter of a message, whether it asks for them or not.
+    """The slots of the person that no one may overlook in the matter of a message, whether it asks for them or not.
 
     >>> [slot.attribute for slot in vital_slots("I'm making dinner for friends.")]
     ['allergy', 'diet']

@@ -13,7 +13,7 @@ from typing import Any
 
 from domain.matters import MatterStatus, NewMatter, OpenMatter
 from domain.records import PREFIX, Message
-from storage.engine import EACH, Database, Transaction
+from storage.engine import EACH, Database, Transaction, read_meta, set_meta
 from storage.messages import Messages
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
@@ -115,10 +115,10 @@ class Matters:
 
     def greeting(self) -> tuple[str, int]:
         """When the companion last spoke first ("" never), and how many such greetings in a row got no answer."""
-        last, unanswered = json.loads(self.database.meta(_GREETING) or '["", 0]')
+        last, unanswered = json.loads(read_meta(self.database, _GREETING) or '["", 0]')
         return str(last), int(unanswered)
 
     def set_greeting(self, last: str, unanswered: int) -> None:
         """Note when the companion spoke first, and how many greetings in a row got no answer."""
         with self.database.write():
-            self.database.set_meta(_GREETING, json.dumps([last, unanswered]))
+            set_meta(self.database, _GREETING, json.dumps([last, unanswered]))

@@ -35,7 +35,7 @@ from domain.records import (
 from domain.tree import LIFE, FadedText, ForgetLimit, Leaf
 from storage.chapters import Chapters
 from storage.embeddings import ANY_ARCHIVED, TextIndex
-from storage.engine import EACH, Database, Row, Stamp, Transaction, instant
+from storage.engine import EACH, Database, Row, Stamp, Transaction, instant, read_meta
 from storage.jobs import Claims
 
 #: Between the positions of two messages of a session.
@@ -213,7 +213,7 @@ class Messages:
 
     def generation(self) -> int:
         """A number that changes whenever messages return to the search under their old numbers, leave it, or move."""
-        return int(self._database.meta(_GENERATION) or 0)
+        return int(read_meta(self._database, _GENERATION) or 0)
 
     def highest_number(self) -> int:
         """The highest number that a message ever had, also one that is gone."""

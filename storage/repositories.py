@@ -13,7 +13,7 @@ from domain import errors
 from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
-from storage.engine import Database, Stamp, WordIndex
+from storage.engine import Database, Stamp, WordIndex, read_meta, set_meta
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -174,7 +174,7 @@ def open_repositories(
         epoch=epoch,
         units=Units(database),
     )
-    if database.meta(UNINDEXED) is not None:
+    if read_meta(database, UNINDEXED) is not None:
         index_all(opened)
     return opened
 
@@ -201,4 +201,4 @@ def index_all(of: Repositories) -> None:
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
         of.fact_log.index_all(tx)
-        of.database.set_meta(UNINDEXED, None)
+        set_meta(of.database, UNINDEXED, None)

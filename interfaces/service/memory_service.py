@@ -129,7 +129,9 @@ class MemoryService:
             sessions = self._sessions_of(companion)
             answer = self._find_answer(companion, sessions, text, request_id)
             self._watch.expect_end(user_id)
-            sessions.store(text, request_id, role=role, metadata=metadata)
+            stored = sessions.store(text, request_id, role=role, metadata=metadata)
+            if stored.reading:
+                companion.maintenance.queue.compaction.wake()
             self._watch.check_soon(companion, sessions)
         return _process_response(answer)
 
@@ -259,6 +261,8 @@ class MemoryService:
             sessions = self._sessions_of(companion)
             self._watch.expect_end(user_id)
             stored = sessions.store(words, request_id, written="again" if bring_back else "by program")
+            if stored.reading:
+                companion.maintenance.queue.compaction.wake()
             self._watch.check_soon(companion, sessions)
         message = stored.message
         return RememberResponse(

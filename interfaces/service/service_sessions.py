@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from domain import errors
-from domain.records import SERVICE_CLIENT, Message, Role, Session
+from domain.records import SERVICE_CLIENT, Message, Role, Session, pair_messages
 from domain.settings import Settings
 from jobs.client_memories import ended_sessions
-from jobs.forgetting import hide_forgotten_alone
+from jobs.forgetting import follow_forget_request
 from memory import Memory
 from people import Companion, People
 
@@ -57,10 +57,14 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """A stored message; ``new`` is false where it was stored before."""
+    """A stored message; ``new`` is false where it was stored before.
+
+    ``reading``: a model is to read whether it asks to have something forgotten.
+    """
 
     message: Message
     new: bool
+    reading: bool = False
 
 
 class ServiceSessions:
@@ -75,6 +79,7 @@ class ServiceSessions:
         self._timeout = timedelta(seconds=settings.session_timeout)
         self._longest = timedelta(seconds=min(settings.session_max_duration, _A_CENTURY))
         self._most = settings.session_max_events
+        self._readable = not settings.demo
 
     def find_open(self) -> OpenSession | None:
         """The open session, None where its time is over; changes nothing."""
@@ -143,9 +148,9 @@ class ServiceSessions:
                 raise errors.UsageError("memory.erased")
             session = found.session if found else self._memory.sessions.start_for(SERVICE_CLIENT, "")
             message = self._memory.rounds.store_alone(session.session_id, text, text_id, role=role, metadata=metadata)
-            if role == "user":
-                hide_forgotten_alone(self._memory, message, found.events if found else ())
-            return StoredEvent(message, new=True)
+            rounds = pair_messages([message], alone=True)
+            read = [follow_forget_request(self._memory, one, readable=self._readable).reading for one in rounds]
+            return StoredEvent(message, new=True, reading=any(read))
 
     def _find_active(self) -> OpenSession | None:
         found = self._memory.sessions.active(SERVICE_CLIENT)

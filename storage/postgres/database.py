@@ -6,7 +6,7 @@ began, and nothing where it named none. So the statements of the repositories ru
 Guarantees: a committed transaction is as durable as the server makes it (``synchronous_commit`` is left alone); a write
 is all or nothing; writes of one person come one after another, whichever process they come from; a connection that
 breaks is opened again, and where it broke in the middle of a commit the server is asked whether that was carried out.
-A role that could see the rows of others is refused.
+A role that could see other people's rows is refused.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Server:
         return [str(row[0]) for row in self.ask(TAKE_DUE, self.programs.name, now, most)]
 
     def number_of(self, person: str, *, add: bool = True) -> int | None:
-        """The number of a person, who is known from then on; without ``add`` None where that is nobody yet."""
+        """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
         found = self.attempt(lambda connection: connection.execute(sql, [person]).fetchall()[0][0])
         return None if found is None else int(found)
@@ -456,20 +456,6 @@ class PostgresDatabase:
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
         self._listeners.append(listener)
-
-    def meta(self, key: str) -> str | None:
-        """A small value by its key."""
-        rows = self.run("SELECT value FROM meta WHERE key = ?", key)
-        return str(rows[0]["value"]) if rows else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write a small value, or with None remove it."""
-        with self.write() as tx:
-            if value is None:
-                tx.do("DELETE FROM meta WHERE key = ?", key)
-                return
-            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
     # -- the whole memory ----------------------------------------------------------------------------------------
 

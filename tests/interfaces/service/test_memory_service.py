@@ -15,7 +15,7 @@ from interfaces.service.schemas import ProcessResponse
 from jobs.maintenance import session_to_open
 from people import folder_of
 from tests.interfaces.service.known import LYON, lives_in, notes
-from tests.interfaces.service.opened import OpenedService, opened_service
+from tests.interfaces.service.opened import PATIENCE, OpenedService, opened_service
 from tests.support.house import Mind, records
 from tests.support.server import ScriptedServer, hang
 
@@ -504,6 +504,41 @@ def test_whoever_asks_to_have_something_forgotten_is_told_of_it_no_more(opened: 
     opened.service.process("Please forget that, I mean it.", "me")
     assert opened.service.recall("Where does Ann live?", "me").memories == ()
     assert opened.service.debug("Where does she live?", "me").resolved_query == "Where does she live?"
+
+
+@pytest.mark.parametrize("secret", ["Josef drinks.", "约瑟夫又喝酒了。"])
+def test_a_model_reads_what_a_program_sends_and_hides_what_the_rules_leave(
+    opened: OpenedService, mind: Mind, secret: str
+) -> None:
+    mind.answers("forget", json.dumps({"asks": "hide", "turns": [1]}))
+    for line in (secret, "It rains.", "Forget it."):
+        opened.service.process(line, "me")
+    with opened.people.companion("me") as companion:
+        assert companion.maintenance.queue.settle("forget_request", PATIENCE)
+        assert [one.words for one in companion.memory.messages.hidden()] == [secret, "Forget it."]
+    (asked,) = mind.asked("forget")
+    assert [one["text"] for one in records(asked)[:-1]] == [secret, "It rains.", "Forget it."]
+    assert secret not in [one.text for one in opened.service.recall(secret, "me").memories]
+
+
+def test_a_model_that_names_only_a_matter_hides_the_messages_of_programs_about_it(
+    opened: OpenedService, mind: Mind
+) -> None:
+    mind.answers("forget", json.dumps({"asks": "hide", "turns": [], "matter": "Josef"}))
+    opened.service.process("Josef has debts.", "me")
+    opened.consolidate()
+    for line in ("It rains.", "You know, as for Josef, drop it."):
+        opened.service.process(line, "me")
+    with opened.people.companion("me") as companion:
+        assert companion.maintenance.queue.settle("forget_request", PATIENCE)
+        assert next(one.words for one in companion.memory.messages.hidden()) == "Josef has debts."
+
+
+def test_a_program_may_allow_what_was_hidden_to_be_mentioned_again(opened: OpenedService) -> None:
+    for line in ("My sister Ann lives in Lyon.", "Please forget that, I mean it.", "You may mention Ann again."):
+        opened.service.process(line, "me")
+    with opened.people.companion("me") as companion:
+        assert [one.words for one in companion.memory.messages.hidden()] == ["Please forget that, I mean it."]
 
 
 # -- many people
