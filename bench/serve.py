@@ -76,7 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=20.0, help="rounds a second, with --database")
     parser.add_argument("--model", type=float, default=0.05, help="seconds that the model takes")
     parser.add_argument("--embedding-model", default="", help="as EMBEDDING_MODEL; our own where it is empty")
-    parser.add_argument("--database", default="", help="URL of a prepared database, for servers that share it")
+    parser.add_argument("--database", default="", help="URL of a prepared, empty database, for servers that share it")
     parser.add_argument("--servers", type=int, default=2, help="so many of these")
     parser.add_argument("--writes", type=int, default=20_000, help="rounds that are stored by them")
     parser.add_argument("--one", choices=("http", "terminal"), help=argparse.SUPPRESS)
