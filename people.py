@@ -172,16 +172,15 @@ class People:
         Raises StorageError (DataInUse while its folder is restored or erased), UsageError where there is no such
         instruction.
         """
-        place = self._enter_place((person, instruction))
+        place, opened = self._enter_place((person, instruction)), None
         try:
-            yield self._open_place(place)
+            opened = self._open_place(place)
+            yield opened
         except StorageError as fault:
-            if fault.key == "database.erased":  # by another server; whoever comes next begins a new memory
-                with self._changed:
-                    erased, place.companion = place.companion, None
+            if fault.key == "database.erased" and opened and place.companion is opened:
+                place.companion = None  # erased by another server; whoever comes next begins a new memory
                 with suppress(StorageError):
-                    if erased:
-                        erased.close(0)
+                    opened.close(0)
             raise
         finally:
             self._leave_place(place)
