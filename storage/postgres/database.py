@@ -66,6 +66,11 @@ _LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
 )
 _REGISTRY = "SELECT set_config('search_path', 'registry', true)"
 _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
+#: One look at the index of who is due, and of no one else.
+TAKE_DUE = (
+    "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
+    " AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING name"
+)
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
@@ -240,6 +245,20 @@ class Server:
         """The rows of one statement of the registry, which commits at once."""
         return cast(list[Any], self.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
 
+    def hold(self, person: str, soon: float) -> None:
+        """Look after a memory until ``release``; where this process ends before, another one does from ``soon`` on."""
+        self.ask("SELECT registry.hold($1, $2, $3)", person, self.programs.name, soon)
+
+    def release(self, person: str, at: float | None) -> None:
+        """Let any process look after a memory when its next job is to run, or ``at`` this moment if that is sooner."""
+        sql = "UPDATE registry.due SET program = NULL, look = $1::double precision WHERE name = $2 AND program = $3"
+        self.ask(f"{sql} RETURNING name", at, person, self.programs.name)
+
+    def take_due(self, now: float, most: int) -> list[str]:
+        """Look after at most so many memories that are due and that no living process has open; their names."""
+        self.programs.enter()
+        return [str(row[0]) for row in self.ask(TAKE_DUE, self.programs.name, now, most)]
+
     def number_of(self, person: str, *, add: bool = True) -> int | None:
         """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
@@ -259,6 +278,7 @@ class Server:
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table}".encode())
+                connection.execute("DELETE FROM registry.due WHERE name = $1", [person])
 
         self.attempt(remove_rows)
 
