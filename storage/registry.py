@@ -279,7 +279,7 @@ class Registry:
 
         Only in a database that several servers share; in a folder the one server knows who is due.
         """
-        found = self.server.take_due(self._clock().timestamp(), most) if self.server else []
+        found = self.server.take_due(self.clock().timestamp(), most) if self.server else []
         return [(person, instruction) for person, instruction in map(json.loads, found)]
 
     def _mark(self, sql: str, *values: object) -> None:
