@@ -29,7 +29,7 @@ from domain.settings import ModelDescription, Settings, describe_model
 from domain.tree import Member
 from domain.workers import CancelToken
 from facts.slots import NO_NAMES, Names
-from language.calendar import age_in, date_of, day_in, day_of, weekday_in, whole_day_in
+from language.calendar import age_in, away_in, date_of, day_in, day_of, weekday_in, whole_day_in
 from language.scripts import Language, language_of
 from language.yearly import YearlyDay
 from models.chat import ChatModel, Patience, PromptMessage, answer_of, merge_messages, save_partial_reply, summary_of
@@ -174,11 +174,10 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
         if yearly and yearly.calendar == "unclear":
             record["calendar"] = "unclear"
         elif due:
-            days = (due - now.date()).days
             until = "" if one.precision in ("", "time", "day") else f" .. {one.due_to[:10]}"
             record |= {
                 "day": day_in(language, due) + until + one.due_from[10:].replace("T", " "),
-                "days_away": str(days),
+                "away": away_in(language, due, now.date()),
             }
         if one.role == "assistant":
             record["by"] = "you"
