@@ -157,7 +157,7 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.epoch = of.claims, of.epoch
+            self.claims, self.epoch, self.steps = of.claims, of.epoch, of.steps
             self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)

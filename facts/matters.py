@@ -339,6 +339,8 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
         return None
     if one.meant and ((one.meant.last < said and len(one.possible) < 2) or _LAST.match(text, one.start)):
         return None
+    if one.meant and one.meant.first < said == one.meant.last:  # "the last few days"
+        return None
     if one.meant and not one.meant.yearly and one.meant.last >= said:
         # "Next Wednesday" may be the one after: until both are past, it is open.
         later = max((each.last for each in one.possible), default=one.meant.last)

@@ -454,3 +454,16 @@ def test_a_refusal_is_looked_for_once_in_each_message_however_much_is_open(monke
         looked.clear()
         settle([replace(open_one, number=number) for number in range(9)], later, now)
         assert looked == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("我前几天胸口闷，12号去医院做检查", "2026-10-12"),
+        ("My chest was tight in the last few days, I'm seeing the doctor on the 12th.", "2026-10-12"),
+    ],
+)
+def test_an_event_is_not_due_in_the_days_that_led_to_it(text, due):
+    said = [{"at": "2026-10-10T19:00:00+00:00", "who": "user", "text": text, "kind": "event"}]
+    (matter,) = matters_of({"said": said, "opens": "2026-10-11T19:00:00+00:00"})
+    assert matter.due_from == due
