@@ -28,7 +28,6 @@ from recall.relevance import (
     Amount,
     MessageKinds,
     examples_for,
-    is_of_ourselves,
     judge,
     needs_memory,
     read_features,
@@ -170,7 +169,7 @@ class OwnMemories:
         selector = Selector(self._archive, table, limits, known, search.present, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
-        unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
+        unknown = not known_of and asked[-1].asks_of_us
         return replace(
             found,
             summaries=selected.summaries,

@@ -28,7 +28,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.postgres.database import ServedPrograms, ServedRegistry, ServedUsage, Server
     from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
@@ -95,6 +95,13 @@ def registry_on(server: Server) -> ServedRegistry:
     from storage.postgres.database import ServedRegistry
 
     return ServedRegistry(server)
+
+
+def usage_on(server: Server) -> ServedUsage:
+    """How much is used, counted for all servers together."""
+    from storage.postgres.database import ServedUsage
+
+    return ServedUsage(server)
 
 
 def initialise_database(administrator: str, url: str) -> None:
