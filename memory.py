@@ -78,7 +78,7 @@ _LOOK_AGAIN = timedelta(minutes=10)
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
-#: Of what was said since something became open so many messages are read, the newest.
+#: Of what was said since something became open so many messages are read at the most, the newest.
 _LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
@@ -335,10 +335,12 @@ class Memory:
 
         matters = self.matters.with_status(get_args(MatterStatus))
         today = now.date().isoformat()
-        waiting = [one.place for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
-        later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
+        waiting = [one for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
+        later, mark = self.matters.said_since(waiting, _LATER_READ)
         became = {one.number: one for one in settle(matters, later, now)}
-        with self.in_one_commit() if became else nullcontext():
+        with self.in_one_commit() if became or mark else nullcontext():
+            if mark:
+                self.matters.note_settled(mark)
             for one in became.values():
                 self.matters.set_status(one.number, one.status, one.yearly)
             last, unanswered = self.matters.greeting()

@@ -137,8 +137,9 @@ def open_repositories(
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
     database, words, folder = _open_engine(place, log)
-    index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
+    embeddings = Embeddings(database, words.join_pieces, messages.seal)
+    index = TextIndex(database, words, embeddings, tokens)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
     erased = ErasedTexts(database, stamp)
