@@ -619,7 +619,7 @@ class Indexing:
     def _run_step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
-            return self._run_own_step() if self.writes or self._take_over() else _LOOK
+            return self._run_own_step() if self.writes or self._take_over() else max(_LOOK, self._vectors.rest)
         finally:
             if not self._worker.proceed():
                 self._writer.release()
@@ -662,7 +662,7 @@ class Indexing:
                 return AT_ONCE
         waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
         is_alone = time.monotonic() - self._elsewhere_at > _ALONE_AFTER and not self._vectors.has_former
-        return min([*waits, _LOOK_ALONE if is_alone else _LOOK])
+        return min([*waits, max(_LOOK_ALONE if is_alone else _LOOK, self._vectors.rest)])
 
     def _one_piece(self) -> bool:
         """Do what comes next, if it may be tried now; False when nothing was done."""
