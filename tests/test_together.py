@@ -150,10 +150,11 @@ def summary_of(home: Path, session: str) -> str:
 
 
 def whole(home: Path) -> bool:
-    """Whether the database is, and every round is in its context or in its summary."""
+    """Whether the database is, and every round is in its context or in its summary; those of hosts are read later."""
     orphaned = (
         "SELECT count(*) FROM conversation c LEFT JOIN summary m USING (session_id)"
-        " WHERE c.compacted = 1 AND c.role = 'user' AND instr(coalesce(m.summary, ''), substr(c.text, 7)) = 0"
+        " JOIN session s USING (session_id) WHERE s.client <> 'service'"
+        " AND c.compacted = 1 AND c.role = 'user' AND instr(coalesce(m.summary, ''), substr(c.text, 7)) = 0"
     )
     return rows(home, "PRAGMA integrity_check") == [("ok",)] and rows(home, orphaned) == [(0,)]
 
