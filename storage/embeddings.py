@@ -78,7 +78,7 @@ class SetAside:
 class Embeddings:
     """The tables ``embedding``, ``pending`` and ``index_file``. ``tidy`` runs in the commits for which no one waits."""
 
-    def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
+    def __init__(self, database: Database, *tidy: Callable[[Transaction], None]) -> None:
         self._database = database
         self._tidy = tidy
 
@@ -109,7 +109,8 @@ class Embeddings:
         )
         with self._database.write() as tx:
             tx.many(sql, [(text_id, model, digest) for text_id, digest in digests.items()])
-            self._tidy(tx)
+            for tidy in self._tidy:
+                tidy(tx)
 
     def record_failure(self, text_id: str, reason: str) -> None:
         """Count one failure of a text."""

@@ -452,6 +452,7 @@ class Eraser:
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
+            self.of.steps.drop(tx, "tools")
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
