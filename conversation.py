@@ -471,7 +471,7 @@ class Conversation:
     def _near(self) -> tuple[OpenMatter, ...]:
         """What is near in time and was in no prompt yet, and not in what the companion said first.
 
-        It is read anew for each prompt, since its words may be hidden or erased by then; not once there is none.
+        It is read again for each prompt, since its words may be hidden or erased by then; not once there is none.
         """
         if self._nothing_near or self._unwritten is not None:
             return ()

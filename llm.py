@@ -359,7 +359,7 @@ class Llm:
     ) -> Generator[StreamEvent | Notice, None, ModelAnswer]:
         """Ask until there is a reply, with less of the past where the model refuses the prompt.
 
-        ``keep_partial`` is handed what was shown so far, now and then. ``watched``: somebody sees the words come, so
+        ``keep_partial`` gets what was shown so far, now and then. ``watched``: somebody sees the words come, so
         that those before a broken connection are a reply that was interrupted. Raises ModelError or Interrupted.
         """
         less: Layers | None = layers
@@ -389,7 +389,7 @@ class Llm:
         known: Mapping[str, Sequence[str]],
         names: Names = NO_NAMES,
     ) -> Iterator[ReplyEvent]:
-        """The events of a reply to a task of planned search, shown what was ``found``; ``known`` stands beside it."""
+        """The events of a reply to a task of planned search, shown what was ``found``; ``known`` goes with it."""
         task = self._task(language, names)
         companion, person = task.names["companion"], task.names["person"]
         layers = Layers(question, task.now, language, recalled=found, companion=companion, person=person)

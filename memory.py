@@ -46,7 +46,7 @@ from recall.annotations import annotations_of_lines
 from recall.embedding import key_in
 from storage.backup import Prepare, back_up, restore, restore_portable, write_portable
 from storage.clients import Clients
-from storage.engine import Commit, Stamp
+from storage.engine import Commit, Stamp, read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
@@ -76,7 +76,7 @@ _OPENING_ROUNDS = 3
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
-#: Of what was said since something became open so many messages are read, the newest.
+#: Of what was said since something became open so many messages are read at the most, the newest.
 _LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
@@ -157,7 +157,7 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.epoch = of.claims, of.epoch
+            self.claims, self.epoch, self.steps = of.claims, of.epoch, of.steps
             self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
@@ -323,10 +323,12 @@ class Memory:
 
         matters = self.matters.with_status(get_args(MatterStatus))
         today = now.date().isoformat()
-        waiting = [one.place for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
-        later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
+        waiting = [one for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
+        later, mark = self.matters.said_since(waiting, _LATER_READ)
         became = {one.number: one for one in settle(matters, later, now)}
-        with self.in_one_commit() if became else nullcontext():
+        with self.in_one_commit() if became or mark else nullcontext():
+            if mark:
+                self.matters.note_settled(mark)
             for one in became.values():
                 self.matters.set_status(one.number, one.status, one.yearly)
             last, unanswered = self.matters.greeting()
@@ -401,12 +403,12 @@ class Memory:
 
         English as long as there is neither.
         """
-        if (stored := self._of.database.meta(_LANGUAGE)) in ("en", "zh"):
+        if (stored := read_meta(self._of.database, _LANGUAGE)) in ("en", "zh"):
             return stored  # type: ignore[return-value]
         persona = self.personas.read("user")
         texts = [persona] if persona else self.messages.first_words(_FIRST_WORDS)
         if texts:
-            self._of.database.set_meta(_LANGUAGE, language_of(*texts))
+            set_meta(self._of.database, _LANGUAGE, language_of(*texts))
         return language_of(*texts)
 
     def search(self, words: str, limits: RecallLimits) -> Recollection:

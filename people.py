@@ -55,11 +55,12 @@ from storage.registry import (
     registry_in,
 )
 from storage.repositories import OnServer
+from storage.usage import Usage
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of", "place_of",
-    "registry_in",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "Usage", "folder_of",
+    "place_of", "registry_in",
 ]  # fmt: skip
 
 #: Threads for the indexes of all memories, and for work that waits for models: one never delays the other.
@@ -164,6 +165,14 @@ class People:
         place = self._enter_place((person, instruction))
         try:
             yield self._open_place(place)
+        except StorageError as fault:
+            if fault.key == "database.erased":  # by another server; whoever comes next begins a new memory
+                with self._changed:
+                    erased, place.companion = place.companion, None
+                with suppress(StorageError):
+                    if erased:
+                        erased.close(0)
+            raise
         finally:
             self._leave_place(place)
 

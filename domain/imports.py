@@ -69,7 +69,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class KnownMessages:
-    """How many messages are in the memory already, or were, and how many of others were erased from it."""
+    """How many messages are in the memory already, or were, and how many others were erased from it."""
 
     messages: int = 0
     erased: int = 0

@@ -157,11 +157,6 @@ def wrong_figure(text: str, figures: Figures) -> str:
     return "number" if any(not figures.bears_number(forms) for forms in asserted_numbers(rest)) else ""
 
 
-def first_wrong(texts: Iterable[str], figures: Figures) -> str:
-    """The first unsupported kind of figure in some texts; "" if all are supported."""
-    return next((wrong for text in texts if text and (wrong := wrong_figure(text, figures))), "")
-
-
 def _may_hold_one(plain: str) -> bool:
     """Whether a text may contain a figure; most do not, which this finds quickly."""
     if _A_FIGURE.search(plain) or holds_any(plain, _PARTS):

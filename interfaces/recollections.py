@@ -134,7 +134,7 @@ def safe_text(text: str) -> str:
 
 
 def fact_text(fact: Fact | RecalledFact) -> str:
-    """A fact, and whether it is certain; one that nobody verified as its words."""
+    """A fact, and whether it is certain; an unverified one as its words."""
     if fact.basis == "quoted":
         words = " — ".join(one.words for one in fact.quotes)
         return f'said {fact.said[:10]}: "{safe_text(words)}"'
@@ -143,7 +143,7 @@ def fact_text(fact: Fact | RecalledFact) -> str:
 
 
 def describe_fact(words: Words, fact: Fact, names: Mapping[str, str]) -> str:
-    """What a fact says; one that nobody verified as the words themselves, with their day and speaker.
+    """What a fact says; an unverified one as the words themselves, with their day and speaker.
 
     ``names`` are those of the two, by role.
     """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from domain import errors
 from domain.events import Notice
@@ -26,8 +27,10 @@ from memory import Memory
 #: A matter that more older rounds than this contain, and more than one in so many of all, hides none of them: a
 #: single word ("work") would take years with it.
 _FEW, _ONE_IN = 12, 20
-#: How many rounds before a request a model is shown, and how many of other sessions.
+#: How many rounds before a request a model is shown, and how many of other sessions, hidden ones and found ones each.
 _SHOWN, _SHOWN_ELSEWHERE = 8, 4
+#: Of earlier sessions a model is shown what the words of the request find.
+_FOUND = RecallLimits(0, 2 * _SHOWN_ELSEWHERE, 1_000)
 
 
 @dataclass(frozen=True)
@@ -160,13 +163,17 @@ def read_forget_request(
     if asked is None or (narrow and not any(message.hidden for message in found)):
         return
     session = memory.messages.of_session(asked.session_id)
-    elsewhere = [message for message in found if message.session_id != asked.session_id]
+    elsewhere = [message for message in found if message.session_id != asked.session_id][: 2 * _SHOWN_ELSEWHERE]
+    at = datetime.fromisoformat(asked.timestamp)
+    recalled = memory.recall([asked.words], asked.session_id, at, _FOUND, gated=False, besides_session=True)
+    earlier = memory.messages.with_ids([one.text_id for one in recalled.messages])
+    elsewhere += [one for one in earlier if one.seq < asked.seq and not one.hidden and one not in elsewhere]
     shown = [
         message
         for message in session
         if abs(message.round) <= asked.round and (message.text_id in narrow or not message.hidden)
     ]
-    window = [*elsewhere[: 2 * _SHOWN_ELSEWHERE], *shown[-2 * _SHOWN :]]
+    window = [*sorted(elsewhere, key=lambda one: one.seq), *shown[-2 * _SHOWN :]]
     try:
         number = 1 + [message.text_id for message in window].index(text_id)
         read = read_object(llm.read_forget_request(window, number, language_of(asked.words), cancel, memory.names()))
@@ -187,7 +194,7 @@ def read_forget_request(
         yield from [Notice("forget_request.released", {"turns": len(released)})] if released else []
         return
     sure = asks in ("hide", "erase")
-    named = [window[at - 1] for at in handles_of(read.get("turns")) if sure and 0 < at <= len(window)]
+    named = [window[one - 1] for one in handles_of(read.get("turns")) if sure and 0 < one <= len(window)]
     own = (asked.session_id, asked.round)
     if not named and all((message.session_id, abs(message.round)) == own for message in found):
         if not request.matter and matter.lower() in asked.words.lower():

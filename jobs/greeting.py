@@ -122,15 +122,17 @@ def greet(
     last_spoken = memory.last_round_end() or ""
     messages, summary = _prompt(memory, layers, due, last_spoken)
     greeting = Greeting(layers.now.isoformat(timespec="seconds"), "", tuple(due), summary, last_spoken, messages)
-    silent = threading.Timer(patience, stop.set)
-    silent.daemon = True
-    silent.start()
+    timeout = threading.Timer(patience, stop.set)
+    timeout.daemon = True
+    timeout.start()
     noted: set[int] = set()
-    _, unanswered = memory.matters.greeting()
     try:
-        if not stop.is_set:  # once a day, also where nothing of the reply can be shown
+        with memory.in_one_commit():  # once a day in all programs, also where nothing of the reply can be shown
+            last, unanswered = memory.matters.greeting()
+            if stop.is_set or not may_greet(GreetingState(last, unanswered), last_spoken or None, layers.now):
+                return
             memory.matters.set_greeting(greeting.at, unanswered)
-        with closing(_words(llm.chat(messages, stop, stream=True), silent)) as words:
+        with closing(_words(llm.chat(messages, stop, stream=True), timeout)) as words:
             for sentence in _sentences(words):
                 if stop.is_set:
                     return
@@ -145,7 +147,7 @@ def greet(
     except (errors.ModelError, errors.Interrupted) as fault:
         llm.log.info("no greeting", exc_info=fault)
     finally:
-        silent.cancel()
+        timeout.cancel()
 
 
 def _prompt(
@@ -167,13 +169,13 @@ def _prompt(
     return assemble_prompt(replace(layers, text=asked), boundary), summary
 
 
-def _words(events: Iterator[ReplyEvent], silent: threading.Timer) -> Generator[str, None, None]:
+def _words(events: Iterator[ReplyEvent], timeout: threading.Timer) -> Generator[str, None, None]:
     """The words of a reply as they come, then "" at its end; the first try alone counts."""
     for event in events:
         if isinstance(event, Retrying):
             return
         if isinstance(event, TextDelta):
-            silent.cancel()
+            timeout.cancel()
             yield event.text
         elif isinstance(event, Reply):
             yield ""

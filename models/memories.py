@@ -3,7 +3,7 @@
 The lines of a prompt, each group oldest first: chapters of a period that was asked about; facts; then a line for each
 day of each conversation with its summary and its messages; texts of external memories with the name of their source;
 notes on a client's history. What was said is a list: each message under the name of its speaker, and between them, as
-plain strings, what the program remarks: an annotation of what stands before it, a later time, "…" for what is left out.
+plain strings, what the program remarks: an annotation of what precedes it, a later time, "…" for what is left out.
 A verified fact is "known"; one that is only quoted is shown as its words, and an inference as what may be.
 
 Guarantee: every text stays inside its line, and nothing in it can act (``domain.text.make_harmless``).

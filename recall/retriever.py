@@ -28,7 +28,6 @@ from recall.relevance import (
     Amount,
     MessageKinds,
     examples_for,
-    is_of_ourselves,
     judge,
     needs_memory,
     read_features,
@@ -171,7 +170,7 @@ class OwnMemories:
         selector = Selector(self._archive, table, limits, known, present, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
-        unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
+        unknown = not known_of and asked[-1].asks_of_us
         return replace(
             found,
             summaries=selected.summaries,
@@ -206,7 +205,10 @@ class OwnMemories:
         with self._lock:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
-            table = self._table = self._table or MessageTable()
+            if (table := self._table) is None:
+                table = self._table = MessageTable()
+                for sealed in self._archive.messages.sealed_columns():
+                    table.extend(sealed)
             has_more = True
             while has_more:
                 new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from domain.recollection import ClientNote
 from domain.records import DueExtraction, MessageDigest
-from storage.engine import EACH
+from storage.engine import EACH, read_meta, set_meta
 from storage.repositories import Repositories
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class Clients:
         if instruction is not None:
             values["instruction"] = str(instruction)
         for key, value in values.items():
-            if self._database.meta(key) != value:
-                self._database.set_meta(key, value)
+            if read_meta(self._database, key) != value:
+                set_meta(self._database, key, value)
 
     def memories(self, numbers: Sequence[int] | None = None) -> list[ClientNote]:
         """All memories that are not hidden, or those with these numbers, the newest first."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from domain.indexes import VectorRow
 from domain.quotations import own_words
 from domain.records import Kind, Message, Summary
-from storage.engine import EACH, Database, Row, Transaction, WordIndex
+from storage.engine import EACH, Database, Row, Transaction, WordIndex, read_meta, set_meta
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ class SetAside:
 class Embeddings:
     """The tables ``embedding``, ``pending`` and ``index_file``. ``tidy`` runs in the commits for which no one waits."""
 
-    def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
+    def __init__(self, database: Database, *tidy: Callable[[Transaction], None]) -> None:
         self._database = database
         self._tidy = tidy
 
@@ -109,7 +109,8 @@ class Embeddings:
         )
         with self._database.write() as tx:
             tx.many(sql, [(text_id, model, digest) for text_id, digest in digests.items()])
-            self._tidy(tx)
+            for tidy in self._tidy:
+                tidy(tx)
 
     def record_failure(self, text_id: str, reason: str) -> None:
         """Count one failure of a text."""
@@ -227,20 +228,20 @@ class Embeddings:
 
     def dimension(self, model: str) -> int | None:
         """How long the vectors of this model are; None while there were none."""
-        known = self._database.meta(_DIMENSION + model)
+        known = read_meta(self._database, _DIMENSION + model)
         return None if known is None else int(known)
 
     def set_dimension(self, model: str, dimension: int) -> None:
         """Vectors of this model have this length from now on; those of another length are let go."""
         with self._database.write() as tx:
             tx.do("DELETE FROM embedding WHERE model = ? AND dimension <> ?", model, dimension)
-            self._database.set_meta(_DIMENSION + model, str(dimension))
+            set_meta(self._database, _DIMENSION + model, str(dimension))
 
     # -- the table of the index --------------------------------------------------------------------------------------
 
     def index_table(self) -> str | None:
         """The name of the table that is the index; None while none was built."""
-        return self._database.meta(_TABLE)
+        return read_meta(self._database, _TABLE)
 
     def ask_for_rebuild(self) -> int:
         """Have the index rebuilt by whichever program writes it; returns the number of the request."""
@@ -250,13 +251,13 @@ class Embeddings:
     def rebuilds(self) -> tuple[int, int]:
         """How many rebuilds were asked for, and how many of them are met."""
         asked = self._database.run("SELECT value FROM counter WHERE name = ?", _ASKED)
-        return int(asked[0][0]) if asked else 0, int(self._database.meta(_BUILT) or 0)
+        return int(asked[0][0]) if asked else 0, int(read_meta(self._database, _BUILT) or 0)
 
     def note_rebuilt(self, table: str, asked: int) -> None:
         """The index is this table from now on, and rebuilds up to the number ``asked`` are met."""
         with self._database.write():
-            self._database.set_meta(_TABLE, table)
-            self._database.set_meta(_BUILT, str(asked))
+            set_meta(self._database, _TABLE, table)
+            set_meta(self._database, _BUILT, str(asked))
 
     # -- checksums of the index ----------------------------------------------------------------------------------
 

@@ -122,12 +122,6 @@ class Database(Protocol):
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call this after each commit that others follow, in the thread that committed."""
 
-    def meta(self, key: str) -> str | None:
-        """A small value by its key."""
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write a small value, or with None remove it."""
-
     def vacuum(self) -> None:
         """Leave nothing of what was deleted, as far as the engine lets a memory do that."""
 
@@ -176,6 +170,22 @@ class Transaction:
     def follows(self, what: Follows) -> None:
         """Note what is to be looked at after the commit."""
         self.commit.follows.add(what)
+
+
+def read_meta(database: Database, key: str) -> str | None:
+    """A small value by its key."""
+    rows = database.run("SELECT value FROM meta WHERE key = ?", key)
+    return str(rows[0]["value"]) if rows else None
+
+
+def set_meta(database: Database, key: str, value: str | None) -> None:
+    """Write a small value, or with None remove it."""
+    with database.write() as tx:
+        if value is None:
+            tx.do("DELETE FROM meta WHERE key = ?", key)
+            return
+        again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
 
 
 class ReadCache:

@@ -30,6 +30,7 @@ from domain.file_reader import find_bytes
 from domain.receipts import ErasureReason
 from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
+from storage.engine import read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.imports import Imports
 from storage.personas import Filtered, LineFilter, normalise
@@ -440,13 +441,14 @@ class Eraser:
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
+            self.of.steps.drop(tx, "tools")
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
             self._add_note(chosen.texts, vectors)
 
     def _read_note(self) -> ErasureNote | None:
-        written = self.of.database.meta(_ERASING)
+        written = read_meta(self.of.database, _ERASING)
         if written is None:
             return None
         note = json.loads(written)
@@ -456,7 +458,7 @@ class Eraser:
         before = self._read_note() or ErasureNote((), ())
         found = [vector.hex() for vector in (*before.vectors, *vectors)]
         note = json.dumps({"texts": [*before.texts, *texts], "vectors": found})
-        self.of.database.set_meta(_ERASING, note)
+        set_meta(self.of.database, _ERASING, note)
 
     def _still_stores(self, text: str) -> bool:
         """Whether anything that is kept, or names a kind of it, holds exactly this text."""
@@ -470,7 +472,7 @@ class Eraser:
         """Leave no byte of what was removed, nor of the note, in the database."""
         with self.of.database.write() as tx:
             self.of.index.words.optimize(tx)
-            self.of.database.set_meta(_ERASING, None)
+            set_meta(self.of.database, _ERASING, None)
             # A search that is cut short from here on is not repeated, and the next one is of something else.
             self.of.erased.record_proof(tx, self.of.erased.unproven(), 0, 0, 0)
         self.of.database.vacuum()

@@ -220,7 +220,7 @@ class Facts:
         return self._read_facts(f"{_KNOWN}{_WHICH[current]} AND f.about = ? ORDER BY f.seq", about)
 
     def inferred(self, *, current: bool | None = True) -> list[Fact]:
-        """What a model concluded, in the order in which it was learned: only what nobody rejected, or all."""
+        """What a model concluded, in the order in which it was learned: only what was not rejected, or all."""
         return self._read_facts(f"{_FACT} AND {_INFERRED}{_WHICH[current]} ORDER BY f.seq")
 
     def find(self, number: int) -> Fact | None:

@@ -28,7 +28,7 @@ from domain.imports import (
     ReadingLeft,
 )
 from domain.records import PREFIX, Message
-from storage.engine import EACH, Row, Transaction, instant
+from storage.engine import EACH, Row, Transaction, instant, read_meta, set_meta
 from storage.erased import SaidMessage
 from storage.messages import MESSAGE_SPACE, SESSION_SPACE, NewSummary
 from storage.repositories import Repositories
@@ -442,12 +442,12 @@ class Imports:
             "SELECT count(*), coalesce(sum(i.messages), 0) FROM imported_session i JOIN session s"
             f" ON s.session_id = i.session_id WHERE {_DUE}"
         )
-        row, resting = self._database.run(query)[0], self._database.meta(_RESTING) is not None
+        row, resting = self._database.run(query)[0], read_meta(self._database, _RESTING) is not None
         return ReadingLeft(int(row[0]), int(row[1]), self._calls_on(self._stamp.today()), resting)
 
     def set_paused(self, resting: bool) -> None:
         """Pause the import backlog, or go on with it."""
-        self._database.set_meta(_RESTING, "1" if resting else None)
+        set_meta(self._database, _RESTING, "1" if resting else None)
 
     def ask_for_persona(self, session_id: str) -> None:
         """Let the persona of the user be rebuilt with what a session resulted in."""
@@ -458,10 +458,10 @@ class Imports:
         """Note that so many more calls were made today, or fewer than had been noted."""
         today = self._stamp.today()
         with self._database.write():
-            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")
+            set_meta(self._database, _CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")
 
     def _calls_on(self, today: str) -> int:
-        day, _, calls = (self._database.meta(_CALLS) or "").partition(" ")
+        day, _, calls = (read_meta(self._database, _CALLS) or "").partition(" ")
         return int(calls) if day == today else 0
 
 

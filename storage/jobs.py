@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeVar, get_args
 from domain.imports import IMPORT_CLIENT
 from domain.receipts import ErasedMeanwhile
 from domain.records import RebuildRequest, RebuildTarget
-from storage.engine import EACH, Database, Transaction
+from storage.engine import EACH, Database, Transaction, read_meta, set_meta
 from storage.programs import READS, Programs
 
 #: What the scheduler can be asked to do; the first comes first. The key is a session, a message, or nothing.
@@ -128,12 +128,12 @@ class ErasureEpoch:
 
     def number(self) -> int:
         """The number now; inside of a write it holds for its commit."""
-        return int(self._database.meta(_EPOCH) or 0)
+        return int(read_meta(self._database, _EPOCH) or 0)
 
     def advance(self) -> None:
         """Raise it, inside of the commit that erases. What this very thread derives goes on."""
         number = self.number() + 1
-        self._database.set_meta(_EPOCH, str(number))
+        set_meta(self._database, _EPOCH, str(number))
         if getattr(self._derived, "since", None):
             self._derived.since = (number, self._database.outdated)
 
@@ -355,7 +355,8 @@ class Rebuilds:
         tx.do(f"DELETE FROM job WHERE kind IN {EACH} AND key = ?", list(what), session_id)
 
 
-StepKind = Literal["save", "window"]
+#: ``tools``: what a turn waits with for the results of a client's tools.
+StepKind = Literal["save", "window", "tools"]
 
 
 @dataclass(frozen=True)
@@ -378,6 +379,11 @@ class Steps:
                 " stored_at = excluded.stored_at",
                 kind, key, step, base, result, now,
             )  # fmt: skip
+
+    def drop_before(self, kind: StepKind, moment: str) -> None:
+        """Forget the steps of a kind that were stored before a moment."""
+        with self.database.write() as tx:
+            tx.do("DELETE FROM step WHERE kind = ? AND stored_at < ?", kind, moment)
 
     def drop(self, tx: Transaction, kind: StepKind, key: str | None = None) -> None:
         """Forget the steps: the work is done, or what it was made from has changed. Without a key those of all."""

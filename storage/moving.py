@@ -1,6 +1,6 @@
 """Moves a person's memory between a data folder and a database of many: every row as it is, one commit.
 
-Words are indexed anew from the texts, since each engine has them in its own form; vectors are copied. Notes about files
+Words are indexed afresh, since each engine has them in its own form; vectors are copied. Notes about files
 of the one place (which version lies in a persona file, checksums of an index) stay there.
 """
 

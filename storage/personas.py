@@ -42,7 +42,7 @@ from domain.patterns import pattern_of
 from domain.records import PERSONAS, Message, Origin, Persona, PersonaVersion, RebuildRequest
 from domain.text import clean_text
 from language.scripts import is_unspaced
-from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction
+from storage.engine import EACH, Commit, Database, Row, Stamp, Transaction, read_meta, set_meta
 from storage.jobs import Rebuilds
 from storage.messages import UndoableSaves
 
@@ -419,12 +419,12 @@ class PersonaVersions:
 
     def written_number(self, persona: Persona) -> int | None:
         """The number of the version that was last written to the file; 0 when that was erased, None when none was."""
-        value = self._database.meta(_LAID + persona)
+        value = read_meta(self._database, _LAID + persona)
         return None if value is None else int(value)
 
     def set_laid(self, persona: Persona, number: int | None) -> None:
         """Note which version the file says; None when there is no file."""
-        self._database.set_meta(_LAID + persona, None if number is None else str(number))
+        set_meta(self._database, _LAID + persona, None if number is None else str(number))
 
     def cut(self, tx: Transaction, versions: Iterable[tuple[PersonaVersion, str]]) -> None:
         """Leave less of versions; a file that says one of them as it was is not to be read again."""

@@ -20,8 +20,9 @@ from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
 from storage.programs import FolderLock
-from storage.repositories import OnServer, connect, registry_on
+from storage.repositories import OnServer, connect, registry_on, usage_on
 from storage.sqlite.database import TwoConnections
+from storage.usage import ProcessUsage, Usage
 
 if TYPE_CHECKING:
     from storage.postgres.database import Server
@@ -111,6 +112,7 @@ class Registry:
         self._clock = clock
         self.path = path
         self.server = connect(url) if url else None
+        self.usage: Usage = usage_on(self.server) if self.server else ProcessUsage()
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
         self._database = registry_on(self.server) if self.server else TwoConnections(path, "registry.sql")
@@ -165,6 +167,8 @@ class Registry:
         counted = ("messages", "sessions", "files", "searched", "traces")
         sums = [sum(getattr(one, name) for one in receipts) for name in counted]
         with self._database.write() as run:
+            if self.server:
+                run("DELETE FROM usage WHERE caller IN (SELECT name FROM token WHERE person = ?)", person)
             for table in ("owed", "listened", "instruction", "token", "person"):
                 run(f"DELETE FROM {table} WHERE person = ?", person)
             columns = f"(erased_at, {', '.join(counted)}) VALUES (?, ?, ?, ?, ?, ?)"

@@ -13,7 +13,7 @@ from domain import errors
 from domain.file_reader import DATABASE
 from storage.chapters import Chapters
 from storage.embeddings import Embeddings, TextIndex
-from storage.engine import Database, Stamp, WordIndex
+from storage.engine import Database, Stamp, WordIndex, read_meta, set_meta
 from storage.erased import ErasedTexts
 from storage.fact_log import FactLog, Windows
 from storage.facts import Facts, Notes, Relations
@@ -28,7 +28,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.postgres.database import ServedPrograms, ServedRegistry, ServedUsage, Server
     from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
@@ -97,6 +97,13 @@ def registry_on(server: Server) -> ServedRegistry:
     return ServedRegistry(server)
 
 
+def usage_on(server: Server) -> ServedUsage:
+    """How much is used, counted for all servers together."""
+    from storage.postgres.database import ServedUsage
+
+    return ServedUsage(server)
+
+
 def initialise_database(administrator: str, url: str) -> None:
     """Prepare a database server for many memories. Raises StorageError, UsageError."""
     connect(url)
@@ -130,8 +137,9 @@ def open_repositories(
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
     database, words, folder = _open_engine(place, log)
-    index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
+    embeddings = Embeddings(database, words.join_pieces, messages.seal)
+    index = TextIndex(database, words, embeddings, tokens)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
     erased = ErasedTexts(database, stamp)
@@ -167,7 +175,7 @@ def open_repositories(
         epoch=epoch,
         units=Units(database),
     )
-    if database.meta(UNINDEXED) is not None:
+    if read_meta(database, UNINDEXED) is not None:
         index_all(opened)
     return opened
 
@@ -194,4 +202,4 @@ def index_all(of: Repositories) -> None:
         for summary in of.summaries.all():
             of.index.add_summary(tx, summary)
         of.fact_log.index_all(tx)
-        of.database.set_meta(UNINDEXED, None)
+        set_meta(of.database, UNINDEXED, None)

@@ -76,7 +76,7 @@ def _find_erased(eraser: Eraser, present: Facts) -> list[Message]:
 
 
 def _find_rejected(of: Repositories, present: Facts) -> list[Fact]:
-    """The facts whose value was rejected, but for those that are held in the present memory."""
+    """The facts whose value was rejected, but for those in the present memory."""
     facts = [one for one in of.facts.all() if not one.corrected]
     rejected = [text_id for text_id, verdict in of.erased.find_values(facts).items() if verdict == "rejected"]
     there = {one.text_id for one in present.with_ids(rejected) if not one.corrected}

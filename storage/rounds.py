@@ -41,7 +41,7 @@ from domain.records import (
 from language.reactions import reaction_of
 from language.scripts import estimate
 from language.words import tokens
-from storage.engine import Database, Transaction
+from storage.engine import Database, Transaction, read_meta, set_meta
 from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
@@ -517,7 +517,7 @@ class Voice:
 
     def state(self) -> VoiceState:
         """What is stored of it."""
-        return VoiceState(**json.loads(self._database.meta(_VOICE) or "{}"))
+        return VoiceState(**json.loads(read_meta(self._database, _VOICE) or "{}"))
 
     def contradict(self, facts: Sequence[str]) -> None:
         """Remind the companion in the next prompt of what it said of itself before."""
@@ -548,7 +548,7 @@ class Voice:
         return _choose([message_of(row) for row in rows][::-1], text)
 
     def _put(self, state: VoiceState) -> None:
-        self._database.set_meta(_VOICE, json.dumps(asdict(state)))
+        set_meta(self._database, _VOICE, json.dumps(asdict(state)))
 
     def _last(self) -> int:
         return int(self._database.run("SELECT coalesce(max(seq), 0) FROM conversation")[0][0])

@@ -899,7 +899,7 @@ MESSAGES = {
     "session.moved": "Another program has archived this session meanwhile; this goes on in a new one, {id}.",
     "opening.beside": "Another program has the earlier session open; this is one of its own.",
     "storage.awaited": "Waiting for {kind} (process {pid}), which has been writing to this memory for {seconds} s …",
-    "storage.writing": "{kind} (process {pid}) has been writing to this memory for {seconds} s and does not come to an end; perhaps it was stopped. Let it go on, or end it, then try again.",
+    "storage.writing": "{kind} (process {pid}) has been writing to this memory for {seconds} s and has not finished; perhaps it was stopped. Let it go on, or end it, then try again.",
     "storage.no_locks": "The file system of {path} has no working locks, so two programs could damage the memory there. Choose a folder on a local disk with --data-dir.",
     "storage.erased_meanwhile": "Something was erased meanwhile that this may rest on; nothing was stored. Try it again.",
     "storage.in_use": "Another Old Friend (process {pid} on {host}, since {since}) is using {path}. Close it, or choose another --data-dir.",

@@ -95,11 +95,6 @@ class Options:
         orders = (self.export, self.bring, self.token, self.init_database)
         return any(copies) or any(orders) or self.serve or self.mcp or self.check
 
-    @property
-    def says_one_thing(self) -> bool:
-        """Whether there is one message or question, from ``-p`` or ``--ask``."""
-        return self.say is not None or self.ask is not None
-
 
 def parse_arguments(arguments: Sequence[str], words: Words) -> Options:
     """Read the command line; its help is in the language of ``words``. Raises UsageError."""

@@ -142,7 +142,7 @@ class CommandContext:
     ) -> Iterator[T | Tick]:
         """The events of the conversation's work, and beats, while the keys that are typed meanwhile are taken in.
 
-        A program that is waited for, since it writes and does not come to an end, is named.
+        A program that is waited for, since it is still writing, is named.
         """
         named = None
         for event in self.pump.run_work(work, self.stop, patience=patience, last_step=last_step):

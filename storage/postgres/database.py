@@ -6,7 +6,7 @@ began, and nothing where it named none. So the statements of the repositories ru
 Guarantees: a committed transaction is as durable as the server makes it (``synchronous_commit`` is left alone); a write
 is all or nothing; writes of one person come one after another, whichever process they come from; a connection that
 breaks is opened again, and where it broke in the middle of a commit the server is asked whether that was carried out.
-A role that could see the rows of others is refused.
+A role that could see other people's rows is refused.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ VERSION = 1
 _MOST_IDLE = 16
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
-#: Seconds after which a process that was not heard of counts as ended.
-_LEASE = 30
+#: Seconds after which a process says again that it lives, a third of the time after which it counts as ended.
+_RENEW_EVERY = 10
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
 
@@ -231,8 +231,12 @@ class Server:
                         self.give_back(connection)
         raise AssertionError
 
+    def ask(self, sql: str, *values: object) -> list[Any]:
+        """The rows of one statement of the registry, which commits at once."""
+        return cast(list[Any], self.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+
     def number_of(self, person: str, *, add: bool = True) -> int | None:
-        """The number of a person, who is known from then on; without ``add`` None where that is nobody yet."""
+        """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
         found = self.attempt(lambda connection: connection.execute(sql, [person]).fetchall()[0][0])
         return None if found is None else int(found)
@@ -433,20 +437,6 @@ class PostgresDatabase:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
         self._listeners.append(listener)
 
-    def meta(self, key: str) -> str | None:
-        """A small value by its key."""
-        rows = self.run("SELECT value FROM meta WHERE key = ?", key)
-        return str(rows[0]["value"]) if rows else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write a small value, or with None remove it."""
-        with self.write() as tx:
-            if value is None:
-                tx.do("DELETE FROM meta WHERE key = ?", key)
-                return
-            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
-
     # -- the whole memory ----------------------------------------------------------------------------------------
 
     def vacuum(self) -> None:
@@ -513,7 +503,7 @@ class PostgresDatabase:
 class ServedPrograms:
     """This process among those that use the database: it lives as long as it says so again and again.
 
-    One that was stopped or cut off for longer than ``_LEASE`` seconds counts as ended, and what it claimed is free.
+    One that was stopped or cut off for half a minute counts as ended, and what it claimed is free.
     """
 
     def __init__(self, server: Server) -> None:
@@ -535,7 +525,7 @@ class ServedPrograms:
 
     def lives(self, name: str) -> bool:
         """Whether the process of this name lives."""
-        return bool(self._run("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
+        return bool(self._server.ask("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
 
     def end(self) -> None:
         """Live no more; safe to call twice."""
@@ -544,22 +534,49 @@ class ServedPrograms:
             if self._renewing:
                 self._renewing.join()
                 self._renewing = None
-                self._run("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
+                self._server.ask("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
 
     def _renew(self) -> None:
-        until = f"now() + interval '{_LEASE} seconds'"
-        # Rows of processes that were killed go with the next one that renews.
-        self._run("DELETE FROM registry.program WHERE until < now() - interval '1 day' RETURNING name")
-        renewed = f"INSERT INTO registry.program (name, until) VALUES ($1, {until})"
-        self._run(f"{renewed} ON CONFLICT (name) DO UPDATE SET until = excluded.until RETURNING name", self.name)
+        """Live on; what processes that were killed were doing is free from then on."""
+        self._server.ask("SELECT registry.renew($1)", self.name)
 
     def _renew_often(self) -> None:
-        while not self._ended.wait(_LEASE / 3):
+        while not self._ended.wait(_RENEW_EVERY):
             with suppress(errors.StorageError):  # the next one may get through
                 self._renew()
 
-    def _run(self, sql: str, *values: object) -> list[Any]:
-        return cast(list[Any], self._server.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+
+class ServedUsage:
+    """The usage of all processes together, in the schema ``registry``; see ``storage.usage.Usage``.
+
+    A request of a process that has ended is no longer under way.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def let_in(self, caller: str, most: int) -> float:
+        """Count a request, or the seconds to wait."""
+        return float(self._server.ask("SELECT registry.let_in($1, $2)", caller, most)[0][0])
+
+    def begin(self, who: str, most: int) -> bool:
+        """Count a request that is under way."""
+        self._server.programs.enter()
+        begun = self._server.ask("SELECT registry.begin_request($1, $2, $3)", who, self._server.programs.name, most)
+        return bool(begun[0][0])
+
+    def end(self, who: str) -> None:
+        """Count it no longer."""
+        self._server.ask("SELECT registry.end_request($1, $2)", who, self._server.programs.name)
+
+    def spend(self, caller: str, day: str, tokens: int) -> None:
+        """Count tokens of a day."""
+        self._server.ask("SELECT registry.spend($1, $2, $3)", caller, day, tokens)
+
+    def spent(self, caller: str, day: str) -> int:
+        """The tokens of this day."""
+        found = self._server.ask("SELECT tokens FROM registry.usage WHERE caller = $1 AND day = $2", caller, day)
+        return int(found[0][0]) if found else 0
 
 
 class ServedRegistry:

@@ -107,6 +107,15 @@ CREATE INDEX conversation_hidden ON conversation (person, seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (person, window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE chapter IS NOT NULL;
 
+-- The columns of all messages of a block that recall needs, packed; see `Messages.seal`. Gone with the first change.
+CREATE TABLE message_block (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (person, number)
+);
+ALTER TABLE message_block ALTER data SET STORAGE EXTERNAL;
+
 CREATE TABLE message_metadata (
     person bigint NOT NULL DEFAULT own_person(),
     message bigint NOT NULL,
@@ -680,6 +689,25 @@ CREATE TABLE message_length (
     marks bigint NOT NULL,
     PRIMARY KEY (person, seq)
 );
+
+CREATE FUNCTION void_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM message_block WHERE number IN (SELECT (seq - 1) / 2048 FROM changed);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER void_block_found AFTER INSERT ON message_length REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+CREATE TRIGGER void_block_lost AFTER DELETE ON message_length REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+CREATE FUNCTION void_block() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation
+    FOR EACH ROW EXECUTE FUNCTION void_block();
+CREATE TRIGGER void_block_removed AFTER DELETE ON conversation REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
 CREATE TABLE summary_length (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,

@@ -62,7 +62,7 @@ class PostgresVectors:
         """They went with the commit that removed their texts."""
 
     def ids_in_memory(self) -> set[str] | None:
-        """None are held."""
+        """None are kept in memory."""
         return None
 
     def close(self) -> None:

@@ -407,20 +407,6 @@ class SqliteDatabase:
         """Call this after each commit that others follow, outside of the lock, in the thread that committed."""
         self._listeners.append(listener)
 
-    def meta(self, key: str) -> str | None:
-        """A small value by its key."""
-        rows = self.run("SELECT value FROM meta WHERE key = ?", key)
-        return str(rows[0]["value"]) if rows else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Write a small value, or with None remove it."""
-        with self.write() as tx:
-            if value is None:
-                tx.do("DELETE FROM meta WHERE key = ?", key)
-                return
-            again = "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            tx.do(f"INSERT INTO meta (key, value) VALUES (?, ?) {again}", key, value)
-
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement that writes with its values; a list fills ``EACH``."""
         with self._lock, as_ours(self.path):

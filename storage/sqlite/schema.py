@@ -57,7 +57,7 @@ def text_columns() -> dict[str, list[str]]:
 
 
 #: Tables whose rows belong to one place: to its files, or to the programs that use it.
-_OF_PLACE = ("row_digest", "changed_row", "index_file", "claim")
+_OF_PLACE = ("row_digest", "changed_row", "index_file", "claim", "message_block")
 _COLUMN = pattern_of(r"(?:^    |[(,] ?)(\w+) (?:TEXT|INTEGER|REAL|BLOB)", re.MULTILINE)
 
 
@@ -117,7 +117,7 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
         if different and (kind not in _DERIVED or taken):
             raise errors.Damaged("storage.wrong_schema", path=str(path), what=name)
     for kind, name in found:
-        if kind == "trigger" and not name.startswith(digests.TRIGGER):
+        if kind == "trigger" and (kind, name) not in wanted and not name.startswith(digests.TRIGGER):
             raise errors.Damaged("storage.added", path=str(path), what=name)
     # Rows that another program wrote wait for a digest, unless their trigger was taken away.
     watched = all(found.get(key) == script for key, script in wanted.items() if key[0] == "trigger")
@@ -138,6 +138,7 @@ def repair_schema(connection: sqlite3.Connection) -> None:
     for key, script in wanted.items():
         if found.get(key) != script:
             connection.execute(script)
+    connection.execute("DELETE FROM message_block")  # rows may have changed without the triggers
     connection.execute("COMMIT")
 
 
@@ -181,7 +182,7 @@ def _expected_scripts() -> Scripts:
     scripts = {("trigger", name): script for name, script in triggers.items()}
     for statement in schema_statements():
         words = statement.removesuffix(";").split(maxsplit=4)
-        kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW"))
+        kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW", "TRIGGER"))
         name = words[words.index(kind.upper()) + 1]
         scripts[kind, name] = statement.removesuffix(";")
     return scripts

@@ -117,7 +117,7 @@ class Vectors:
         self._in_memory.drop(list(text_ids))
 
     def ids_in_memory(self) -> set[str] | None:
-        """The texts that are held in memory; None where those of a type are too many."""
+        """The texts that are kept in memory; None where those of a type are too many."""
         return self._in_memory.ids()
 
     def read(self, model: str, name: str) -> None:
@@ -467,7 +467,7 @@ class InMemoryRows:
 
 
 def _number(wanted: Sequence[str], names: list[str], numbers: dict[str, int]) -> list[int]:
-    """The number of each name, its place in ``names``; new ones come to the end."""
+    """The number of each name, its place in ``names``; new ones are added at the end."""
     for name in wanted:
         if name not in numbers:
             numbers[name] = len(names)

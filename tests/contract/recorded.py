@@ -62,7 +62,8 @@ def _counted(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
 def _place() -> str:
     """The line of a repository that sends the statement."""
     frame = sys._getframe(2)
-    while frame.f_back and Path(frame.f_code.co_filename).name in ("database.py", "engine.py", "recorded.py"):
+    seams = ("database.py", "engine.py", "recorded.py")
+    while frame.f_back and Path(frame.f_code.co_filename).name in seams and "_meta" not in frame.f_code.co_name:
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 

@@ -12,7 +12,8 @@ from domain.events import Notice
 from domain.workers import CancelToken
 from storage.jobs import Job
 from tests.support.house import House, Mind, friend, house, marked, records
-from tests.support.server import ScriptedServer, status
+from tests.support.server import Exchange, ScriptedServer, status
+from tests.support.server import say as speak
 
 PATTY = "my sister in law patty had an abortion and my brother has no idea"
 REGRET = "shouldnt of typed that. forget i said anything about patty there will you"
@@ -226,6 +227,36 @@ def test_an_external_memory_retells_what_is_hidden_only_to_who_asks_about_it() -
     assert retells_hidden(note, told, "What shall I cook on Sunday?")
     assert not retells_hidden(note, told, "What do you know about Josef?")
     assert not retells_hidden("Josef likes walnuts.", told, "What shall I cook on Sunday?")
+
+
+@pytest.mark.parametrize(
+    ("told", "other", "asked"),
+    [
+        (
+            "Do you think it's mean to go behind his back?",
+            "The fields are flooded.",
+            "forget that i said the thing about going behind my boss's back, he shook my hand",
+        ),
+        ("放假在家躺了一天，懒得动", "今天厂里设备坏了", "那个啥，我前面说躺了一天的事你忘了吧，显得我太懒哈哈"),
+    ],
+)
+def test_what_was_said_in_an_earlier_session_in_other_words_is_shown_to_the_model_and_hidden(
+    tmp_path, server, clock, new_id, log, told, other, asked
+):
+    mind = Mind(server)
+
+    def reading(exchange: Exchange) -> None:
+        shown = records(exchange.json)
+        meant = [one["turn"] for one in shown[:-1] if one["text"] == told]
+        speak(answered(turns=[*meant, shown[-1]["in_question"]]))(exchange)
+
+    mind.answers("forget", reading)
+    with house(tmp_path, server, clock, new_id, log) as at:
+        say(at, told)
+        say(at, other)
+        at.save()
+        say(at, asked)
+        assert hidden(at) == [told, asked]
 
 
 def reads(monkeypatch, at: House, reading: str, line: str) -> None:

@@ -439,6 +439,32 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
         ]
 
 
+def test_settling_reads_each_message_once(opened, mind, clock, monkeypatch):
+    from storage.messages import Messages
+
+    read, stored_after = [], Messages.stored_after
+
+    def counted(self: Messages, seq: int, most: int) -> Any:
+        found = stored_after(self, seq, most)
+        read.append(len(found))
+        return found
+
+    with opened() as home:
+        learned(home, mind, "I'm worried about the leaking roof.", kind="worry")
+        mind.answers("talk", "Yes.")
+        for number in range(30):
+            home.say(f"It rained {number} times.")
+        monkeypatch.setattr(Messages, "stored_after", counted)
+        home.memory.open_matters(clock())
+        assert read == [62]
+        home.memory.open_matters(clock())
+        clock.forward(hours=5)
+        home.say("The leaking roof is fixed now.")
+        home.memory.open_matters(clock())
+        assert read == [62, 7]
+        assert home.rows("open_matter")[0]["status"] == "closed"
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""

@@ -74,7 +74,7 @@ OF_PAST: tuple[Break, ...] = (
         "calls are not counted",
         "P-past",
         "storage/imports.py",
-        '            self._database.set_meta(_CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")\n',
+        '            set_meta(self._database, _CALLS, f"{today} {max(0, self._calls_on(today) + calls)}")\n',
         "            pass\n",
         (READING + "test_no_day_has_more_calls_than_the_settings_allow_also_after_a_new_start",),
     ),

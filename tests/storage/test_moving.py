@@ -14,6 +14,7 @@ from domain import errors
 from domain.facts import LineEvidence, PersonaDraft
 from domain.records import Message
 from language.words import tokens
+from storage.engine import set_meta
 from storage.moving import move_person, rows_of
 from storage.repositories import OnServer, Repositories, open_repositories
 from storage.rounds import Rounds
@@ -48,7 +49,7 @@ class Life:
 
     def __init__(self, store: Store, seed: int) -> None:
         self.store, self.choose, self.teller = store, random.Random(seed), Teller(store)
-        store.database.set_meta("salt", "0" * 32)
+        set_meta(store.database, "salt", "0" * 32)
         store.start("s1", at(0))
         self.session, self.number, self.facts, self.hidden = "s1", 1, 0, list[str]()
 

@@ -24,6 +24,7 @@ from domain import errors
 from memory import Memory
 from recall.embedding import HashedEmbedder
 from storage import programs
+from storage.engine import read_meta, set_meta
 from storage.programs import FolderLock, Programs, living_programs, lock_now
 from storage.sqlite import database as database_module
 from storage.sqlite.database import SqliteDatabase
@@ -38,12 +39,13 @@ HOUSE = Path(__file__).parents[2]
 SATURATING = """
     import logging, sys, time
     from pathlib import Path
+    from storage.engine import set_meta
     from storage.sqlite.database import SqliteDatabase
     database, number = SqliteDatabase(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet")), 0
     while True:
         number += 1
         with database.write():
-            database.set_meta("other", str(number))
+            set_meta(database, "other", str(number))
             time.sleep(0.01)
         if number == 1:
             print("ready", flush=True)
@@ -52,10 +54,11 @@ SATURATING = """
 STAYING = """
     import logging, sys
     from pathlib import Path
+    from storage.engine import set_meta
     from storage.sqlite.database import SqliteDatabase
     database = SqliteDatabase(Path(sys.argv[1]) / "memory.db", logging.Logger("quiet"))
     with database.write():
-        database.set_meta("other", "never")
+        set_meta(database, "other", "never")
         print("ready", flush=True)
         sys.stdin.read()
 """
@@ -150,7 +153,7 @@ def test_whoever_waits_to_write_goes_before_a_program_that_has_just_written(
         for _ in range(12):
             waiting: list[int] = []
             with database.write():
-                seen.append((waiting[-1], int(database.meta("other") or 0)))
+                seen.append((waiting[-1], int(read_meta(database, "other") or 0)))
     # The one that writes by then may come to its end; it does not begin again.
     assert all(inside - queued <= 1 for queued, inside in seen), seen
 
@@ -159,10 +162,10 @@ def test_what_another_program_wrote_is_found_however_often_it_was_read_before(
     tmp_path: Path, database: SqliteDatabase
 ) -> None:
     for number in range(3):
-        assert [database.meta("said") for _ in range(3)] == [str(number - 1) if number else None] * 3
+        assert [read_meta(database, "said") for _ in range(3)] == [str(number - 1) if number else None] * 3
         with closing(SqliteDatabase(tmp_path / "memory.db", logging.Logger("quiet"))) as other:
-            other.set_meta("said", str(number))
-    assert database.meta("said") == "2"
+            set_meta(other, "said", str(number))
+    assert read_meta(database, "said") == "2"
 
 
 def test_a_program_that_stays_in_a_transaction_is_named_to_those_who_wait(
@@ -177,10 +180,10 @@ def test_a_program_that_stays_in_a_transaction_is_named_to_those_who_wait(
         assert (refused.value.key, refused.value.details["pid"]) == ("storage.writing", str(other.pid))
         assert refused.value.details["kind"] == "python"
         assert database.awaited
-        assert database.meta("other") is None, "reading waits for no one"
+        assert read_meta(database, "other") is None, "reading waits for no one"
     with database.write() as tx:  # the kernel freed what was killed
         tx.do("INSERT INTO meta (key, value) VALUES ('own', 'said')")
-    assert (database.meta("other"), database.meta("own"), database.awaited) == (None, "said", None)
+    assert (read_meta(database, "other"), read_meta(database, "own"), database.awaited) == (None, "said", None)
 
 
 def test_a_program_that_was_stopped_while_it_waited_holds_nobody_up(tmp_path: Path, database: SqliteDatabase) -> None:
@@ -189,8 +192,8 @@ def test_a_program_that_was_stopped_while_it_waited_holds_nobody_up(tmp_path: Pa
             until(lambda: is_queued(tmp_path))
             waiting.send_signal(signal.SIGSTOP)
             assert is_queued(tmp_path)
-        database.set_meta("own", "written")
-    assert database.meta("own") == "written"
+        set_meta(database, "own", "written")
+    assert read_meta(database, "own") == "written"
 
 
 def test_who_is_interrupted_while_it_waits_holds_no_one_up(

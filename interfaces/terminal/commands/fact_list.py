@@ -1,5 +1,5 @@
 """``/facts``: what is known now, by matter; what is past, and what took its place; what a model only concluded; the
-facts that hold certain words. What nobody verified is shown as the words themselves.
+facts that hold certain words. What is unverified is shown as the words themselves.
 
 Promises: in a terminal a list fits one screen and says how much more there is; without a terminal it is whole.
 """

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from domain import errors
+from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import initialise
 from tests.contract.stores import QUIET
@@ -46,30 +47,30 @@ def test_an_exception_takes_all_of_a_write_back(database: PostgresDatabase) -> N
     with pytest.raises(KeyError), database.write() as tx:
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         raise KeyError
-    assert database.meta("a") is None
+    assert read_meta(database, "a") is None
 
 
 def test_a_statement_that_failed_unseen_takes_the_write_back(database: PostgresDatabase) -> None:
     with pytest.raises(errors.StorageError), database.write() as tx:
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'again')")
-    assert database.meta("a") is None
+    assert read_meta(database, "a") is None
     with pytest.raises(errors.StorageError), database.write() as tx:
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
         try:
             tx.run("SELECT 1 / 0")
         except errors.StorageError:
             tx.do("INSERT INTO meta (key, value) VALUES ('c', 'd')")
-    assert (database.meta("a"), database.meta("c")) == (None, None)
+    assert (read_meta(database, "a"), read_meta(database, "c")) == (None, None)
 
 
 def test_a_read_goes_on_over_a_connection_that_was_cut(database: PostgresDatabase) -> None:
-    database.set_meta("a", "b")
+    set_meta(database, "a", "b")
     end_connections()
-    assert database.meta("a") == "b"
+    assert read_meta(database, "a") == "b"
     end_connections()
-    database.set_meta("a", "c")
-    assert database.meta("a") == "c"
+    set_meta(database, "a", "c")
+    assert read_meta(database, "a") == "c"
 
 
 def test_a_write_that_was_cut_off_is_reported_and_not_there(database: PostgresDatabase) -> None:
@@ -77,9 +78,9 @@ def test_a_write_that_was_cut_off_is_reported_and_not_there(database: PostgresDa
         tx.run("INSERT INTO meta (key, value) VALUES ('a', 'b') RETURNING key")
         end_connections()
         tx.run("SELECT 1")
-    assert database.meta("a") is None
-    database.set_meta("a", "c")
-    assert database.meta("a") == "c"
+    assert read_meta(database, "a") is None
+    set_meta(database, "a", "c")
+    assert read_meta(database, "a") == "c"
 
 
 def test_where_the_answer_to_a_commit_is_lost_the_server_is_asked(database: PostgresDatabase) -> None:
@@ -97,15 +98,15 @@ def test_where_the_answer_to_a_commit_is_lost_the_server_is_asked(database: Post
                 end_connections()
         except errors.StorageError:
             assert not committed
-        assert database.meta(key) == ("b" if committed else None)
+        assert read_meta(database, key) == ("b" if committed else None)
 
 
 def count_up(url: str, person: str, times: int) -> None:
     database = PostgresDatabase(Server(url), person, QUIET)
     for _ in range(times):
         with database.write() as tx:
-            value = int(database.meta("count") or 0)
-            database.set_meta("count", str(value + 1))
+            value = int(read_meta(database, "count") or 0)
+            set_meta(database, "count", str(value + 1))
             tx.next("rows")
 
 
@@ -117,22 +118,22 @@ def test_processes_that_write_for_one_person_come_one_after_another(database: Po
     for one in others:
         one.join()
     assert [one.exitcode for one in others] == [0, 0, 0]
-    assert database.meta("count") == "60"
+    assert read_meta(database, "count") == "60"
     with database.write() as tx:
         assert tx.next("rows") == 61
 
 
 def test_a_thread_reads_what_is_committed_while_another_writes(database: PostgresDatabase) -> None:
-    database.set_meta("a", "before")
+    set_meta(database, "a", "before")
     seen: list[str | None] = []
     with database.write():
-        database.set_meta("a", "after")
-        reader = threading.Thread(target=lambda: seen.append(database.meta("a")))
+        set_meta(database, "a", "after")
+        reader = threading.Thread(target=lambda: seen.append(read_meta(database, "a")))
         reader.start()
         reader.join()
-        assert database.meta("a") == "after"
+        assert read_meta(database, "a") == "after"
     assert seen == ["before"]
-    assert database.meta("a") == "after"
+    assert read_meta(database, "a") == "after"
 
 
 def test_numbers_flags_and_vectors_come_back_as_they_were_given(database: PostgresDatabase) -> None:
@@ -161,7 +162,7 @@ def test_a_full_database_a_closed_one_and_one_that_is_not_prepared_are_named(ser
     database = PostgresDatabase(server, str(tmp_path), QUIET)
     database.close()
     with pytest.raises(errors.StorageError):
-        database.meta("a")
+        read_meta(database, "a")
     empty = Server(shared_server().replace("/friend", "/postgres"))
     with pytest.raises(errors.StorageError) as refused:
         empty.number_of("ann")
@@ -171,7 +172,7 @@ def test_a_full_database_a_closed_one_and_one_that_is_not_prepared_are_named(ser
 
 
 def test_a_database_may_be_prepared_again_and_keeps_what_it_holds(database: PostgresDatabase) -> None:
-    database.set_meta("a", "b")
+    set_meta(database, "a", "b")
     url = shared_server()
     initialise(url.replace("app:secret", "postgres").replace("/friend", "/postgres"), url)
-    assert database.meta("a") == "b"
+    assert read_meta(database, "a") == "b"

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from domain import errors
+from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import OWNER
 from storage.registry import place_of
@@ -80,7 +81,7 @@ def test_with_no_person_named_everything_is_refused_aloud() -> None:
 def test_a_connection_of_the_pool_brings_nobody_along() -> None:
     server = Server(shared_server())
     served = PostgresDatabase(server, "ann of the pool", QUIET)
-    served.set_meta("k", "v")
+    set_meta(served, "k", "v")
     served.run("SELECT 1 FROM meta")
     with pytest.raises(ZeroDivisionError), served.write() as tx:
         tx.do("INSERT INTO meta (key, value) VALUES ('a', 'b')")
@@ -165,13 +166,13 @@ def test_a_person_whose_id_is_made_of_sql_is_a_person_like_any_other(tmp_path: P
             place = place_of(tmp_path, server, one, instruction)
             assert isinstance(place, OnServer)
             database = PostgresDatabase(server, place.person, QUIET)
-            database.set_meta("whose", json.dumps([one, instruction]))
+            set_meta(database, "whose", json.dumps([one, instruction]))
             numbers.add(database._number)
     assert len(numbers) == 2 * len(ids)
     for one in ids:
         place = place_of(tmp_path, server, one)
         assert isinstance(place, OnServer)
-        assert PostgresDatabase(server, place.person, QUIET).meta("whose") == json.dumps([one, None])
+        assert read_meta(PostgresDatabase(server, place.person, QUIET), "whose") == json.dumps([one, None])
 
 
 def test_nobody_can_list_who_has_a_memory(two: tuple[Store, PostgresDatabase]) -> None:
@@ -181,7 +182,7 @@ def test_nobody_can_list_who_has_a_memory(two: tuple[Store, PostgresDatabase]) -
 
 def test_a_person_who_is_removed_leaves_no_row(two: tuple[Store, PostgresDatabase], tmp_path: Path) -> None:
     ann, bob = two
-    bob.set_meta("k", "v")
+    set_meta(bob, "k", "v")
     number = ann.database._number  # type: ignore[attr-defined]
     shared_connections().remove(str(tmp_path))
     with connected(as_whom="postgres") as connection:
@@ -192,9 +193,9 @@ def test_a_person_who_is_removed_leaves_no_row(two: tuple[Store, PostgresDatabas
             )
         ]
         left = [one for one in tables if connection.execute(f"SELECT 1 FROM {one} WHERE person = {number}").fetchone()]
-    assert (left, bob.meta("k")) == ([], "v")
+    assert (left, read_meta(bob, "k")) == ([], "v")
     with pytest.raises(errors.StorageError, match="erased"):
-        ann.database.set_meta("k", "v")
+        set_meta(ann.database, "k", "v")
 
 
 def test_a_person_is_removed_after_a_write_that_began_before(tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_a_person_is_removed_after_a_write_that_began_before(tmp_path: Path) -> 
         with connected(as_whom="postgres") as connection:
             waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ %s"
             until(lambda: bool(connection.execute(waiting, ["(UPDATE|DELETE FROM) person"]).fetchone()))
-        database.set_meta("k", "v")
+        set_meta(database, "k", "v")
     removing.join()
     with connected(as_whom="postgres") as connection:
         assert not connection.execute(f"SELECT 1 FROM meta WHERE person = {database._number}").fetchone()
