@@ -628,7 +628,7 @@ MESSAGES = {
     "setting.server_names": "Names a server answers to besides its addresses, separated by commas: memory.example.org, host.docker.internal.",
     "setting.allowed_origins": "Web pages that may call the server with a token, as origins, separated by commas. Empty: none.",
     "setting.recall_tokens": "Tokens that recalled memories may take in a prompt.",
-    "setting.recall_terse": "Recall about half as much: only what scores at least half as well as the best.",
+    "setting.recall_terse": "Recall less: only what scores at least half as well as the best.",
     "setting.database_url": "A PostgreSQL database for memories, postgresql://USER:PASSWORD@HOST/NAME (docs/postgres.md). Empty: in DATA_DIR.",
     "setting.external_memories": "External memories, searched but never written: name=path, separated by commas. An Old Friend folder or backup, a LanceDB table, a Milvus Lite collection, a folder of notes. What you erased is left out; name+erased=path brings it back.",
     "setting.data_dir": "Where everything is stored. Copy it, keep the friend.",

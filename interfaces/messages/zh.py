@@ -628,7 +628,7 @@ MESSAGES = {
     "setting.server_names": "除地址之外，可以用来称呼服务器的名字，用逗号分隔：memory.example.org, host.docker.internal。",
     "setting.allowed_origins": "哪些网页来源可以带令牌调用服务，用逗号隔开。留空：都不可以。",
     "setting.recall_tokens": "回忆内容在提示中最多占用的词元数。",
-    "setting.recall_terse": "只回忆一半左右的内容：得分不到最佳一半的不要。",
+    "setting.recall_terse": "少回忆一些：得分不到最佳一半的不要。",
     "setting.database_url": "存放记忆的 PostgreSQL 数据库，postgresql://用户:密码@主机/库名（docs/postgres.md）。留空：存在 DATA_DIR。",
     "setting.external_memories": "一并查找、从不写入的外部记忆：名字=路径，用逗号隔开。可以是老友的文件夹或备份、LanceDB 表、Milvus Lite 集合、笔记文件夹。你抹去过的内容会略过；写成 名字+erased=路径 可以找回。",
     "setting.data_dir": "所有记忆都在这个文件夹里。复制它，就留住了老友。",
