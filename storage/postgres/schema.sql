@@ -706,8 +706,7 @@ BEGIN
 END $$;
 CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation
     FOR EACH ROW EXECUTE FUNCTION void_block();
-CREATE TRIGGER void_block_removed AFTER DELETE ON conversation REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+
 CREATE TABLE summary_length (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
@@ -815,20 +814,6 @@ CREATE FUNCTION add_person(wanted text) RETURNS bigint LANGUAGE plpgsql SECURITY
 BEGIN
     INSERT INTO person (name) VALUES (wanted) ON CONFLICT DO NOTHING;
     RETURN find_person(wanted);
-END $$;
-
--- No sample of a text is kept in the statistics: it would outlive the text.
-
-DO $$
-DECLARE place record;
-BEGIN
-    FOR place IN SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
-        AND (a.attname IN ('text', 'summary', 'value', 'topic', 'subject', 'quoted', 'speaker', 'keywords', 'persons',
-            'entities', 'location', 'slot_subject', 'source', 'target', 'payload', 'partial', 'line', 'term', 'terms',
-            'data', 'vector', 'embedding', 'reason', 'rejected')) LOOP
-        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', place.relname, place.attname);
-    END LOOP;
 END $$;
 
 CREATE FUNCTION schema_version() RETURNS bigint IMMUTABLE LANGUAGE sql RETURN 1;
