@@ -154,8 +154,8 @@ OF_STORAGE: tuple[Break, ...] = (
         "the memories of others are searched too",
         "P11",
         "storage/erasure.py",
-        "        files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)\n",
-        "        files, found = find_bytes(self.folders, needles.forms | vectors)\n",
+        "        files, found = find_bytes(self.folders, sought, self.besides)\n",
+        "        files, found = find_bytes(self.folders, sought)\n",
         ("tests/test_people.py::test_erasing_in_the_memory_of_me_neither_searches_nor_touches_those_of_others",),
     ),
     Break(
