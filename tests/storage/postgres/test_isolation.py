@@ -15,9 +15,9 @@ from domain import errors
 from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import OWNER
-from storage.registry import place_of
+from storage.registry import Registry
 from storage.repositories import OnServer
-from tests.contract.stores import QUIET, Store, at, postgres
+from tests.contract.stores import QUIET, SetStamp, Store, at, postgres
 from tests.storage.postgres.server import shared_connections, shared_server
 from tests.support.served import until
 
@@ -158,19 +158,19 @@ def test_a_role_that_policies_do_not_hold_for_is_refused(role: str, what: str) -
 
 
 def test_a_person_whose_id_is_made_of_sql_is_a_person_like_any_other(tmp_path: Path) -> None:
-    server = shared_connections()
+    server, registry = shared_connections(), Registry(tmp_path / "registry.db", SetStamp().clock, shared_server())
     ids = ["1", "x'; SELECT set_config('friend.person', '1', true); --", '", null]', "me", "ann\\", "\ud800", "*"]
     numbers = set()
     for one in ids:
         for instruction in (None, 2):
-            place = place_of(tmp_path, server, one, instruction)
+            place = registry.place_of(one, instruction)
             assert isinstance(place, OnServer)
             database = PostgresDatabase(server, place.person, QUIET)
             set_meta(database, "whose", json.dumps([one, instruction]))
             numbers.add(database._number)
     assert len(numbers) == 2 * len(ids)
     for one in ids:
-        place = place_of(tmp_path, server, one)
+        place = registry.place_of(one)
         assert isinstance(place, OnServer)
         assert read_meta(PostgresDatabase(server, place.person, QUIET), "whose") == json.dumps([one, None])
 
