@@ -79,6 +79,8 @@ _LANGUAGE, _FIRST_WORDS = "language", 40
 _LOOKED_AT = 20
 #: After so many rounds a talk is under way.
 _OPENING_ROUNDS = 3
+#: After this time a server looks after a memory that a program closed, or had open when it was killed.
+_LOOK_AGAIN = timedelta(minutes=10)
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
@@ -178,6 +180,8 @@ class Memory:
                 from recall.external import ExternalMemories
 
                 self.external = ExternalMemories(external, folder, embedder, log, of)
+            if isinstance(place, OnServer):
+                place.server.hold(place.person, (clock() + _LOOK_AGAIN).timestamp())
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -219,8 +223,14 @@ class Memory:
             if not self._closed:
                 raise
 
-    def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
-        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
+    def close(
+        self, settle: float = 0.0, patience: float = 1.0, look_at: Callable[[], float | None] | None = None
+    ) -> None:
+        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything.
+
+        ``look_at``: when a server is to look after this memory again, where it is in a database of many; soon, unless
+        that is given.
+        """
         if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
@@ -232,7 +242,9 @@ class Memory:
                 self._search.vectors.close()
         if isinstance(self._place, OnServer):  # its program lives on, with other memories
             with suppress(errors.StorageError):
+                at = look_at() if look_at else (self._clock() + _LOOK_AGAIN).timestamp()
                 self.claims.release_all()
+                self._place.server.release(self._place.person, at)
         try:
             self._of.database.close()
         finally:
@@ -378,6 +390,7 @@ class Memory:
         search = self._opened_search()
         if search.vectors.state != "ready":
             search.index.start()
+            search.own.warm()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [message.seq for spoken in rounds for message in spoken.messages]
@@ -388,9 +401,10 @@ class Memory:
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""
         ids = {message.session_id for message in found.messages} | {one.session_id for one in found.summaries}
-        names = {one: session.client for one in ids if (session := self.sessions.find(one)) and session.client}
         clients: dict[str, Client] = {
-            one: "stored" if name == SERVICE_CLIENT else "chat" for one, name in names.items() if name != IMPORT_CLIENT
+            one: "stored" if name == SERVICE_CLIENT else "chat"
+            for one, name in self.sessions.clients_of(ids).items()
+            if name != IMPORT_CLIENT
         }
         if not clients:
             return found

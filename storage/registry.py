@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
+from storage.engine import Row
 from storage.programs import FolderLock
 from storage.repositories import OnServer, connect, registry_on, usage_on
 from storage.sqlite.database import TwoConnections
@@ -171,9 +172,10 @@ class Registry:
         counted = ("messages", "sessions", "files", "searched", "traces")
         sums = [sum(getattr(one, name) for one in receipts) for name in counted]
         with self._database.write() as run:
+            marks = () if self.server else ("owed", "listened")
             if self.server:
                 run("DELETE FROM usage WHERE caller IN (SELECT name FROM token WHERE person = ?)", person)
-            for table in ("owed", "listened", "instruction", "token", "person"):
+            for table in (*marks, "instruction", "token", "person"):
                 run(f"DELETE FROM {table} WHERE person = ?", person)
             columns = f"(erased_at, {', '.join(counted)}) VALUES (?, ?, ?, ?, ?, ?)"
             run(f"INSERT INTO erased_person {columns}", self._timestamp(), *sums)
@@ -182,17 +184,15 @@ class Registry:
 
     def mark_open(self, person: str) -> None:
         """Note that this person has a session that will have to end."""
-        with self._database.write() as run:
-            run("INSERT INTO listened (person) VALUES (?) ON CONFLICT (person) DO NOTHING", person)
+        self._mark("INSERT INTO listened (person) VALUES (?) ON CONFLICT (person) DO NOTHING", person)
 
     def unmark_open(self, person: str) -> None:
         """Note that nothing of this person is left to be ended."""
-        with self._database.write() as run:
-            run("DELETE FROM listened WHERE person = ?", person)
+        self._mark("DELETE FROM listened WHERE person = ?", person)
 
     def open_persons(self) -> list[str]:
         """Everybody whose session will have to end, or ended and is not done with."""
-        return [row["person"] for row in self._database.run("SELECT person FROM listened ORDER BY number")]
+        return [row["person"] for row in self._marked("SELECT person FROM listened ORDER BY number")]
 
     # -- tokens ------------------------------------------------------------------------------------------------
 
@@ -262,19 +262,34 @@ class Registry:
 
     def mark_due(self, person: str, instruction: int | None) -> None:
         """Note that something durable is to be done in this companion's memory, which need not be open then."""
-        with self._database.write() as run:
-            again = "ON CONFLICT (person, instruction) DO NOTHING"
-            run(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
+        again = "ON CONFLICT (person, instruction) DO NOTHING"
+        self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
 
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""
-        rows = self._database.run("SELECT person, instruction FROM owed ORDER BY number")
+        rows = self._marked("SELECT person, instruction FROM owed ORDER BY number")
         return [(row["person"], row["instruction"] or None) for row in rows]
 
     def unmark_due(self, person: str, instruction: int | None) -> None:
         """Nothing is owed to this companion any more."""
-        with self._database.write() as run:
-            run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
+        self._mark("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
+
+    def take_due(self, most: int) -> list[tuple[str, int | None]]:
+        """Companions that are due and that no living server has open; this one looks after them from now on.
+
+        Only in a database that several servers share; in a folder the one server knows who is due.
+        """
+        found = self.server.take_due(self.clock().timestamp(), most) if self.server else []
+        return [(person, instruction) for person, instruction in map(json.loads, found)]
+
+    def _mark(self, sql: str, *values: object) -> None:
+        """Write a mark. None is needed in a database of many: whoever has a memory open is noted there."""
+        if not self.server:
+            with self._database.write() as run:
+                run(sql, *values)
+
+    def _marked(self, sql: str) -> list[Row]:
+        return [] if self.server else self._database.run(sql)
 
     def _timestamp(self) -> str:
         return self.clock().isoformat(timespec="seconds")

@@ -20,12 +20,14 @@ from storage.erasure import find_traces, forms
 from tests.importers.exports import gpt_talk, written
 from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
+from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import Mind, friend, marked, material
 from tests.support.program import _read as rows
 from tests.support.program import connected, ended, run, started
 from tests.support.served import ended as served_ended
 from tests.support.served import program, until
 from tests.support.server import Exchange, ScriptedServer, say
+from tests.support.warm import Piped
 
 __all__ = ["chat"]
 NOW = "2026-11-25T10:00:00+00:00"
@@ -79,7 +81,8 @@ class Talker:
     def __init__(self, home: Path, server: ScriptedServer) -> None:
         settings = connected(server.base, **BUILT_IN, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1")
         command = [sys.executable, "-c", TALKING, str(home), json.dumps(settings)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = Piped(command, **pipes, text=True, cwd=ROOT, env=environment(home))
         self.session, self.resumed = self.answer()
 
     def begin(self, expression: str) -> None:
