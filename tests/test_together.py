@@ -153,10 +153,10 @@ def summary_of(home: Path, session: str) -> str:
 
 
 def whole(home: Path) -> bool:
-    """Whether the database is, and every round is in its context or in its summary; those of hosts are read later."""
+    """Whether the database is, and every round is of our own sessions in its context or in its summary."""
     orphaned = (
         "SELECT count(*) FROM conversation c LEFT JOIN summary m USING (session_id)"
-        " JOIN session s USING (session_id) WHERE s.client <> 'service'"
+        " JOIN session s USING (session_id) WHERE s.client = ''"
         " AND c.compacted = 1 AND c.role = 'user' AND instr(coalesce(m.summary, ''), substr(c.text, 7)) = 0"
     )
     return rows(home, "PRAGMA integrity_check") == [("ok",)] and rows(home, orphaned) == [(0,)]
