@@ -12,7 +12,7 @@ from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
 
 #: Quoted words: a title, a name, a phrase.
-QUOTED = pattern_of(
+_QUOTED_WORDS = pattern_of(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
 )
 
@@ -273,7 +273,7 @@ def words_of_staying(text: str) -> str:
 
 def without_quoted(text: str) -> str:
     """The text without quoted words: titles, names, phrases."""
-    return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
+    return _QUOTED_WORDS.sub(" ", text) if _QUOTE.search(text) else text
 
 
 _NO = pattern_of(
