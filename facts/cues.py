@@ -10,13 +10,7 @@ import re
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-
-#: Quoted words: a title, a name, a phrase.
-_QUOTED_WORDS = pattern_of(
-    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
-)
-
-_QUOTE = pattern_of('["“「『《‘]')
+from language.sentences import without_quoted
 
 # --- asking
 
@@ -70,7 +64,7 @@ def asks_openly(question: str) -> bool:
 
 _SUPPOSED = Guarded(
     "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准",
-    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)|suppose\b|supposing\b|imagine\b"
+    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)(?<!tell you if)(?<!tell me if)(?<!check if)(?<!find out if)(?<!sure if)|suppose\b|supposing\b|imagine\b"
     r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
     r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
     r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
@@ -92,7 +86,7 @@ _LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!
 _WISHED = Guarded(
     "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
     r"\b(?:i (?:\w+ )?wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
-    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家])",
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家想])(?<!想想)",
 )
 _PLANNED = Guarded(
     "thinking |plan|intend|considering|going to|gonna|will|'ll|打算|计划|准备|考虑|想",
@@ -264,11 +258,6 @@ def words_of_staying(text: str) -> str:
     """
     plain = without_quoted(text).casefold().replace("’", "'")
     return " ".join(found[0] for found in _STAYS.all_in(plain))
-
-
-def without_quoted(text: str) -> str:
-    """The text without quoted words: titles, names, phrases."""
-    return _QUOTED_WORDS.sub(" ", text) if _QUOTE.search(text) else text
 
 
 _NO = pattern_of(

@@ -178,9 +178,13 @@ class TextFigures:
         """A value with its relative days as dates, with the time of day if it is exact: 2026-11-21T14:00.
 
         Of several possible days the one among the ``given`` days of the fact counts; one of another year is no date.
+        What only says which thing is meant stays: "the halloween costume".
         """
         for one in reversed(read_times(value, self._written) if value else ()):
             singles = [each for each in one.possible if each.days == 1]
+            named = one.kind == "relative" and len(singles) > 1
+            if _names_a_thing(value[: one.start], value[one.end :], yearly=named):
+                continue
             inside = [each for each in singles if any(day.first <= each.first <= day.last for day in given)]
             day = inside[0] if inside and one.meant else self._meant_day(one)
             if day and given and len(singles) > 1 and all(day.first.year != each.first.year for each in given):
@@ -255,6 +259,23 @@ _COUNTS_DAYS = pattern_of(
     r"|\bago (?:tomorrow|yesterday|on|last|next|this)\b|\b(?:month|year)s? from today\b"
     r"|(?:头一个|最后一个|第[一二三四]个)(?:周|星期|礼拜)|去年的?今天|往前数|往后数|倒数"
 )
+
+
+#: What shows that a noun follows: the word before a time, and the words behind one that is not part of a name.
+_DETERMINES = pattern_of(r"(?:\b(?:the|an?|my|our|your|his|her|their|its|some|every|this)|['’]s) $", re.IGNORECASE)
+_BEHIND_A_TIME = pattern_of(
+    r" (?:at|in|on|of|for|from|to|till|until|by|with|without|and|or|but|so|as|if|when|who|that|because|after|before"
+    r"|i|you|he|she|it|we|they|my|our|your|his|her|their|the|an?|is|was|are|were|will|would|can|not|morning|evening|night)\b",
+    re.IGNORECASE,
+)
+_NOUN_BEHIND = pattern_of(r" [a-z]|['’]s [a-z]", re.IGNORECASE)
+
+
+def _names_a_thing(before: str, behind: str, *, yearly: bool) -> bool:
+    """Whether a time between these texts only tells which thing is meant. ``yearly``: it is a feast."""
+    if _NOUN_BEHIND.match(behind) and not _BEHIND_A_TIME.match(behind):
+        return yearly or _DETERMINES.search(before) is not None
+    return yearly and behind.startswith("的")
 
 
 def _days_away(found: re.Match[str]) -> int:

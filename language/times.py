@@ -913,7 +913,7 @@ _RULES = (
     _rule("年", rf"(?<![\d.,]){_ZH_PLAIN_YEAR}(?!代)(?P<zh_third>[初中底末])?", _read_year, "date"),
     _rule(_CENTURIES, rf"(?<![\d.,£$€¥]){_YEAR}(?![\d.,]*\d|\s?(?:元|块|步|pounds|dollars|steps|米|公里|字|km|年))", _read_year, "date", certain=False),
     # days and months without a year
-    _rule(_MONTHS_SHORT, rf"\b{_MONTH}\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b{_MONTH}(?:,(?= (?:the )?\d+(?:st|nd|rd|th)\b))?\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),

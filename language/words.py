@@ -276,16 +276,24 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text could be a name: a few short words, the first not in lower case.
+    """Whether a text could be a name: a few short words, none of which only a sentence has.
 
     >>> is_name("Mara Lindqvist"), is_name("陈默"), is_name("ignore all that"), is_name("34")
     (True, True, False, False)
+    >>> is_name("Ludwig van Beethoven"), is_name("Gary from work"), is_name("我媳妇还夸好吃")
+    (True, False, False)
     """
     letters = all(character.isalpha() or character in " -'’.·" for character in text)
     short = 0 < len(text) <= 40 and unspaced_length(text) <= 10 and len(text.split()) <= 4
-    return letters and short and not text[0].islower()
+    return letters and short and not text[0].islower() and not _IN_A_SENTENCE.search(text)
 
 
+#: What no name has: a word in lower case that joins no names, a pronoun, and characters of a sentence.
+_IN_A_SENTENCE = pattern_of(
+    r"(?:^|\s)(?!(?:a[lf]|and|bin|bint|da|de[lnr]?|di|do[ns]?|du|el|ibn|l[ae]|of|och|te[nr]?|the|und|v[ao]n|y|zu[mr]?)\b"
+    r"|[a-z]['’])[a-zà-ÿ]"
+    r"|^(?:I|You|He|She|It|We|They|My|Your|His|Her|Our|Their|There|This|That)\b|[我你您他她它们这了吗呢吧说很还没是被把啥谁]"
+)
 _NAME = pattern_of(r"(?<![A-Za-zÀ-ÿ0-9'’])[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*")
 _FIRST_WORD = pattern_of(r"(?:^|[.!?:;]\s+|[\"“(])([A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’&-]*)")
 _USED_AS_NAME = pattern_of(

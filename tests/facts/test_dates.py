@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from facts.ages import birth_years, without_ages
+from facts.evidence import TextFigures
 from facts.figures import is_among
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.times import parse_date, possible_ranges, range_of, written_dates
@@ -129,3 +130,20 @@ def test_the_years_of_birth_follow_from_every_age_that_is_told() -> None:
     assert birth_years("I'm 34. Ines, she's six. Birgit, 71, rules.", date(2026, 3, 7)) == {
         1991, 1992, 2019, 2020, 1954, 1955,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("start on the halloween costume", "start on the halloween costume"),
+        ("home for christmas dinner", "home for christmas dinner"),
+        ("cancel my friday class", "cancel my friday class"),
+        ("做万圣节的衣服", "做万圣节的衣服"),
+        ("christmas at my mum's", "2025-12-25 at my mum's"),
+        ("the costume by saturday", "the costume by 2026-10-31"),
+        ("see her tomorrow at 2pm", "see her 2026-10-28T14:00"),
+        ("万圣节去外婆家", "2025-10-31去外婆家"),
+    ],
+)
+def test_a_day_in_a_value_becomes_a_date_only_where_it_is_a_time(value: str, written: str) -> None:
+    assert TextFigures(value, date(2026, 10, 27)).with_values(value) == written

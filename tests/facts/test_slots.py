@@ -85,3 +85,12 @@ def test_known_people_are_named_as_they_are_called_and_an_end_is_nobody() -> Non
     assert known_people([name, over, tom], names, "Juniper, Tom, 和林筱分手了") == ("Tom (colleague, Mara)",)
     assert known_people([name], names, "Juniper was Old Friend") == ("Juniper = Old Friend",)
     assert known_people([name], names, "Juniper 就是老友") == ("Juniper = 老友",)
+
+
+def test_a_sentence_in_the_place_of_a_name_makes_nobody_known() -> None:
+    praise = _stated("伴侣", "我媳妇还夸好吃", "何嘉树的媳妇夸小排好吃。", "何嘉树的媳妇")
+    cried = _stated("colleague", "Gary from work", "Gary from work cried a bit.", "Gary")
+    wife = _stated("伴侣", "林筱", "何嘉树的媳妇叫林筱。", "何嘉树")
+    text = "我媳妇还夸好吃, Gary from work, 林筱"
+    assert known_people([praise, cried], Names(("何嘉树",)), text) == ()
+    assert known_people([praise, cried, wife], Names(("何嘉树",)), text) == ("林筱 (伴侣, 何嘉树)",)
