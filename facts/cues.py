@@ -133,20 +133,15 @@ _WHOLE_CONDITION = pattern_of(r"(?:如果|要是|假如|假设|倘若)[^，；�
 
 
 def governs_whole(sentence: str) -> bool:
-    """Whether a sentence is a supposition as a whole, not one with a doubt in one clause."""
+    """Whether a sentence is a supposition as a whole: no doubt in one clause, and no "…, luckily they have none"."""
     plain = _WHOLE_CONDITION.sub(" ", sentence.casefold().replace("’", "'"))
-    return _GOVERNS.search(plain) is not None or is_question(sentence)
+    return (_GOVERNS.search(plain) is not None or is_question(sentence)) and not _BACK.search(sentence)
 
 
 _BACK = pattern_of(
     r"[,;，；—-]\s*(?:but|luckily|thankfully|fortunately|anyway|actually|还好|好在|幸好|幸亏|不过|但是?|可是|其实)",
     re.IGNORECASE,
 )
-
-
-def turns_back(sentence: str) -> bool:
-    """Whether a sentence turns back from a supposition to what is so: "…, luckily they have none"."""
-    return _BACK.search(sentence) is not None
 
 
 #: Words that mark a joke, a thought or hearsay.

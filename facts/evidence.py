@@ -31,7 +31,6 @@ from facts.cues import (
     is_question,
     stance_of,
     takes_back,
-    turns_back,
     words_of_staying,
 )
 from facts.slots import Names, normalize_text
@@ -74,7 +73,7 @@ class Sentence:
     def stance_of(self, wanted: frozenset[str]) -> Stance:
         """The stance of the clause with these terms; a plan, a wish or a doubt governs its own clause only."""
         whole = self.stance == "supposed" and governs_whole(self.text)
-        if self.stance in ("stated", "joked") or (whole and not turns_back(self.text)):
+        if self.stance in ("stated", "joked") or whole:
             return self.stance
         scored = [(len(wanted & terms), stance) for terms, stance in self._stance_by_clause]
         most = max((score for score, _ in scored), default=0)

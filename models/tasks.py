@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from facts.persona_lines import QuotedFact, Refusal
     from facts.spans import Testimony
 
-#: Characters of a day and the space behind it, with which the line of a message begins.
-_DAY = 11
-
 
 @dataclass(frozen=True)
 class Changed:
@@ -120,10 +117,8 @@ class Task:
         """
         lines = sorted({each for one in asked for each in zip(one.places, one.passage, strict=True)})
         numbers = {line: number for number, line in enumerate(lines, 1)}
-        shown = ["", *(line for _, line in lines)]
         records: list[Mapping[str, object]] = [
-            {"message": number, "text": self._harmless_text(line[_DAY:] if above[:_DAY] == line[:_DAY] else line)}
-            for number, (above, line) in enumerate(pairwise(shown), 1)
+            {"message": number, "text": self._harmless_text(line)} for (_, line), number in numbers.items()
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
