@@ -51,8 +51,15 @@ from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others, own_place
-from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
+from storage.registry import Registry, files_of_others, own_place
+from storage.repositories import (
+    OnServer,
+    Repositories,
+    initialise_database,
+    open_repositories,
+    open_vectors,
+    rewrite_database,
+)
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -63,7 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "write_portable",
+    "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -72,6 +79,8 @@ _LANGUAGE, _FIRST_WORDS = "language", 40
 _LOOKED_AT = 20
 #: After so many rounds a talk is under way.
 _OPENING_ROUNDS = 3
+#: After this time a server looks after a memory that a program closed, or had open when it was killed.
+_LOOK_AGAIN = timedelta(minutes=10)
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
@@ -103,16 +112,15 @@ def leaving_out_erased(
 
 
 def move_person(
-    source: Path | OnServer,
-    target: Path | OnServer,
-    clock: Callable[[], datetime],
-    new_id: Callable[[], str],
-    log: logging.Logger,
+    served: Registry, person: str, folder: Path, new_id: Callable[[], str], log: logging.Logger, *, outwards: bool
 ) -> int:
-    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    """Copy a person, as ``storage.moving.move_person`` says. Returns how many rows. Raises StorageError."""
     from storage.moving import move_person
 
-    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+    def opened(place: Path | OnServer) -> Repositories:
+        return open_repositories(place, tokens, Stamp(served.clock, new_id), log)
+
+    return move_person(served, person, folder, opened, outwards=outwards)
 
 
 class Memory:
@@ -172,6 +180,8 @@ class Memory:
                 from recall.external import ExternalMemories
 
                 self.external = ExternalMemories(external, folder, embedder, log, of)
+            if isinstance(place, OnServer):
+                place.server.hold(place.person, (clock() + _LOOK_AGAIN).timestamp())
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -213,8 +223,14 @@ class Memory:
             if not self._closed:
                 raise
 
-    def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
-        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
+    def close(
+        self, settle: float = 0.0, patience: float = 1.0, look_at: Callable[[], float | None] | None = None
+    ) -> None:
+        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything.
+
+        ``look_at``: when a server is to look after this memory again, where it is in a database of many; soon, unless
+        that is given.
+        """
         if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
@@ -226,7 +242,9 @@ class Memory:
                 self._search.vectors.close()
         if isinstance(self._place, OnServer):  # its program lives on, with other memories
             with suppress(errors.StorageError):
+                at = look_at() if look_at else (self._clock() + _LOOK_AGAIN).timestamp()
                 self.claims.release_all()
+                self._place.server.release(self._place.person, at)
         try:
             self._of.database.close()
         finally:

@@ -51,6 +51,15 @@ _GOT = pattern_of(
     re.IGNORECASE,
 )
 _BEGINS = pattern_of(r"\b(?:start\w*|begin\w*|join\w*|mov(?:e|es|ing))\b|开始|入职|上班|报到|到岗|搬", re.IGNORECASE)
+#: Slots whose names also mean the whole field, so that a deed of a day may be in them: work, home, a partner.
+_FIELDS = _TRIGGERS - {"death"}
+#: With the words above: how such a state begins or ends.
+_TURNS = pattern_of(
+    r"\b(?:marri\w*|wed|engaged|propos\w*|divorc\w*|separat\w*|split|broke|met|dating|together|retir\w*|resign\w*|fired|sacked"
+    r"|redundant|laid off|let go|dismissed|lost|rent(?:ed|ing)|bought|settled|lives?|work(?:s|ed|ing)? (?:as|at|for))\b"
+    r"|婚|分手|在一起|恋爱|复合|认识|离职|辞|裁|解雇|退休|上任|转正|当上|当了|做了|升|住|租|买|签",
+    re.IGNORECASE,
+)
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
 
 
@@ -101,6 +110,8 @@ class _Comparison:
         self._confirmed: dict[str, Change] = {}
         #: Verdicts "changes" and "ends" by the known fact and the new one of the same slot.
         self._placed: dict[tuple[str, str], str] = {}
+        #: New facts of which a model says that they change or end what is so, but nothing in their own slot.
+        self._elsewhere: set[str] = set()
         self.replaced: dict[str, str] = {}
         self.ignored: Counter[str] = Counter()
 
@@ -129,6 +140,16 @@ class _Comparison:
                 self.ignored["unknown fact"] += 1
             elif verdict.verdict != "adds":
                 self._follow_verdict(verdict, shown)
+        changing = [
+            (self._listed[one.new - 1], shown[one.known - 1])
+            for one in verdicts
+            if one.verdict in ("changes", "ends") and 0 < one.new <= len(self._listed) and 0 < one.known <= len(shown)
+        ]
+        of_slot = {new.text_id for new, known in changing if new.slot == known.slot}
+        others = {
+            new.text_id for new, known in changing if known.stance == "stated" and not are_apart(new.slot, known.slot)
+        }
+        self._elsewhere = others - of_slot
 
     def _follow_verdict(self, verdict: VerdictDraft, shown: Sequence[Fact]) -> None:
         new = self._listed[verdict.new - 1]
@@ -177,7 +198,10 @@ class _Comparison:
             values: list[Fact | NewFact] = [*(one for one in there if one.single), *kept]
             if again := next((one for one in beside if _says_the_same(fact, one)), None):
                 self._confirm_known(fact, again)
-            elif fact.text_id not in placed and any(_is_said_with(fact, one) for one in values):
+            elif fact.text_id not in placed and (
+                any(_is_said_with(fact, one) for one in values)
+                or _is_deed(fact, elsewhere=fact.text_id in self._elsewhere)
+            ):
                 self._new[fact.text_id] = replace(fact, single=False)
             else:
                 kept.append(fact)
@@ -386,6 +410,14 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
     exact = _is_less_exact(one.value, other.value) or _is_less_exact(other.value, one.value)
     words = " ".join([one.restatement, other.restatement, *(quote.words for quote in one.quotes)])
     return not (exact or one.start or one.end or other.start or other.end or _CHANGES.search(words))
+
+
+def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:
+    """Whether a fact tells only what happened, on a day or ``elsewhere``: no lasting state ends by that."""
+    words = " ".join([fact.restatement, *(quote.words for quote in fact.quotes)])
+    of_a_day = len(fact.start) >= len("2026-03-01") and fact.start[:10] <= fact.said[:10]
+    turns = any(pattern.search(words) for pattern in (_CHANGES, _GOT, _BEGINS, _PAST, _TURNS))
+    return (of_a_day or elsewhere) and fact.slot.attribute in _FIELDS and not turns and not ends_or_denies(words)
 
 
 def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:

@@ -10,13 +10,7 @@ import re
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-
-#: Quoted words: a title, a name, a phrase.
-QUOTED = pattern_of(
-    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
-)
-
-_QUOTE = pattern_of('["“「『《‘]')
+from language.sentences import without_quoted
 
 # --- asking
 
@@ -269,11 +263,6 @@ def words_of_staying(text: str) -> str:
     """
     plain = without_quoted(text).casefold().replace("’", "'")
     return " ".join(found[0] for found in _STAYS.all_in(plain))
-
-
-def without_quoted(text: str) -> str:
-    """The text without quoted words: titles, names, phrases."""
-    return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
 
 _NO = pattern_of(

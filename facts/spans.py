@@ -1,7 +1,7 @@
 """Where the words of a fact are in its messages, and what has to be shown with them.
 
 A model's copy of some words only finds them; the message's own characters count. Words are shown in whole sentences,
-with what governs them ("if", "I dreamt", "Just kidding!") and the question that they answer, so that no quotation says
+with what governs them ("if", "I dreamt", "Just kidding!"), a short answer with its question, so that no quotation says
 more than was said.
 """
 
@@ -19,7 +19,7 @@ from domain.patterns import Guarded, pattern_of
 from domain.quotations import quotation_spans
 from domain.records import Message
 from facts.cues import is_question
-from language.scripts import is_unspaced
+from language.scripts import is_unspaced, unspaced_length
 from language.sentences import sentence_spans
 from language.words import terms
 
@@ -223,7 +223,7 @@ def sentences_around(words: str, start: int, end: int) -> tuple[int, int]:
 
 
 def quotation_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> str:
-    """The words of a fact as they may be shown: whole sentences with what governs them, after the question they answer.
+    """The words of a fact as they may be shown: whole sentences with what governs them, and the question they need.
 
     Several messages are joined by " — ". ``messages`` are those of the quotes and the ones before and after each.
     """
@@ -231,7 +231,7 @@ def quotation_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> str:
 
 
 def shown_quotes(quotes: Iterable[Quote], messages: Sequence[Message]) -> tuple[Quote, ...]:
-    """The passages to show: whole sentences with what governs them, the questions they answer, the answers to them.
+    """The passages to show: whole sentences with what governs them, the questions they need, the answers to them.
 
     Each is one passage of its message, in the order of the messages.
     """
@@ -244,16 +244,20 @@ def shown_quotes(quotes: Iterable[Quote], messages: Sequence[Message]) -> tuple[
     )
 
 
-def _shown(quotes: Iterable[Quote], messages: Sequence[Message]) -> Iterator[tuple[int, str]]:
+def _shown(
+    quotes: Iterable[Quote], messages: Sequence[Message], *, every_question: bool = False
+) -> Iterator[tuple[int, str]]:
     """What is shown of each message, with its place."""
-    bounds = _bounds_of(quotes, messages)
+    bounds = _bounds_of(quotes, messages, every_question=every_question)
     for at in sorted(bounds):
         if text := re.sub(r"\s+", " ", messages[at].words[slice(*bounds[at])]).strip():
             yield at, text
 
 
-def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int, tuple[int, int]]:
-    """What is shown of each message, by place: quoted ones, the questions they answer, the answers to them."""
+def _bounds_of(
+    quotes: Iterable[Quote], messages: Sequence[Message], *, every_question: bool = False
+) -> dict[int, tuple[int, int]]:
+    """What is shown of each message, by place: quoted ones, the questions they need, the answers to them."""
     places = {message.text_id: place for place, message in enumerate(messages)}
     bounds: dict[int, tuple[int, int]] = {}
     for quote in quotes:
@@ -262,7 +266,8 @@ def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int
             bounds[at] = sentences_around(messages[at].words, min(start, quote.start), max(end, quote.end))
     for at in [*bounds]:
         before, after = at - 1, at + 1
-        opens = bounds[at][0] == _first(messages[at].words)
+        words = messages[at].words
+        opens = bounds[at][0] == _first(words) and (every_question or _is_short_answer(words[slice(*bounds[at])]))
         if opens and before >= 0 and before not in bounds and (question := _last_question(messages, before, at)):
             bounds[before] = question
         answered = after < len(messages) and messages[at].role != messages[after].role
@@ -271,6 +276,37 @@ def _bounds_of(quotes: Iterable[Quote], messages: Sequence[Message]) -> dict[int
             end = bounds[after][1] if after in bounds else spans[min(1, len(spans) - 1)][1]
             bounds[after] = (spans[0][0], end)
     return bounds
+
+
+#: What answers yes or no, or gives a reason.
+_ANSWERS = pattern_of(
+    r"^\W*(?:(?:yes|yeah|yep|yup|aye|no|nope|nah|not|never|always|sometimes|mostly|maybe|probably|sure|ok|okay|right|exactly|both"
+    r"|neither|either|because|cause|cos|so that|to)\b|(?:因为|为了)|(?:是|对|嗯|哦|没有?|还没|不|不是|有|好|行|可以|会|要|能|当然|算是|差不多)"
+    r"(?:[啊呀吧呢了的啦呗]*)(?:\W|$))",
+    re.IGNORECASE,
+)
+#: What shows that words are a clause, and what in them means something said before.
+_CLAUSE = pattern_of(
+    r"\b(?:i|he|she|we|they|you|it|who|that|this|there|im|ive|its|is|are|was|were|am|has|have|had|will|would|can|could|do|does|did"
+    r"|got|gets?|went|going|gonna|wanna)\b|n['’]?t\b|['’](?:m|re|ll|ve|d)\b|['’]s (?:\w+(?:ing|ed)|an?|the|not|been|got|gone|in|on|off)\b"
+    r"|[我你您他她它咱了着过是说要会想在给有没不能去来做让叫买吃看住找得把被交约]",
+    re.IGNORECASE,
+)
+_MEANS_WHAT_WAS_ASKED = pattern_of(r"\b(?:it|that|this|them|ones?|so|there)\b|[它这那]", re.IGNORECASE)
+#: So long is a clause that is understood alone, and a phrase, in English words and in Chinese characters.
+_WHOLE_CLAUSE, _WHOLE_PHRASE = (6, 5), (9, 11)
+
+
+def _is_short_answer(words: str) -> bool:
+    """Whether words may not be understood without the question before them: yes or no, a phrase, "I sold it"."""
+    if _ANSWERS.search(words):
+        return True
+    han = unspaced_length(words)
+    length, kind = (han, 1) if han else (len(words.split()), 0)
+    if not _CLAUSE.search(words):
+        return length < _WHOLE_PHRASE[kind]
+    unclear = _MEANS_WHAT_WAS_ASKED.search(words) is not None or len(set(terms(words))) < 2
+    return length < _WHOLE_CLAUSE[kind] and unclear
 
 
 def _first(words: str) -> int:
@@ -288,7 +324,7 @@ def _last_question(messages: Sequence[Message], before: int, at: int) -> tuple[i
 
 def material_of(fact: NewFact, messages: Sequence[Message], speakers: Mapping[str, str] | None = None) -> Testimony:
     """What decides about a fact. ``messages``: the window with those before it; ``speakers``: names by role."""
-    shown = dict(_shown(fact.quotes, messages))
+    shown = dict(_shown(fact.quotes, messages, every_question=True))
     named = [place for place, message in enumerate(messages) if message.text_id in fact.messages]
     first, last = min([*shown, *named], default=0), max([*shown, *named], default=-1)
     lines: dict[int, str] = {}

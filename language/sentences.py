@@ -14,6 +14,11 @@ _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE
 )
 _SHORTEST_CLAUSE = 5
+#: Quoted words: a title, a name, a phrase.
+_QUOTED = pattern_of(
+    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
+)
+_QUOTE = pattern_of('["“「『《‘]')
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -36,3 +41,8 @@ def split_clauses(sentence: str) -> tuple[str, ...]:
         apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
         parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
     return tuple(clause for part in parts if (clause := part.strip()))
+
+
+def without_quoted(text: str) -> str:
+    """The text without quoted words: titles, names, phrases."""
+    return _QUOTED.sub(" ", text) if _QUOTE.search(text) else text

@@ -217,13 +217,13 @@ class Embeddings:
             yield [_vector_row(row) for row in rows]
 
     def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
-        """The bytes of every vector of these texts, as float16 and float32, to look for in files."""
+        """The bytes of every vector of these texts, as float16 and float32 and as PostgreSQL sends it, to look for."""
         import numpy as np
 
         found = []
         for row in self._database.run(f"SELECT vector FROM embedding WHERE text_id IN {EACH}", list(text_ids)):
             half = np.frombuffer(row["vector"], dtype="<f2")
-            found += [half.tobytes(), half.astype("<f4").tobytes()]
+            found += [half.tobytes(), half.astype("<f4").tobytes(), half.astype(">f2").tobytes()]
         return found
 
     def dimension(self, model: str) -> int | None:

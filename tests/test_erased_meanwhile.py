@@ -38,7 +38,7 @@ def server() -> Iterator[ScriptedServer]:
 def two(
     request: pytest.FixtureRequest, tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch
 ) -> Iterator[Two]:
-    also = {"EMBEDDING_MODEL": "", "MAX_CONV_NUM": "4", "DIARY": "off", "AUTOSAVE_AFTER": "8"}
+    also = {"MAX_CONV_NUM": "4", "DIARY": "off", "AUTOSAVE_AFTER": "8"}
     also |= getattr(request, "param", {})
     monkeypatch.setattr(erasure, "_PATIENCE", 0.2)  # the other program waits for ours, whose model waits for it
     with ExitStack() as opened:

@@ -119,6 +119,7 @@ class MemoryService:
     def __init__(self, people: People) -> None:
         self._people = people
         self._watch = SessionWatch(people)
+        people.when_due = self._look_after
 
     def process(
         self,
@@ -299,7 +300,7 @@ class MemoryService:
             summaries=len(proof.removed.summaries),
             notes=len(proof.removed.notes),
             facts=len(proof.removed.facts),
-            proof=ErasureProof(files_searched=proof.files, traces_left=len(proof.traces)),
+            proof=ErasureProof(files_searched=proof.places, traces_left=len(proof.traces)),
         )
 
     def erased(self, user_id: str) -> ErasedResponse:
@@ -443,6 +444,12 @@ class MemoryService:
             return True
         with self._people.companion(user_id) as companion:
             return companion.maintenance.queue.settle("consolidate", timeout)
+
+    def _look_after(self, companion: Companion) -> None:
+        """Do what is due in a memory that no server had open."""
+        companion.start_maintenance()
+        if companion.instruction is None:
+            self._watch.check(companion, self._sessions_of(companion))
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

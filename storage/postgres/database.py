@@ -16,9 +16,11 @@ import secrets
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
@@ -27,6 +29,7 @@ from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
+from domain.file_reader import find_in_parts
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
+#: Rows that are searched at once.
+_ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
 #: Seconds after which a process says again that it lives, a third of the time after which it counts as ended.
@@ -61,6 +66,11 @@ _LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
 )
 _REGISTRY = "SELECT set_config('search_path', 'registry', true)"
 _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
+#: One look at the index of who is due, and of no one else.
+TAKE_DUE = (
+    "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
+    " AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING name"
+)
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
@@ -235,6 +245,20 @@ class Server:
         """The rows of one statement of the registry, which commits at once."""
         return cast(list[Any], self.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
 
+    def hold(self, person: str, soon: float) -> None:
+        """Look after a memory until ``release``; where this process ends before, another one does from ``soon`` on."""
+        self.ask("SELECT registry.hold($1, $2, $3)", person, self.programs.name, soon)
+
+    def release(self, person: str, at: float | None) -> None:
+        """Let any process look after a memory when its next job is to run, or ``at`` this moment if that is sooner."""
+        sql = "UPDATE registry.due SET program = NULL, look = $1::double precision WHERE name = $2 AND program = $3"
+        self.ask(f"{sql} RETURNING name", at, person, self.programs.name)
+
+    def take_due(self, now: float, most: int) -> list[str]:
+        """Look after at most so many memories that are due and that no living process has open; their names."""
+        self.programs.enter()
+        return [str(row[0]) for row in self.ask(TAKE_DUE, self.programs.name, now, most)]
+
     def number_of(self, person: str, *, add: bool = True) -> int | None:
         """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
@@ -254,6 +278,7 @@ class Server:
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table}".encode())
+                connection.execute("DELETE FROM registry.due WHERE name = $1", [person])
 
         self.attempt(remove_rows)
 
@@ -441,6 +466,22 @@ class PostgresDatabase:
 
     def vacuum(self) -> None:
         """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md)."""
+
+    def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+        """How many tables were searched, all that the catalogue has, each column of every row of this person."""
+
+        def search(connection: psycopg.Connection[ServedRow]) -> tuple[int, list[tuple[str, str]]]:
+            found = []
+            with connection.transaction(), connection.cursor() as cursor:
+                cursor.execute(_SET, [self._number])
+                tables = [str(row[0]) for row in cursor.execute(_TABLES).fetchall()]
+                for table in tables:
+                    with cursor.copy(f"COPY {table} TO STDOUT (FORMAT binary)".encode()) as rows:
+                        found += [(f"table {table}", name) for name in find_in_parts(_in_parts(rows), needles)]
+                        deque(rows, maxlen=0)
+            return len(tables), found
+
+        return cast(tuple[int, list[tuple[str, str]]], self._server.attempt(search))
 
     def problems(self) -> list[str]:
         """What the server finds when it reads every row of this person; pages have checksums."""
@@ -635,6 +676,13 @@ class ServedRegistry:
 def translated(sql: str, *, with_person: bool = True) -> bytes:
     """A statement of a repository as the server takes it."""
     return for_postgres(sql, with_person=with_person).encode()
+
+
+def _in_parts(rows: Iterable[Buffer]) -> Iterator[bytes]:
+    """What is read row by row, in fewer and larger parts."""
+    rows = iter(rows)
+    while part := b"".join(islice(rows, _ROWS)):
+        yield part
 
 
 def _place_of(table: str) -> int:

@@ -40,17 +40,41 @@ CREATE TABLE registry.instruction (
     updated_at text NOT NULL
 );
 
-CREATE TABLE registry.owed (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    person text NOT NULL,
-    instruction bigint NOT NULL,
-    UNIQUE (person, instruction)
-);
+-- When somebody is to look after a memory, and which process does, as long as it has it open: no content, and behind no
+-- policy, so that one query finds who is due. Each change of a job says in its commit when the first of its person is to run.
 
-CREATE TABLE registry.listened (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    person text NOT NULL UNIQUE
+CREATE TABLE registry.due (
+    name text PRIMARY KEY,
+    look double precision,
+    job double precision,
+    at double precision GENERATED ALWAYS AS (least(look, job)) STORED,
+    program text REFERENCES registry.program ON DELETE SET NULL
 );
+CREATE INDEX due_next ON registry.due (at) WHERE program IS NULL;
+CREATE INDEX due_of_program ON registry.due (program);
+
+CREATE FUNCTION registry.note_due() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO registry.due AS d (name, job)
+        SELECT p.name, (SELECT min(j.not_before) FROM public.job j
+            WHERE j.person = p.person AND j.kind NOT IN ('summary', 'self', 'user'))
+        FROM public.person p WHERE p.person = coalesce(NEW.person, OLD.person)
+        ON CONFLICT (name) DO UPDATE SET job = excluded.job WHERE d.job IS DISTINCT FROM excluded.job;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER note_due AFTER INSERT OR DELETE OR UPDATE OF not_before ON public.job
+    FOR EACH ROW EXECUTE FUNCTION registry.note_due();
+
+-- From now on this process looks after a memory; where it ends, another one does from ``soon`` on.
+CREATE FUNCTION registry.hold(wanted text, own text, soon double precision) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    IF NOT EXISTS (SELECT 1 FROM registry.program WHERE name = own) THEN
+        PERFORM registry.renew(own);
+    END IF;
+    INSERT INTO registry.due AS d (name, look, program) VALUES (wanted, soon, own)
+        ON CONFLICT (name) DO UPDATE SET look = excluded.look, program = excluded.program;
+END $$;
 
 CREATE TABLE registry.erased_person (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -135,3 +159,17 @@ BEGIN ATOMIC
         ON CONFLICT (caller) DO UPDATE SET day = excluded.day,
         tokens = CASE WHEN u.day = excluded.day THEN u.tokens ELSE 0 END + excluded.tokens;
 END;
+
+-- No sample of a text is kept in the statistics, where it would outlive the text; only of ids, kinds and moments.
+
+DO $$
+DECLARE place record;
+BEGIN
+    FOR place IN SELECT a.attrelid::regclass AS of, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relkind = 'r' AND c.relnamespace IN (current_schema()::regnamespace, 'registry'::regnamespace)
+        AND a.attnum > 0 AND a.atttypid::regtype::text IN ('text', 'text[]', 'bytea', 'halfvec')
+        AND a.attname NOT IN ('text_id', 'session_id', 'window_id', 'kind', 'model', 'role', 'status',
+            'shelf', 'chain', 'digest', 'timestamp', 'stored_at') LOOP
+        EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS 0', place.of, place.attname);
+    END LOOP;
+END $$;

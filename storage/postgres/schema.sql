@@ -817,18 +817,4 @@ BEGIN
     RETURN find_person(wanted);
 END $$;
 
--- No sample of a text is kept in the statistics: it would outlive the text.
-
-DO $$
-DECLARE place record;
-BEGIN
-    FOR place IN SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
-        AND (a.attname IN ('text', 'summary', 'value', 'topic', 'subject', 'quoted', 'speaker', 'keywords', 'persons',
-            'entities', 'location', 'slot_subject', 'source', 'target', 'payload', 'partial', 'line', 'term', 'terms',
-            'data', 'vector', 'embedding', 'reason', 'rejected')) LOOP
-        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', place.relname, place.attname);
-    END LOOP;
-END $$;
-
 CREATE FUNCTION schema_version() RETURNS bigint IMMUTABLE LANGUAGE sql RETURN 1;

@@ -21,7 +21,8 @@ def test_a_share_of_the_facts_in_notes_comes_back_wrong_the_same_each_time(tmp_p
     replies, asked = _kept(tmp_path, "Task: take notes.", 1.0)
     once = replies.reply(asked)
     found = [one["restatement"] for one in json.loads(once)["notes"][0]["facts"]]
-    assert found == list(replies.wrong) and not set(found) & set(_STATEMENTS)
+    assert found == list(replies.wrong)
+    assert not set(found) & set(_STATEMENTS)
     assert once == replies.reply(asked)
 
 

@@ -707,3 +707,44 @@ def test_a_promise_of_the_companion_ends_with_what_happened_to_the_person(promis
     outcome = compare_facts([new], known, known, [VerdictDraft(1, 1, "ends"), VerdictDraft(1, 2, "ends")])
     assert [(one.fact, one.verdict, one.by) for one in outcome.changes] == [("promised", "ends", "new")]
     assert outcome.ignored == {"of somebody else": 1}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "lasting", "deed"),
+    [
+        ("工作", "何嘉树在合肥一家做仪表的厂里当质检。", "何嘉树的报告2026-10-23压着点交的，差五分钟。"),
+        ("work", "Imogen does the framing at a framer's.", "Imogen handed in the report on 2026-10-23."),
+        ("女朋友", "何嘉树的女朋友是林筱。", "何嘉树2026-10-23跟女朋友吵了一架。"),
+        ("home", "Imogen has a flat in Lewes.", "Imogen painted the kitchen on 2026-10-23."),
+    ],
+)
+def test_a_deed_of_a_day_takes_the_place_of_no_lasting_state(attribute: str, lasting: str, deed: str) -> None:
+    before = new_fact("state", attribute, lasting, "2026-10-02T19:00:00+00:00", text=lasting)
+    done = new_fact("deed", attribute, deed, "2026-10-24T19:00:00+00:00", start="2026-10-23", text=deed)
+    known = arrived([before], [done])
+    assert (known["state"].current, known["state"].replaced_by) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [
+        ("工作", "何嘉树2026-10-23当上了车间主任。"), ("工作", "何嘉树2026-10-23被裁了。"),
+        ("work", "Imogen was made redundant on 2026-10-23."), ("home", "Imogen moved to York on 2026-10-23."),
+        ("relationship status", "Imogen married Tom on 2026-10-23."),
+    ],
+)  # fmt: skip
+def test_a_state_that_began_or_ended_on_a_day_takes_the_place_of_the_one_before(attribute: str, text: str) -> None:
+    before = new_fact("state", attribute, "as it was", "2026-10-02T19:00:00+00:00", text="It is as it was.")
+    after = new_fact("after", attribute, text, "2026-10-24T19:00:00+00:00", start="2026-10-23", text=text)
+    assert not arrived([before], [after])["state"].current
+
+
+def test_what_a_model_says_changes_another_fact_changes_none_that_only_shares_its_attribute() -> None:
+    job = new_fact("job", "工作", "质检", "2026-10-02T19:00:00+00:00")
+    report = new_fact("report", "烦恼", "报告还差一大半", "2026-10-20T19:00:00+00:00")
+    done = new_fact("done", "工作", "报告总算弄完了", "2026-10-24T19:00:00+00:00")
+    known = arrived([job, report])
+    outcome = compare_facts([done], list(known.values()), [known["job"], known["report"]],
+                            [VerdictDraft(1, 2, "changes")])  # fmt: skip
+    after = {fact.text_id: fact for fact in stored(list(known.values()), outcome)}
+    assert (after["job"].current, after["report"].replaced_by) == (True, "done")

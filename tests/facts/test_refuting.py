@@ -214,6 +214,13 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["Carla's expecting!", "> Carla?", "Carla is expecting in May."], "Mara is expecting a baby in May.", {}, "subject"),
         (["dont like courgettes at all"], "Mara likes courgettes.", {}, "polarity"),
         (["i never drink, me"], "Mara never drinks.", {}, ""),
+        (["My neighbour is a vet, and keeps three dogs in the flat."], "Mara keeps three dogs in the flat.", {}, "subject"),
+        (["He's eight months old and has three teeth."], "He has eight teeth.", {"subject": "Ollie", "about": "other"}, "number"),
+        (["I still work at the bank."], "Mara stopped working at the bank.", {}, "polarity"),
+        (["Robin drives to the coast."], "Rob drives to the coast.",
+         {"subject": "Rob", "about": "other", "persons": ("Rob",)}, "name"),
+        (["My friend Sigrid sings in the choir."], "Siegrid sings in the choir.",
+         {"subject": "Siegrid", "about": "other", "persons": ("Siegrid",)}, ""),
     ],
 )  # fmt: skip
 def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields: dict[str, object], why: str) -> None:
@@ -224,6 +231,26 @@ def test_a_rule_refutes_where_it_is_sure(said: list[str], statement: str, fields
     if quote := str(fields.pop("quote", "")):
         fields["quotes"] = (QuoteDraft(turn, quote),)
     assert reason(statement, talk("2026-05-17", *said), turn, names=names, **fields) == why
+
+
+@pytest.mark.parametrize(
+    ("statement", "about", "why"),
+    [
+        ("Bob plays the cello.", "other", ""),
+        ("Mara plays the cello.", "person", "companion's words"),
+        ("Carla plays the cello.", "other", "companion's words"),
+    ],
+)
+def test_what_another_speaker_says_is_said_of_themselves_alone(statement: str, about: str, why: str) -> None:
+    (said,) = talk("2026-05-17", "I play the cello.")
+    subject = statement.partition(" ")[0]
+    assert reason(statement, [replace(said, speaker="Bob")], 1, subject=subject, about=about) == why
+
+
+def test_an_hour_without_a_word_for_it_is_by_day() -> None:
+    said = talk("2026-05-17", "I see the dentist tomorrow at half past two.")
+    draft = fact_draft("Mara sees the dentist.", 1, attribute="appointment", stance="planned", start="2026-05-18")
+    assert [fact.start for fact in checked(draft, said).facts] == ["2026-05-18T14:30"]
 
 
 def test_what_was_only_asked_is_not_said_by_a_no() -> None:

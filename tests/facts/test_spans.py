@@ -54,6 +54,34 @@ def test_words_are_shown_with_what_governs_them(said: tuple[str, ...], words: st
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "whole"),
+    [
+        ("What did you get done?", "mum's having a test on her heart on monday", True),
+        ("Clean corners?", "they'll let me know by the 21st.", True),
+        ("And does it look sorry?", "i was supposed to go on the harvest walk but its off", True),
+        ("Worse than the pain?", "i hate waiting", True),
+        ("都逮着你问什么了？", "说是一周之内给消息", True),
+        ("打算怎么给她过？", "23号要交年度校准报告，还差一大半，头大", True),
+        ("What is your cat called?", "Marmalade.", False),
+        ("When is the viewing?", "on the 3rd, at ten", False),
+        ("Is the bakery still yours?", "I sold it in spring.", False),
+        ("Have you told him?", "not yet", False),
+        ("Do you still smoke?", "No, not since the flood in Hull last year.", False),
+        ("Did he say so?", "he did.", False),
+        ("猫叫什么？", "团子。", False),
+        ("报告写得怎么样了？", "还差一大半", False),
+        ("还在合肥吗？", "没有，去年就搬到南京了。", False),
+        ("几点？", "下午两点半", False),
+    ],
+)
+def test_words_are_shown_with_a_question_only_where_they_need_it(question: str, answer: str, whole: bool) -> None:
+    messages = talk("2026-01-05", "hm", f"> Well. {question}", answer)
+    quote = locate_quote(answer, messages[2:])
+    assert quote is not None
+    assert quotation_of([quote], messages) == (answer if whole else f"{question} — {answer}")
+
+
+@pytest.mark.parametrize(
     "said",
     [
         'Is this all right? "Dear Ms Holt, I keep two dogs. Petra"',

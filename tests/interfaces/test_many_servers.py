@@ -9,18 +9,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 
 from people import Registry, registry_in
+from tests.interfaces.http.running import running
 from tests.storage.postgres.server import own_database
+from tests.support.house import Mind
 from tests.support.program import connected
 from tests.support.served import Server, program, until
-from tests.support.server import Exchange, ScriptedServer, answer, delta, whole
+from tests.support.server import Exchange, ScriptedServer, answer, delta, say, whole
 
 CHAT = "/v1/chat/completions"
 
@@ -272,3 +275,69 @@ def test_a_person_who_was_erased_on_one_server_may_begin_anew_on_the_other(
         ]
         assert statuses == [503, 200, 200]  # at first it finds that what it has open is gone
         assert ["Douban" in one for one in prompts(server, "What is my cat called?")] == [False] * 3
+
+
+# -- work that happens later
+
+
+def test_what_a_killed_server_was_to_do_another_one_does_and_opens_no_one_else(
+    tmp_path: Path, url: str, registry: Registry, server: ScriptedServer
+) -> None:
+    notes, dead = threading.Semaphore(0), threading.Event()
+
+    def reply(exchange: Exchange) -> None:
+        is_task = "Task:" in exchange.json["messages"][0]["content"]
+        if is_task and not dead.is_set():
+            notes.release()
+            exchange.pause(100)
+        elif is_task:
+            say('{"notes": []}')(exchange)
+        else:
+            say("I see.")(exchange)
+
+    server.script(*[reply] * 50)
+    tokens = {name: registry.add_token(name, name) for name in ("ann", "bob", "cat")}
+    history = [{"role": role, "content": f"{role} {at}"} for at in range(26) for role in ("user", "assistant")][:51]
+    with servers(tmp_path, url, server.base) as (first, _):
+        for name in ("bob", "cat"):
+            assert first.ask("POST", "/api/v1/chat", said("Hello."), token=tokens[name]).status == 200
+        assert first.ask("POST", "/api/v1/chat", {"messages": history}, token=tokens["ann"]).status == 200
+        assert notes.acquire(timeout=100)
+        assert first.process
+        first.process.kill()
+        first.process.wait(60)
+        dead.set()
+        with administrator(url) as connection:
+            find = "SELECT count(*) FILTER (WHERE done_at <> ''), count(*) FROM client_extraction"
+            assert connection.execute(find).fetchall() == [(0, 1)]
+            own = "(SELECT program FROM job WHERE kind = 'client_history')"
+            connection.execute(f"UPDATE registry.program SET until = now() WHERE name = {own}")  # half a minute later
+            until(lambda: connection.execute(find).fetchall() == [(1, 1)])
+            opened = connection.execute("SELECT name FROM registry.due WHERE program IS NOT NULL").fetchall()
+        assert opened == [('["ann", null]',)]
+
+
+def test_what_comes_due_with_time_after_its_server_has_closed_is_done_by_another(
+    tmp_path: Path, url: str, mind: Mind, server: ScriptedServer
+) -> None:
+    now = [datetime(2026, 3, 1, 9, tzinfo=UTC)]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with running(tmp_path / "b", server, clock=lambda: now[0], DATABASE_URL=url) as second:
+        with running(tmp_path / "a", server, clock=lambda: now[0], DATABASE_URL=url) as first:
+            token, other = first.people.registry.add_token("ann", "ann"), first.people.registry.add_token("bob", "bob")
+            for path, body, secret in (
+                ("/page/chat", {"text": "My sister lives in Lyon."}, token),
+                ("/process", {"input": "My sister lives in Lyon.", "user_id": "bob"}, other),
+            ):
+                heads = {"Authorization": f"Bearer {secret}"}
+                answered = httpx2.post(f"{first.base}{path}", json=body, headers=heads, timeout=60)
+                assert answered.status_code == 200, answered.text
+        assert mind.asked("notes") == []
+        assert [*second.people.open_now()] == []
+        now[0] += timedelta(days=2)
+        until(lambda: len(mind.asked("notes")) == 2)
+        assert second.people.registry.server
+        find = "SELECT name FROM registry.due WHERE program = $1 ORDER BY name"
+        held = second.people.registry.server.ask(find, second.people.registry.server.programs.name)
+        assert [tuple(row) for row in held] == [('["ann", null]',), ('["bob", null]',)]

@@ -195,11 +195,12 @@ def proof_view(words: Words, erased: Erased) -> View:
     found = erased.proof
     rebuilt = [words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
     rebuilt += [words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
-    files = words.count("file", found.files)
+    searched = {"files": words.count("file", found.files), "tables": words.count("table", found.tables)}
+    key = "forget.proof_database" if found.tables else "forget.proof"
     return {
         "done": words.say("forget.done", **_count_things(words, erased.selection)),
         "rebuilt": words.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "",
-        "proof": words.say("forget.proof", files=files, searched=found.searched, found=len(found.traces)),
+        "proof": words.say(key, **searched, searched=found.searched, found=len(found.traces)),
         "files": found.files,
         "searched": found.searched,
         "traces": len(found.traces),

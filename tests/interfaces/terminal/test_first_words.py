@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domain.facts import Learned
 from domain.matters import NewMatter
+from domain.workers import CancelToken
+from interfaces.terminal.first_words import FirstWords
 from memory import Memory
 from tests.contract.test_knowing import window_of
 from tests.interfaces.terminal.conftest import Chat
 from tests.interfaces.terminal.test_facts import opened, told
 from tests.support.program import run
+from tests.support.served import until
 from tests.support.server import Exchange, ScriptedServer, hang, say
 
 INTERVIEW = "I have a job interview at the harbour office."
@@ -146,6 +152,27 @@ def test_a_model_that_says_nothing_never_keeps_the_first_key(
     assert server.chats[-1]["messages"][-1]["content"].endswith("Hello")
 
 
+def test_the_prompt_waits_neither_for_the_beginning_nor_for_the_end_of_the_first_words() -> None:
+    go_on, stops = threading.Event(), []
+
+    class Slow:
+        greeting = None
+
+        def greet(self, stop: CancelToken) -> Iterator[Any]:
+            stops.append(stop)
+            go_on.wait(60)
+            return iter(())
+
+    slow: Any = Slow()
+    words = FirstWords(slow, logging.Logger("test", logging.CRITICAL))
+    for step in (lambda: words.begin(lambda: None), words.end, words.entered, words.drop):
+        step()
+        assert not words.ended  # it came back though nothing was answered
+    go_on.set()
+    until(lambda: words.ended)
+    assert [one.is_set for one in stops] == [True]
+
+
 def test_open_lists_what_is_open_and_settles_it(chat: Chat, tmp_path: Path) -> None:
     due(tmp_path)
     terminal = chat(columns=120)
@@ -154,9 +181,9 @@ def test_open_lists_what_is_open_and_settles_it(chat: Chat, tmp_path: Path) -> N
     terminal.see(INTERVIEW)
     terminal.see("/open N done")
     terminal.say("/open 7 done")
-    terminal.see("Nothing open has the number 7.")
+    terminal.see("There is no number 7 among what is open.")
     terminal.say("/open 1 later whenever")
-    terminal.see("names no day ahead")
+    terminal.see("is not a day to come")
     terminal.say("/open 1 later tomorrow")
     tomorrow = (datetime.now().astimezone() + timedelta(days=1)).date().isoformat()
     terminal.see(f"Not before {tomorrow}")
