@@ -390,6 +390,7 @@ class Memory:
         search = self._opened_search()
         if search.vectors.state != "ready":
             search.index.start()
+            search.own.warm()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [message.seq for spoken in rounds for message in spoken.messages]
@@ -400,9 +401,10 @@ class Memory:
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""
         ids = {message.session_id for message in found.messages} | {one.session_id for one in found.summaries}
-        names = {one: session.client for one in ids if (session := self.sessions.find(one)) and session.client}
         clients: dict[str, Client] = {
-            one: "stored" if name == SERVICE_CLIENT else "chat" for one, name in names.items() if name != IMPORT_CLIENT
+            one: "stored" if name == SERVICE_CLIENT else "chat"
+            for one, name in self.sessions.clients_of(ids).items()
+            if name != IMPORT_CLIENT
         }
         if not clients:
             return found

@@ -59,8 +59,8 @@ def _mistakes(fact: Mapping[str, Any], names: list[str], chance: random.Random) 
 
     text = str(fact["restatement"])
     if day := _DAY.search(text):
-        other = date.fromisoformat(day[0]) + timedelta(chance.randint(1, _MOST_DAYS))
-        yield changed("date", day[0], other.isoformat())
+        later = date.fromisoformat(day[0]) + timedelta(chance.randint(1, _MOST_DAYS))
+        yield changed("date", day[0], later.isoformat())
     if number := _NUMBER.search(_DAY.sub(lambda found: "-" * len(found[0]), text)):
         yield changed("number", number[0], str(int(number[0]) + chance.randint(1, 9)))
     here, elsewhere = [one for one in names if one in text], [one for one in names if one not in text]

@@ -417,7 +417,8 @@ class CandidateSearch:
         self._table = table
         self._hidden = hidden
         self._learned = learned
-        self._present = archive.sessions.number_of(hidden.session_id)
+        #: The number of the present session.
+        self.present = archive.sessions.number_of(hidden.session_id)
         self._read: dict[WordTable, dict[str, Postings]] = {}
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
         self._seqs: dict[str, int] = {}
@@ -426,8 +427,8 @@ class CandidateSearch:
         self._hidden_rows = np.zeros(len(table), np.bool_)
         if hidden.messages is not None:
             self._hidden_rows[table.rows(np.array(sorted(hidden.messages), np.int64))[0]] = True
-        elif self._present is not None:
-            self._hidden_rows |= table.session == self._present
+        elif self.present is not None:
+            self._hidden_rows |= table.session == self.present
 
     def find(
         self, asked: Sequence[Question], vectors: Sequence[Vector | None], backgrounds: Sequence[Sequence[Vector]]
@@ -546,7 +547,7 @@ class CandidateSearch:
             return None
         session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
-        fits.pop(-1 if self._present is None else self._present, None)
+        fits.pop(-1 if self.present is None else self.present, None)
         return _scores_by_number(fits, sessions)
 
     def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:

@@ -154,7 +154,6 @@ class OwnMemories:
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
-        present = self._archive.sessions.number_of(request.session_id)
         known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
         shares, others = (
             [(each.searched.asked.text, each.searched.facts) for each in searches]
@@ -167,7 +166,7 @@ class OwnMemories:
         elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
-        selector = Selector(self._archive, table, limits, known, present, cutting=request.gated)
+        selector = Selector(self._archive, table, limits, known, search.present, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
         unknown = not known_of and asked[-1].asks_of_us

@@ -691,8 +691,6 @@ _SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " client, client_key FROM session"
 )
-#: The windows that were read while a session is being saved.
-SAVING_WINDOWS = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
 
@@ -722,6 +720,11 @@ class Sessions:
         """The number of a session; None when there is none."""
         session = self.find(session_id)
         return session.number if session else None
+
+    def clients_of(self, session_ids: Collection[str]) -> dict[str, str]:
+        """Of these sessions those that are a client's, with its name."""
+        query = f"SELECT session_id, client FROM session WHERE session_id IN {EACH} AND client <> ''"
+        return {row[0]: row[1] for row in self._database.run(query, sorted(session_ids))} if session_ids else {}
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""
@@ -933,10 +936,11 @@ class UndoableSaves:
     def about_to_replace(self, session_id: str, summary: Summary | None) -> SaveToUndo:
         """What a save of this session is about to replace."""
         context = "SELECT min(position) FROM conversation WHERE session_id = ? AND compacted = 0"
+        windows = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
         return SaveToUndo(
             summary,
             self._database.run(context, session_id)[0][0],
-            tuple(row["name"] for row in self._database.run(SAVING_WINDOWS, session_id)),
+            tuple(row["name"] for row in self._database.run(windows, session_id)),
         )
 
     def store(

@@ -42,7 +42,7 @@ from language.reactions import manner_of, reaction_of
 from language.scripts import Language, estimate
 from language.words import tokens
 from storage.engine import Database, Transaction, read_meta, set_meta
-from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
+from storage.messages import MESSAGE, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
 
@@ -480,8 +480,7 @@ class Rounds:
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""
         self._of.steps.drop(tx, "save", session_id)
-        if self._database.run(SAVING_WINDOWS, session_id):
-            tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
+        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)

@@ -33,7 +33,7 @@ from domain.file_reader import find_in_parts
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
-from storage.engine import Commit, ReadCache, Row, Transaction
+from storage.engine import META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
 from storage.postgres import for_postgres
 from storage.sqlite import digests
 
@@ -79,9 +79,17 @@ _ROLE = (
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 #: What rows of other tables refer to, without going with them.
 _LAST = ("persona", "session", "person")
-#: Statements after which messages have no digest yet.
-_SAYS = pattern_of(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
+#: Statements after which messages have no digest yet, or have none to get; and one that says which they are.
+_SAYS = pattern_of(
+    r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv"
+)
+_ADDS = pattern_of(r"INSERT INTO conversation \(([\w, ]+)\) VALUES")
+#: What nearly every write asks for is read as it begins: no one else changes it before the commit.
+_LOADED = "SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
+_WRITES = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (meta|counter)\b")
 _RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
+#: A message whose digests are made.
+_SAID = ("seq", "text_id", "role", "speaker", "timestamp", "text")
 _QUEUED = (
     "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
     " c.text FROM conversation c JOIN queued q ON q.key = c.seq"
@@ -341,9 +349,11 @@ class PostgresDatabase:
         self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         self._checks: list[Callable[[], None]] = []
+        #: Of the open transaction: whether messages wait for a digest, those that were added, and what was read.
         self._undigested = False
-        #: Of the open transaction.
+        self._added: list[Mapping[str, Any]] = []
         self._read = ReadCache()
+        self._loaded: dict[str, dict[str, str]] = {}
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -352,6 +362,8 @@ class PostgresDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         if self._is_writing:
             # Until the commit no one else writes for this person.
+            if sql == META and (meta := self._loaded.get("meta")) is not None:
+                return [ServedRow({"value": 0}, [meta[one]]) for one in cast(tuple[str], values) if one in meta]
             key = tuple(tuple(one) if isinstance(one, list) else one for one in values)
             if (kept := self._read.find(sql, key)) is not None:
                 return kept
@@ -381,25 +393,41 @@ class PostgresDatabase:
                 yield self._writing[2]
                 return
             self._refuse_closed()
-            connection, number = self._server.attempt(self._begin)
+            connection, number, loaded = self._server.attempt(self._begin)
+            self._loaded = {"meta": {}, "counter": {}}
+            for place, key, value in loaded:
+                self._loaded[place][key] = value
             opened = Transaction(self)
             self._writing = (threading.get_ident(), connection, opened)
-            committed = False
+            committed = ended = False
             try:
-                with as_ours(self._server.address), connection.pipeline() as sent:
-                    for check in self._checks:
-                        check()
-                    yield opened
-                    self.digest_changes()
-                    self._commit(connection, sent, number)
-                    committed = True
+                with as_ours(self._server.address):
+                    try:
+                        with connection.pipeline():
+                            for check in self._checks:
+                                check()
+                            yield opened
+                            self.digest_changes()
+                            ended = True
+                            done = connection.execute("COMMIT")
+                    except psycopg.OperationalError:
+                        # Where the connection broke meanwhile, the server knows whether it committed.
+                        lost = ended and connection.closed
+                        if not lost or self._server.attempt(partial(_status_of, number)) != "committed":
+                            raise
+                    else:
+                        if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
+                            raise errors.StorageError(
+                                "database.failed", path=self._server.address, reason="rolled back"
+                            )
+                committed = True
             except BaseException:
                 if not committed:  # else only the connection is lost
                     with suppress(psycopg.Error):
                         connection.execute("ROLLBACK")
                     raise
             finally:
-                self._writing, self._undigested = None, False
+                self._writing, self._undigested, self._added = None, False, []
                 self._read.clear()
                 self._server.give_back(connection)
         if opened.commit.follows:
@@ -412,16 +440,30 @@ class PostgresDatabase:
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
         self._read.drop(sql)
+        if sql == NEXT and (counters := self._loaded.get("counter")) is not None:
+            name, count = cast(tuple[str, int], values)
+            counters[name] = str(value := int(counters.get(name, 0)) + count)
+            self._send(sql, values, wait=False)
+            return [ServedRow({"value": 0}, [value])]
         return self._send(sql, values)
 
-    def _send(self, sql: str, values: Sequence[object]) -> list[Row]:
+    def _send(self, sql: str, values: Sequence[object], *, wait: bool = True) -> list[Row]:
         assert self._writing
         with as_ours(self._server.address):
             done = self._writing[1].execute(translated(sql), values, binary=True)
-            rows = cast(list[Row], done.fetchall() if _RETURNS.search(sql) else [])  # others are not waited for
-        self._undigested = self._undigested or bool(_SAYS.match(sql))
+            # Where no rows are wanted nothing is waited for.
+            rows = cast(list[Row], done.fetchall() if wait and _RETURNS.search(sql) else [])
+        self._note_written(sql, ())
         self._log_statement("write", sql, values, rows)
         return rows
+
+    def _note_written(self, sql: str, added: Sequence[Sequence[object]]) -> None:
+        if added and (columns := _ADDS.match(sql)):
+            self._added += [dict(zip(columns[1].split(", "), one, strict=True)) for one in added]
+        else:
+            self._undigested = self._undigested or bool(_SAYS.match(sql))
+        if sql != NEXT and (written := _WRITES.match(sql)):
+            self._loaded.pop(written[1], None)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -432,7 +474,7 @@ class PostgresDatabase:
         self._read.drop(sql)
         with as_ours(self._server.address), self._writing[1].cursor() as cursor:
             cursor.executemany(translated(sql), passed)
-        self._undigested = self._undigested or bool(_SAYS.match(sql))
+        self._note_written(sql, passed)
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
 
@@ -442,15 +484,16 @@ class PostgresDatabase:
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""
-        if not self._undigested:
-            return
-        self._undigested = False
-        messages = self.execute(_QUEUED, ())
-        if messages and not self.execute(digests.SALT, ()):
-            sql = "INSERT INTO meta (key, value) VALUES ('salt', ?) ON CONFLICT (key) DO NOTHING"
-            self.execute(sql, (secrets.token_hex(16),))
+        if self._undigested:
+            messages = [tuple(row) for row in self.execute(_QUEUED, ())]
+        else:
+            messages = [tuple(one[name] for name in _SAID) for one in self._added]
+        if messages and not self._undigested:
+            self.execute("DELETE FROM changed_row", ())
+        self._undigested, self._added = False, []
         if messages:
-            ((salt,),) = self.execute(digests.SALT, ())
+            if (salt := read_meta(self, "salt")) is None:
+                set_meta(self, "salt", salt := secrets.token_hex(16))
             rows = [(one, seq) for seq, *said in messages for one in _digests_of(salt, *said)]
             self.execute_many("INSERT INTO stored_message (digest, message) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
 
@@ -511,29 +554,20 @@ class PostgresDatabase:
         if self._closed:
             raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
 
-    def _begin(self, connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], str]:
-        """Begin a write as the only one of this person; the number by which the server knows it."""
+    def _begin(
+        self, connection: psycopg.Connection[ServedRow]
+    ) -> tuple[psycopg.Connection[ServedRow], str, list[ServedRow]]:
+        """Begin a write as the only one of this person; the number by which the server knows it, and what is loaded."""
         with connection.pipeline():
             connection.execute("BEGIN")
             connection.execute(_SET + _LIMITS, [self._number])
             taken = connection.execute(_TAKE)
+            loaded = connection.execute(_LOADED)
         row = taken.fetchone()
         if row is None:
             connection.execute("ROLLBACK")
             raise errors.StorageError("database.erased", path=self._server.address)
-        return connection, str(row[0])
-
-    def _commit(self, connection: psycopg.Connection[ServedRow], sent: psycopg.Pipeline, number: str) -> None:
-        """Commit; where the connection broke meanwhile, find out whether the server did."""
-        try:
-            done = connection.execute("COMMIT")
-            sent.sync()
-        except psycopg.OperationalError:
-            if not connection.closed or self._server.attempt(partial(_status_of, number)) != "committed":
-                raise
-        else:
-            if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
-                raise errors.StorageError("database.failed", path=self._server.address, reason="rolled back")
+        return connection, str(row[0]), loaded.fetchall()
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):

@@ -706,8 +706,7 @@ BEGIN
 END $$;
 CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation
     FOR EACH ROW EXECUTE FUNCTION void_block();
-CREATE TRIGGER void_block_removed AFTER DELETE ON conversation REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+
 CREATE TABLE summary_length (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,

@@ -522,7 +522,6 @@ CREATE TABLE message_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, m
 CREATE TRIGGER void_block_found AFTER INSERT ON message_length BEGIN DELETE FROM message_block WHERE number = (NEW.seq - 1) / 2048; END;
 CREATE TRIGGER void_block_lost AFTER DELETE ON message_length BEGIN DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048; END;
 CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation BEGIN DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048; END;
-CREATE TRIGGER void_block_removed AFTER DELETE ON conversation BEGIN DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048; END;
 CREATE VIRTUAL TABLE summary_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
 CREATE VIRTUAL TABLE summary_postings USING fts5vocab(summary_words, 'instance');
 CREATE TABLE summary_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;

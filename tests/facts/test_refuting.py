@@ -215,7 +215,6 @@ def test_a_figure_is_the_one_that_was_said_whatever_a_model_wrote(said: str, sta
         (["dont like courgettes at all"], "Mara likes courgettes.", {}, "polarity"),
         (["i never drink, me"], "Mara never drinks.", {}, ""),
         (["My neighbour is a vet, and keeps three dogs in the flat."], "Mara keeps three dogs in the flat.", {}, "subject"),
-        (["He's eight months old and has three teeth."], "He has eight teeth.", {"subject": "Ollie", "about": "other"}, "number"),
         (["I still work at the bank."], "Mara stopped working at the bank.", {}, "polarity"),
         (["Robin drives to the coast."], "Rob drives to the coast.",
          {"subject": "Rob", "about": "other", "persons": ("Rob",)}, "name"),

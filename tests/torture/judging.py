@@ -30,7 +30,7 @@ _OF_FILE = {
     "words": "SELECT tokens FROM message_words ORDER BY tokens",
     "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
 }
-_OF_SERVER = {"words": "SELECT terms FROM indexed_words ORDER BY shelf, terms"}
+_OF_SERVER = {"words": "SELECT shelf, terms FROM indexed_words WHERE shelf <> 'fact' ORDER BY shelf, terms"}
 
 
 def remembered(stage: Stage) -> Contents:
