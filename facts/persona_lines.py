@@ -712,7 +712,8 @@ def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
 def _is_over(fact: Fact, today: date) -> bool:
     planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment", "promise")
     day = fact.end or (fact.start if planned else "")
-    return not fact.current or bool(day and day < today.isoformat()[: len(day)])
+    gone = fact.corrected or (fact.until and fact.until[:10] <= today.isoformat())
+    return bool(gone or (day and day < today.isoformat()[: len(day)]))
 
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:

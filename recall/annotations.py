@@ -103,7 +103,7 @@ class KnownFacts:
         current = [
             fact
             for fact in facts
-            if fact.current
+            if (fact.current or (not fact.corrected and fact.until[:10] > self._today))
             and (fact.quotes or fact.basis != "quoted")
             and not self.is_covered(fact, ())
             and not any(_says_more(one, fact) for one in in_asked)
@@ -319,7 +319,8 @@ def annotations_from(facts: Iterable[Fact], later: Mapping[str, Fact], today: st
         elif fact.until and after:
             # The day belongs to what is so now: the first of several changes was on another one.
             direct = fact.replaced_by == after.text_id
-            yield Annotation("changed", fact.until if direct else after.since, after.restatement, value)
+            when = fact.until if direct else after.since
+            yield Annotation("will_change" if when[:10] > today else "changed", when, after.restatement, value)
         elif fact.until and not _was_over(fact):
             yield Annotation("until", fact.until, fact.restatement)
         elif fact.doubtful_since and not fact.is_over(fact.doubtful_since):

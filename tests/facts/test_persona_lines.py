@@ -436,6 +436,8 @@ def test_a_line_with_a_plan_whose_day_has_passed_may_be_reworded_or_dropped_with
     assert is_past(JOB, [replace(plan, start="2025-09-08"), firm], TODAY) is None
     assert is_past(JOB, [replace(plan, until="2025-06-09"), firm], TODAY) is None
     assert is_past("蜀芯在成都，做车规芯片", [plan, firm], TODAY) is None
+    assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-12")], TODAY) is True
+    assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-13")], TODAY) is None
     evidence = [LineEvidence(JOB, ("old",), "2025-06-08", 8)]
     given = {"on": Grounds((), TODAY, CHEN, past={JOB: False}), "persona": JOB, "evidence": evidence, "language": "zh"}
     text = "陈默找到新工作了，成都的蜀芯，做车规芯片，原定2025年6月八号入职"
