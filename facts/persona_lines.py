@@ -572,7 +572,9 @@ _LIGHT = (
 #: The same in Chinese; and characters that mean nothing alone, or only write a date or an age.
 _LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前现已开始后来一直仍还会用户本人说自己可能许再确定")
 _EMPTY = (
-    frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那其之由向给让管跟同及或并又再只都个")
+    frozenset(
+        "的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那他她它们其之由向给让管跟同及或并又再只都个"
+    )
     | _LIGHT_HAN
 )
 

@@ -306,6 +306,7 @@ def test_a_line_in_doubt_may_say_so_in_the_words_of_the_prompt(
         ("老友说以后对两个小李就叫全名。", "老友说以后两个小李就叫全名。"),
         ("陈默在小区门口喂一只橘猫，管橘猫叫“房租”。", "陈默管小区门口喂的一只橘猫叫“房租”。"),
         ("陈默养了这条柯基。", "陈默养了一条柯基。"),
+        ("陈默养柯基，朋友都叫他老陈。", "陈默养柯基，朋友都叫陈默老陈。"),
     ],
 )
 def test_chinese_words_that_only_join_others_need_no_fact(text: str, says: str) -> None:
