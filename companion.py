@@ -121,7 +121,7 @@ class Companion:
         The index has ``patience`` seconds to finish, so that the next opening does not meet it.
         """
         self.maintenance.end(timeout=5)
-        self.memory.close(_SETTLE, patience)
+        self.memory.close(_SETTLE, patience, self.maintenance.next_look)
 
     def _is_idle(self, session: Session) -> bool:
         """Whether a session was idle for so long that it is to be saved."""

@@ -253,21 +253,24 @@ class TurnSteps:
         said = [words for role, words in request.before if role == "user"] or self._said_last(request.session_id)
         said += [one.text for one in recollection.messages if one.role == "user" and not one.speaker]
         language = language_of_address(user_image, said, request.text)
+        model = self.llm.describe().model
+        person = self.settings.user_name or names.person_called
         layers = Layers(
             request.text, now, language,
             self_image=self.annotated_persona("self", memory.personas.read("self")),
             user_image=self.annotated_persona("user", user_image),
             recalled=recollection,
-            examples=tuple(self.memory.voice.examples(voice, self.llm.describe().model, request.text)),
+            examples=tuple(memory.voice.examples(voice, model, request.text)),
+            manner=memory.voice.manner(voice, model, person, language),
             said_before=tuple(one.believed for one in memory.facts.with_ids(voice.contradicted)),
             companion=self.settings.companion_name or names.companion_called,
-            person=self.settings.user_name or names.person_called,
+            person=person,
             greeting=request.greeting.text if request.greeting else "", coming=request.coming,
         )  # fmt: skip
         if request.chat:
             messages = self._client_messages(request, request.chat, language)
             if request.chat.instruction is not None:
-                layers = replace(layers, self_image="", user_image="", examples=(), said_before=())
+                layers = replace(layers, self_image="", user_image="", examples=(), manner={}, said_before=())
                 layers = replace(layers, instruction=request.chat.instruction)
             return replace(layers, client=messages)
         summary = memory.summaries.of(request.session_id)

@@ -51,8 +51,15 @@ from storage.erased import SaidMessage
 from storage.erasure import Eraser, Scrub
 from storage.imports import Imports
 from storage.programs import Programs
-from storage.registry import files_of_others, own_place
-from storage.repositories import OnServer, initialise_database, open_repositories, open_vectors
+from storage.registry import Registry, files_of_others, own_place
+from storage.repositories import (
+    OnServer,
+    Repositories,
+    initialise_database,
+    open_repositories,
+    open_vectors,
+    rewrite_database,
+)
 from storage.restoring import LeaveOut, settle_copy
 from storage.rounds import Rounds, Voice
 
@@ -63,7 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "write_portable",
+    "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -72,11 +79,13 @@ _LANGUAGE, _FIRST_WORDS = "language", 40
 _LOOKED_AT = 20
 #: After so many rounds a talk is under way.
 _OPENING_ROUNDS = 3
+#: After this time a server looks after a memory that a program closed, or had open when it was killed.
+_LOOK_AGAIN = timedelta(minutes=10)
 #: Seconds that recall waits for the index to open.
 _OPENING = 4.0
 #: Seconds that an erasure waits for the index to be rebuilt; the proof says when that was not enough.
 _SCRUB_TIMEOUT = 600.0
-#: Of what was said since something became open so many messages are read, the newest.
+#: Of what was said since something became open so many messages are read at the most, the newest.
 _LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
@@ -103,16 +112,15 @@ def leaving_out_erased(
 
 
 def move_person(
-    source: Path | OnServer,
-    target: Path | OnServer,
-    clock: Callable[[], datetime],
-    new_id: Callable[[], str],
-    log: logging.Logger,
+    served: Registry, person: str, folder: Path, new_id: Callable[[], str], log: logging.Logger, *, outwards: bool
 ) -> int:
-    """Copy a memory between a folder and a database of many. Returns how many rows. Raises StorageError."""
+    """Copy a person, as ``storage.moving.move_person`` says. Returns how many rows. Raises StorageError."""
     from storage.moving import move_person
 
-    return move_person(source, target, lambda place: open_repositories(place, tokens, Stamp(clock, new_id), log))
+    def opened(place: Path | OnServer) -> Repositories:
+        return open_repositories(place, tokens, Stamp(served.clock, new_id), log)
+
+    return move_person(served, person, folder, opened, outwards=outwards)
 
 
 class Memory:
@@ -157,7 +165,7 @@ class Memory:
             self.matters = of.matters
             self.notes, self.relations, self.windows, self.fact_log = of.notes, of.relations, of.windows, of.fact_log
             self.archive, self.jobs, self.rebuilds, self.saves = of.archive, of.jobs, of.rebuilds, of.saves
-            self.claims, self.epoch = of.claims, of.epoch
+            self.claims, self.epoch, self.steps = of.claims, of.epoch, of.steps
             self.erased, self.units = of.erased, of.units
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
@@ -172,6 +180,8 @@ class Memory:
                 from recall.external import ExternalMemories
 
                 self.external = ExternalMemories(external, folder, embedder, log, of)
+            if isinstance(place, OnServer):
+                place.server.hold(place.person, (clock() + _LOOK_AGAIN).timestamp())
             opened.pop_all()
 
     # -- opening and closing -------------------------------------------------------------------------------------
@@ -213,8 +223,14 @@ class Memory:
             if not self._closed:
                 raise
 
-    def close(self, settle: float = 0.0, patience: float = 1.0) -> None:
-        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything."""
+    def close(
+        self, settle: float = 0.0, patience: float = 1.0, look_at: Callable[[], float | None] | None = None
+    ) -> None:
+        """Let the index catch up for ``settle`` seconds, end its work within ``patience``, close everything.
+
+        ``look_at``: when a server is to look after this memory again, where it is in a database of many; soon, unless
+        that is given.
+        """
         if settle and self._search and self._search.index.writes:
             self._search.index.settle(settle)
         self._closed = True
@@ -226,7 +242,9 @@ class Memory:
                 self._search.vectors.close()
         if isinstance(self._place, OnServer):  # its program lives on, with other memories
             with suppress(errors.StorageError):
+                at = look_at() if look_at else (self._clock() + _LOOK_AGAIN).timestamp()
                 self.claims.release_all()
+                self._place.server.release(self._place.person, at)
         try:
             self._of.database.close()
         finally:
@@ -323,10 +341,12 @@ class Memory:
 
         matters = self.matters.with_status(get_args(MatterStatus))
         today = now.date().isoformat()
-        waiting = [one.place for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
-        later = self.matters.said_since(min(waiting), _LATER_READ) if waiting else []
+        waiting = [one for one in matters if one.is_open or (one.status != "dropped" and one.expires >= today)]
+        later, mark = self.matters.said_since(waiting, _LATER_READ)
         became = {one.number: one for one in settle(matters, later, now)}
-        with self.in_one_commit() if became else nullcontext():
+        with self.in_one_commit() if became or mark else nullcontext():
+            if mark:
+                self.matters.note_settled(mark)
             for one in became.values():
                 self.matters.set_status(one.number, one.status, one.yearly)
             last, unanswered = self.matters.greeting()
@@ -370,6 +390,7 @@ class Memory:
         search = self._opened_search()
         if search.vectors.state != "ready":
             search.index.start()
+            search.own.warm()
             search.index.await_open(_OPENING)
         rounds = self.messages.context(session_id) if besides_context else ()
         in_context = [message.seq for spoken in rounds for message in spoken.messages]
@@ -380,9 +401,10 @@ class Memory:
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""
         ids = {message.session_id for message in found.messages} | {one.session_id for one in found.summaries}
-        names = {one: session.client for one in ids if (session := self.sessions.find(one)) and session.client}
         clients: dict[str, Client] = {
-            one: "stored" if name == SERVICE_CLIENT else "chat" for one, name in names.items() if name != IMPORT_CLIENT
+            one: "stored" if name == SERVICE_CLIENT else "chat"
+            for one, name in self.sessions.clients_of(ids).items()
+            if name != IMPORT_CLIENT
         }
         if not clients:
             return found

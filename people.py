@@ -42,23 +42,13 @@ from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import (
-    EVERYBODY,
-    ME,
-    PEOPLE,
-    Instruction,
-    Registry,
-    Token,
-    folder_of,
-    has_memory,
-    place_of,
-    registry_in,
-)
+from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 from storage.repositories import OnServer
+from storage.usage import Usage
 
 #: What else is known of people, for whoever serves them.
 __all__ = [
-    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "folder_of", "place_of",
+    "EVERYBODY", "ME", "PEOPLE", "Companion", "Instruction", "Registry", "Scrub", "Token", "Usage", "folder_of",
     "registry_in",
 ]  # fmt: skip
 
@@ -72,6 +62,8 @@ _MEETING = 4
 _LINGER = 2.0
 #: Seconds between two checks for idle sessions.
 _KEEP_EVERY = 600.0
+#: So many memories that are due a server looks after next, and seconds between two looks for some.
+_DUE_AT_ONCE, _LOOK_FOR_DUE = 8, 5.0
 #: Memories that may be open beyond the limit while one is being closed, and seconds to wait for that.
 _SPARE, _PATIENCE = 16, 30.0
 #: Seconds between two looks whether one can be closed.
@@ -138,9 +130,17 @@ class People:
         self._shut: set[str] = set()
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
+        #: Called with a companion that is due.
+        self.when_due: Callable[[Companion], None] = Companion.start_maintenance
         self._upkeep = Worker("old-friend-people", self._do_upkeep, log)
         self._keep_at = time.monotonic() + _KEEP_EVERY
         self._upkeep.start()
+        #: What is due and could not be opened: another server would fare no better.
+        self._failed: list[Key] = []
+        self._retry_at = self._keep_at
+        self._due = Worker("old-friend-due", self._look_after_due, log)
+        if registry.server:
+            self._due.start()
 
     def prepare(self) -> None:
         """Load what is heavy, a second or two; without this, the first person waits for it."""
@@ -161,9 +161,16 @@ class People:
         Raises StorageError (DataInUse while its folder is restored or erased), UsageError where there is no such
         instruction.
         """
-        place = self._enter_place((person, instruction))
+        place, opened = self._enter_place((person, instruction)), None
         try:
-            yield self._open_place(place)
+            opened = self._open_place(place)
+            yield opened
+        except StorageError as fault:
+            if fault.key == "database.erased" and opened and place.companion is opened:
+                place.companion = None  # erased by another server; whoever comes next begins a new memory
+                with suppress(StorageError):
+                    opened.close(0)
+            raise
         finally:
             self._leave_place(place)
 
@@ -198,7 +205,7 @@ class People:
         """Where the memories of a person lie, each with the number of its system instruction."""
         numbers = [one.number for one in self.registry.instructions(person)]
         for number in (None, *numbers):
-            if has_memory(self._place_of(person, number)):
+            if has_memory(self.registry.place_of(person, number)):
                 yield number, folder_of(self.settings.data_dir, person, number)
 
     def erase_person(self, person: str) -> list[ErasureReceipt]:
@@ -221,12 +228,12 @@ class People:
         """Have the folders of a person's memories alone, until it is closed."""
         with ExitStack() as locks:
             for number, folder in self.memory_folders(person):
-                if isinstance(self._place_of(person, number), Path):
+                if isinstance(self.registry.place_of(person, number), Path):
                     locks.enter_context(FolderLock(folder, self.clock))
             return locks.pop_all()
 
     def _erase_memory(self, number: int | None, folder: Path, person: str) -> ErasureReceipt:
-        place = self._place_of(person, number)
+        place = self.registry.place_of(person, number)
         memory = self._open_memory(folder, place, person)
         try:
             memory.erasure.erase(memory.erasure.scope_of_everything())
@@ -263,6 +270,26 @@ class People:
         queues = (companion.maintenance.queue for companion in self.open_now())
         return self._resumed.wait(timeout) and all(queue.settle(kind, timeout) for queue in queues)
 
+    def _look_after_due(self) -> Again:
+        """Open the memories of a shared database in which something is due and that no server has open."""
+        due = self.registry.take_due(_DUE_AT_ONCE)
+        again: list[Key] = []
+        if time.monotonic() >= self._retry_at:
+            self._retry_at = time.monotonic() + _KEEP_EVERY
+            again, self._failed = self._failed, []
+        for person, instruction in due + again:
+            if self._closing.is_set:
+                break
+            try:
+                with self.known_companion(person, instruction) as companion:
+                    self.when_due(companion)
+            except UsageError:
+                continue  # no one is known by this name, or no more
+            except Exception as fault:  # other memories are not to wait for this one
+                self.log.error("a memory that is due could not be opened", exc_info=fault)
+                self._failed.append((person, instruction))
+        return AT_ONCE if len(due) == _DUE_AT_ONCE else _LOOK_FOR_DUE
+
     def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
         """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""
         while not companion.turns.acquire(timeout=_LOCK_LOOK):
@@ -280,6 +307,7 @@ class People:
         with self._changed:
             self._changed.wait_for(lambda: not any(place.users for place in self._places.values()))
             places = list(self._places.values())
+        self._due.end(_PATIENCE)
         self._upkeep.end(_PATIENCE)
         self._meeting.shutdown(wait=False)
         # No pool: when a program ends, pools take nothing more, and some versions of Python start no thread.
@@ -365,7 +393,7 @@ class People:
             raise UsageError("instruction.unknown", number=number)
         met = self._meeting.submit(self.registry.add_person, person)  # two writes to the disk, side by side
         folder = folder_of(self.settings.data_dir, person, number)
-        memory = self._open_memory(folder, self._place_of(person, number), person)
+        memory = self._open_memory(folder, self.registry.place_of(person, number), person)
         try:
             met.result()
         except BaseException:
@@ -376,9 +404,6 @@ class People:
         opened = Companion(person, instruction, maintenance, self.new_id)
         maintenance.client_history_done = partial(self._settle_client_history, opened, number)
         return opened
-
-    def _place_of(self, person: str, number: int | None) -> Path | OnServer:
-        return place_of(self.settings.data_dir, self.registry.server, person, number)
 
     def _open_memory(self, folder: Path, place: Path | OnServer, person: str) -> Memory:
         return Memory(

@@ -57,7 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--writes", type=int, default=10_000)
     parser.add_argument("--embedding-model", default="", help="as EMBEDDING_MODEL; our own where it is empty")
     parser.add_argument("--folder", help=argparse.SUPPRESS)
-    parser.set_defaults(base="http://127.0.0.1:9/v1")
+    parser.set_defaults(base="http://127.0.0.1:9/v1", database="")
     return parser.parse_args()
 
 

@@ -10,6 +10,10 @@ the same run.
 
 Bars: no errors, no leaks, a cost of 60 ms at the median and of 250 ms at the 95th percentile, resident memory that does
 not grow with the people known.
+
+With ``--database`` several server processes share a prepared PostgreSQL database, each person with one of them, as
+behind a balancer: all ``--known`` people say something, then ``--people`` of them go on until there were ``--writes``
+rounds. Bars: 300 ms at the 95th percentile, resident memory flat within a tenth while they do.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -44,6 +48,10 @@ if TYPE_CHECKING:
 HOUSE = Path(__file__).parents[1]
 #: What the cost of a round may be, in milliseconds, and how much the memory may grow between the first people and all.
 _MEDIAN_BAR, _P95_BAR, _GROWTH_BAR = 60.0, 250.0, 1.15
+#: The same of servers that share a database.
+_SHARED_P95_BAR, _SHARED_GROWTH_BAR = 300.0, 1.1
+#: How many messages people who go on for long send again, and after how many rounds the memory is looked at.
+_SENT_AGAIN, _LOOKED_EVERY = 20, 1_000
 _MARKER_BYTES = re.compile(MARKER.pattern.encode())
 
 
@@ -56,7 +64,7 @@ def main() -> None:
         _talk(asked)
     else:
         with tempfile.TemporaryDirectory(prefix="old-friend-serve-") as folder:
-            sys.exit(asyncio.run(_measure(asked, Path(folder))))
+            sys.exit(asyncio.run((_measure_shared if asked.database else _measure)(asked, Path(folder))))
 
 
 def _arguments() -> argparse.Namespace:
@@ -65,8 +73,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=20, help="rounds of each")
     parser.add_argument("--known", type=int, default=1_000, help="people known in the end")
     parser.add_argument("--think", type=float, default=10.0, help="seconds from a reply to the next words")
+    parser.add_argument("--rate", type=float, default=20.0, help="rounds a second, with --database")
     parser.add_argument("--model", type=float, default=0.05, help="seconds that the model takes")
     parser.add_argument("--embedding-model", default="", help="as EMBEDDING_MODEL; our own where it is empty")
+    parser.add_argument("--database", default="", help="URL of a prepared, empty database, for servers that share it")
+    parser.add_argument("--servers", type=int, default=2, help="so many of these")
+    parser.add_argument("--writes", type=int, default=20_000, help="rounds that are stored by them")
     parser.add_argument("--one", choices=("http", "terminal"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--base", help=argparse.SUPPRESS)
@@ -106,6 +118,79 @@ async def _measure(asked: argparse.Namespace, folder: Path) -> int:
             resident.append(served.resident())
     seen.leaks += [*model.leaks, *_leaks_in_files(asked, folder / "served")]
     return _report(asked, seen, terminal, resident)
+
+
+async def _measure_shared(asked: argparse.Namespace, folder: Path) -> int:
+    """Several servers on one database, and what each takes of the memory of the machine meanwhile."""
+    async with scripted_model(asked.model) as model:
+        with ExitStack() as running:
+            servers = [
+                running.enter_context(_server(asked, folder / f"served-{number}", model))
+                for number in range(asked.servers)
+            ]
+
+            def look(when: str) -> list[float]:
+                resident = [one.resident() for one in servers]
+                print(f"{when}: {', '.join(f'{one:.0f}' for one in resident)} MB resident", flush=True)
+                return resident
+
+            look("at the start")
+            first, said = Seen(), iter(_rounds(asked.known + asked.writes))
+            await _in_turn(servers, model, first, range(asked.known), said, 8)
+            before, seen, began = (
+                look(f"with {asked.known} people known"),
+                Seen(errors=first.errors),
+                time.perf_counter(),
+            )
+            worked = -sum(one.worked() for one in servers)
+            people = [number % asked.people for number in range(asked.writes)]
+            for start in range(0, asked.writes, _LOOKED_EVERY):
+                part = people[start : start + _LOOKED_EVERY]
+                await _in_turn(servers, model, seen, part, said, round(asked.rate * asked.model) + 1, 1 / asked.rate)
+                after = look(f"after {start + len(part)} rounds, p95 {_p95(seen.costs[-_LOOKED_EVERY:]):.0f} ms")
+            took = time.perf_counter() - began
+            worked += sum(one.worked() for one in servers)
+    grown, p95 = max(new / old for new, old in zip(after, before, strict=True)), _p95(seen.costs)
+    print(f"people {asked.known}, of them active {asked.people}, servers {asked.servers}")
+    first_round = statistics.median(first.costs)
+    print(f"rounds {len(seen.costs)}, {len(seen.costs) / took:.1f} a second; a first round {first_round:.0f} ms")
+    print(f"the servers' work: {worked / len(seen.costs) * 1000:.1f} ms of a processor a round")
+    print(f"errors {len(seen.errors)}, words of one person found with another {len(model.leaks) + len(seen.leaks)}")
+    print(
+        f"cost of a round: median {statistics.median(seen.costs):.0f} ms, p95 {p95:.0f} ms (bar {_SHARED_P95_BAR:.0f})"
+    )
+    print(f"resident memory grew {grown:.2f} times (bar {_SHARED_GROWTH_BAR})")
+    for wrong in [*seen.errors, *model.leaks, *seen.leaks][:10]:
+        print(f"  {wrong}")
+    held = p95 < _SHARED_P95_BAR and grown < _SHARED_GROWTH_BAR
+    return 0 if held and not seen.errors and not model.leaks and not seen.leaks else 1
+
+
+async def _in_turn(
+    servers: Sequence[Served],
+    model: Model,
+    seen: Seen,
+    people: Iterable[int],
+    said: Iterator[str],
+    most: int,
+    pause: float = 0.0,
+) -> None:
+    """A round of each of these people, ``pause`` seconds after one another as far as at most ``most`` wait."""
+    at_once, rounds = asyncio.Semaphore(most), list[asyncio.Task[None]]()
+
+    async def say(person: int, words: str) -> None:
+        try:
+            served = servers[person % len(servers)]
+            await _round(served, model, seen, person, words)
+            del served.histories[person][:-_SENT_AGAIN]
+        finally:
+            at_once.release()
+
+    for person in people:
+        await at_once.acquire()
+        rounds.append(asyncio.create_task(say(person, next(said))))
+        await asyncio.sleep(pause)
+    await asyncio.gather(*rounds)
 
 
 async def _everybody(asked: argparse.Namespace, served: Served, model: Model, seen: Seen) -> None:
@@ -249,7 +334,7 @@ def _server(asked: argparse.Namespace, folder: Path, model: Model) -> Iterator[S
     process = _child("http", asked, folder, model)
     try:
         port = int(_line(process))
-        with closing(Registry(registry_in(folder / "data"), _now)) as registry:
+        with closing(Registry(registry_in(folder / "data"), _now, asked.database)) as registry:
             yield Served(process, port, registry)
     finally:
         process.terminate()
@@ -267,7 +352,7 @@ def _terminal_costs(asked: argparse.Namespace, folder: Path, model: Model) -> li
 def _child(one: str, asked: argparse.Namespace, folder: Path, model: Model) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "bench.serve", "--one", one, "--folder", str(folder)]
     command += ["--base", f"http://127.0.0.1:{model.port}/v1", "--rounds", str(asked.rounds)]
-    command += ["--model", str(asked.model), "--embedding-model", asked.embedding_model]
+    command += ["--model", str(asked.model), "--embedding-model", asked.embedding_model, "--database", asked.database]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOUSE)
 
 
@@ -283,7 +368,7 @@ def _environment(asked: argparse.Namespace) -> dict[str, str]:
     return {
         "OPENAI_API_KEY": "sk-none", "OPENAI_API_BASE": asked.base, "CHAT_MODEL": "scripted",
         "EMBEDDING_MODEL": asked.embedding_model, "RECALL_PLANNING": "off",
-        "REQUESTS_PER_MINUTE": "100000", "REQUESTS_AT_ONCE": "1000",
+        "REQUESTS_PER_MINUTE": "100000", "REQUESTS_AT_ONCE": "1000", "DATABASE_URL": asked.database,
     }  # fmt: skip
 
 
@@ -297,7 +382,8 @@ def opened(asked: argparse.Namespace) -> Iterator[People]:
 
     settings = config.load_settings(Path(asked.folder), _environment(asked))
     debug = DebugLog(settings.log_dir, settings.secrets)
-    llm, registry = Llm(settings, debug.log, clock=_now), Registry(registry_in(settings.data_dir), _now)
+    llm = Llm(settings, debug.log, clock=_now)
+    registry = Registry(registry_in(settings.data_dir), _now, settings.database_url)
     people = People(settings, llm, registry, debug.log, clock=_now, new_id=_new_id, most_open=settings.open_memories)
     try:
         yield people

@@ -1,6 +1,7 @@
 """Whether memory stays true while a life changes.
 
     python -m bench.truth --life life-en.json [life-zh.json] --base http://127.0.0.1:8920/v1 --keep FOLDER [--json]
+    python -m bench.truth ... --wrong 0.1    a tenth of the facts in the model's notes comes back wrong
 
 The evenings are lived with fixed words on both sides (``bench.living``); a real model makes summaries, notes,
 comparisons and personas of them, each of its replies kept. Then each question is asked in a new session on the day
@@ -28,8 +29,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.kept_replies import KeptReplies, Messages
+from bench.kept_replies import Messages
 from bench.living import Life, Lived, Seen, lived, read_life
+from bench.mistakes import MistakenReplies
 from domain.records import PERSONAS
 from language.scripts import estimate
 
@@ -87,6 +89,8 @@ class Truth:
     """All that was measured of one life. ``requests`` reached the model.
 
     ``secret`` are those that hold it of the ``after_secret`` that came after it was told; None where there is none.
+    ``mistakes`` counts the facts that the model got wrong, by kind; ``stated`` are those of them that are believed, or
+    that a persona or a question's prompt says.
     """
 
     life: str
@@ -97,6 +101,8 @@ class Truth:
     unfounded: tuple[str, ...]
     lines: int
     replies: Mapping[str, int]
+    mistakes: Mapping[str, int]
+    stated: tuple[str, ...]
 
 
 def handed_over(messages: Messages, said: str) -> str:
@@ -212,7 +218,15 @@ def unfounded_lines(whole: Lived) -> tuple[int, tuple[str, ...]]:
     return len(lines), tuple(without)
 
 
-def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger, planning: str) -> Truth:
+def mistakes_stated(whole: Lived, wrong: Mapping[str, str]) -> Iterator[str]:
+    """The wrong statements that are believed, in a persona, or handed over for a question."""
+    texts = [one.restatement for one in whole.memory.facts.all() if one.verified]
+    texts += [whole.memory.personas.read(persona) for persona in PERSONAS]
+    texts += [handed_over(one.messages, one.said) for one in whole.transport.seen if one.kind == "talk"]
+    yield from (f"{kind}: {one}" for one, kind in wrong.items() if any(one.rstrip(".。") in text for text in texts))
+
+
+def measured(life: Life, replies: MistakenReplies, folder: Path, log: logging.Logger, planning: str) -> Truth:
     """Live a life, ask its questions and judge what is handed over for them."""
     with lived(life, replies, folder, log, planning) as whole:
         found = [
@@ -224,7 +238,9 @@ def measured(life: Life, replies: KeptReplies, folder: Path, log: logging.Logger
         later, secret = requests_holding(secrets, seen)
         kinds = dict(Counter(one.kind for one in seen if one.kind != "talk"))
         after = later if secrets else None
-        return Truth(life["name"], tuple(found), len(seen), after, secret, without, lines, kinds)
+        mistakes = Counter(replies.wrong.values())
+        stated = tuple(mistakes_stated(whole, replies.wrong))
+        return Truth(life["name"], tuple(found), len(seen), after, secret, without, lines, kinds, mistakes, stated)
 
 
 # -- telling
@@ -256,6 +272,10 @@ def findings(truth: Truth) -> Iterator[str]:
     yield from (f"    {name}" for name in truth.secret)
     yield f"persona lines without a turn: {len(truth.unfounded)} of {truth.lines}"
     yield from (f"    {line}" for line in truth.unfounded)
+    if truth.mistakes:
+        counts = ", ".join(f"{kind} {count}" for kind, count in truth.mistakes.items())
+        yield f"mistakes stated: {len(truth.stated)} of {sum(truth.mistakes.values())} ({counts})"
+    yield from (f"    {one}" for one in truth.stated)
     yield "asked of the model: " + ", ".join(f"{kind} {count}" for kind, count in truth.replies.items())
 
 
@@ -276,11 +296,12 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--base", required=True, help="an OpenAI-compatible server")
     parser.add_argument("--keep", type=Path, required=True, help="a folder for requests, replies and the log")
     parser.add_argument("--model", default="life", help="what the server calls its model")
+    parser.add_argument("--wrong", type=float, default=0.0, help="share of the facts that the model gets wrong")
     parser.add_argument("--planning", default="off", choices=["off", "auto", "always"])
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     options = parser.parse_args(given)
     options.keep.mkdir(parents=True, exist_ok=True)
-    replies = KeptReplies(options.base, options.keep, options.model)
+    replies = MistakenReplies(options.base, options.keep, options.model, share=options.wrong)
     truths = [_of_file(path, replies, options.planning) for path in options.life]
     if options.json:
         print(json.dumps([asdict(truth) for truth in truths], ensure_ascii=False, indent=1))
@@ -288,7 +309,7 @@ def main(given: Sequence[str] | None = None) -> None:
         print("\n".join(report(truths)))
 
 
-def _of_file(path: Path, replies: KeptReplies, planning: str) -> Truth:
+def _of_file(path: Path, replies: MistakenReplies, planning: str) -> Truth:
     """One life, with what the program logged of it beside the replies."""
     life = read_life(path)
     log = logging.Logger("life", logging.INFO)

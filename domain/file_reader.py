@@ -45,6 +45,22 @@ def find_bytes(
     return found["files"], [(Path(path), name) for path, name in found["traces"]]
 
 
+def find_in_parts(parts: Iterable[bytes], needles: Mapping[str, bytes]) -> list[str]:
+    """The names of the needles that bytes have which are read in parts; the rest is not read once all are found."""
+    left = dict(needles)
+    overlap = max(map(len, needles.values()), default=1) - 1
+    present, tail = list[str](), b""
+    for part in parts if left else ():
+        window = tail + part
+        found = [name for name, needle in left.items() if needle in window]
+        present += found
+        left = {name: needle for name, needle in left.items() if name not in found}
+        if not left:
+            break
+        tail = window[-overlap:] if overlap else b""
+    return present
+
+
 def _run_child(**request: object) -> bytes:
     command = [sys.executable, "-ISB", __file__]
     ended = subprocess.run(command, input=json.dumps(request).encode(), capture_output=True, check=False)
@@ -74,17 +90,9 @@ def _files_below(paths: Iterable[str], besides: set[str]) -> Iterator[str]:
 
 
 def _find_in_file(path: str, needles: Mapping[str, bytes], size: int) -> list[str]:
-    left = dict(needles)
-    overlap = max(map(len, needles.values()), default=1) - 1
-    present, tail = list[str](), b""
     with suppress(FileNotFoundError), open(path, "rb") as file:
-        while left and (part := file.read(size)):
-            window = tail + part
-            found = [name for name, needle in left.items() if needle in window]
-            present += found
-            left = {name: needle for name, needle in left.items() if name not in found}
-            tail = window[-overlap:] if overlap else b""
-    return present
+        return find_in_parts(iter(lambda: file.read(size), b""), needles)
+    return []
 
 
 if __name__ == "__main__":

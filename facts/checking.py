@@ -35,7 +35,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
+from facts.refuting import find_fault, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -352,7 +352,8 @@ class _Checking:
             best = best or tuple((sentence, 1) for source in sources for sentence in source.sentences)
         if asked and self._is_unconfirmed(claim, wanted, asked[0][0], sources):
             return "companion's words", claim.stance
-        if claim.value and self._is_unheard(claim, sources):
+        confirmed = {one.message.text_id for one in answered} & {quote.message for quote in claim.quotes}
+        if claim.value and not confirmed and self._is_unheard(claim, sources):
             return "value", claim.stance
         if is_reversed(claim.text, wanted, best, (*sources, *answered)) or self._window.is_denied(
             claim.text, wanted, sources
@@ -364,11 +365,17 @@ class _Checking:
         subject = claim.draft.subject if claim.draft and not spoken else ""  # who speaks of oneself needs no name
         said = " ".join(each.text for each in (quoted or [each for source in sources for each in source.sentences]))
         if fault := find_fault(
-            claim.text, subject, claim.about, others, tops, self._window.words, said, self._names.person
+            claim.text,
+            subject,
+            claim.about,
+            others,
+            tops,
+            self._window.words,
+            said,
+            self._names.person,
+            [quote.words for quote in claim.quotes],
         ):
             return fault, claim.stance
-        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered, self._names.person):
-            return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)
@@ -436,7 +443,8 @@ class _Checking:
             elif place is None and not self._window.is_like_a_word(name, _SIMILAR_NAME):
                 return None
         subject = claim.subject
-        if not unspaced_length(subject) or is_kin(subject.rpartition("的")[2]):
+        owner, _, relation = subject.rpartition("的")
+        if not unspaced_length(subject) or owner in self._own or is_kin(relation):
             return tuple(lenders)
         unnamed = self._window.source_of(subject, (), True) is None
         return None if unnamed and self._window.lacks_terms(telling_terms(subject)) else tuple(lenders)

@@ -10,13 +10,7 @@ import re
 
 from domain.facts import Stance
 from domain.patterns import Guarded, pattern_of
-
-#: Quoted words: a title, a name, a phrase.
-QUOTED = pattern_of(
-    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
-)
-
-_QUOTE = pattern_of('["“「『《‘]')
+from language.sentences import without_quoted
 
 # --- asking
 
@@ -70,7 +64,7 @@ def asks_openly(question: str) -> bool:
 
 _SUPPOSED = Guarded(
     "if|suppos|imagin|hypothetic|theory|would|maybe|perhaps|might|alleg|rumo|suspect|guess|say i |unless|apparent|heard|pretend|如果|要是|假|倘若|万一|据说|听说|好像|似乎|怀疑|也许|或许|可能|大概会|传言|传闻|说不定|的话|没准",
-    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)|suppose\b|supposing\b|imagine\b"
+    r"\b(?:if\b(?<!ask if)(?<!asked if)(?<!asks if)(?<!wonder if)(?<!know if)(?<!see if)(?<!as if)(?<!tell you if)(?<!tell me if)(?<!check if)(?<!find out if)(?<!sure if)|suppose\b|supposing\b|imagine\b"
     r"|what if\b|hypothetically\b|in theory\b|would(?:n't)?\b(?! (?:like|love))|maybe\b|perhaps\b|might\b|allegedly\b"
     r"|rumou?r(?:s|ed)?\b|suspects?\b|supposedly\b|i guess\b|say i (?:won|had|were|was)\b|unless\b|apparently\b"
     r"|i(?:'ve)? heard\b|if only\b|pretend\b)"
@@ -92,11 +86,11 @@ _LAUGHS = Guarded("haha|哈哈|嘿嘿", r"(?:哈哈+|嘿嘿+|\b(?:ha){2,}\b)[\s!
 _WISHED = Guarded(
     "wish|like|love|want|wanna|hope|hoping|dream|one day|some day|someday|希望|但愿|盼着|梦想|想|巴不得|要能",
     r"\b(?:i (?:\w+ )?wish\b|i (?:\w+ )?(?:want(?:ed)? (?:to|an?)|wanna)\b|i(?:'d| would) (?:like|love)\b|i hope\b|hop(?:e|es|ing) to\b|dream(?:s|ing)? of\b|one day\b|some ?day\b)"
-    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家])",
+    r"|希望|但愿|盼着|梦想|想要是|真想|巴不得|要能|(?<![没不可感料猜])想(?=[\u4e00-\u9fff])(?![到起象念法必通要着当他她你们我这那来头开了过一家想])(?<!想想)",
 )
 _PLANNED = Guarded(
-    "thinking |plan|intend|considering|going to|will|'ll|打算|计划|准备|考虑|想",
-    r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|i(?:'m| am) going to\b"
+    "thinking |plan|intend|considering|going to|gonna|will|'ll|打算|计划|准备|考虑|想",
+    r"\b(?:thinking (?:of|about)\b|plan(?:s|ning)? (?:to|on|for)\b|intend(?:s|ing)? to\b|considering\b|gonna\b|i(?:'m| am) going to\b"
     r"|we(?:'re| are) going to\b|i(?:'ll| will)\b(?! call you)|we(?:'ll| will)\b)"
     r"|打算|计划|准备去|准备要|想带|想去|考虑|想跟|想和|想在",
 )
@@ -134,9 +128,14 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
+#: A supposition with what follows from it in one clause: 要是下雨就不去.
+_WHOLE_CONDITION = pattern_of(r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*")
+
+
 def governs_whole(sentence: str) -> bool:
     """Whether a sentence is a supposition as a whole, not one with a doubt in one clause."""
-    return _GOVERNS.search(sentence.casefold().replace("’", "'")) is not None or is_question(sentence)
+    plain = _WHOLE_CONDITION.sub(" ", sentence.casefold().replace("’", "'"))
+    return _GOVERNS.search(plain) is not None or is_question(sentence)
 
 
 _BACK = pattern_of(
@@ -182,7 +181,7 @@ def is_promise(sentence: str) -> bool:
 _DENIES = Guarded(
     "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
     r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?![错过仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"|(?<![要差了好是对能可行])不(?![错过超仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -219,6 +218,18 @@ def takes_back(text: str) -> bool:
     return _DENIES.search(plain) is not None or _ENDED.search(plain) is not None
 
 
+def denied_part(clause: str) -> str:
+    """What a clause denies or ends: what stands behind a denial, else all of it; "" where it does neither.
+
+    >>> denied_part("it's 145 not 155"), denied_part("在青岛实习走不开"), denied_part("she quit"), denied_part("she is")
+    (' 155', '开', 'she quit', '')
+    """
+    plain = without_quoted(clause).casefold()
+    found = _DENIES.search(plain)
+    behind = plain[found.end() :] if found and not _ENDED.search(plain) else ""
+    return (behind.strip() and behind) or (plain if takes_back(clause) else "")
+
+
 #: Phrases that give one's own name.
 _OWN_NAME = r"\b(?:my name(?:'s| is)|i'm|i am|call me|this is) |我(?:的?名字)?[叫是]|(?<!别)(?<!不要)叫我"
 
@@ -252,11 +263,6 @@ def words_of_staying(text: str) -> str:
     """
     plain = without_quoted(text).casefold().replace("’", "'")
     return " ".join(found[0] for found in _STAYS.all_in(plain))
-
-
-def without_quoted(text: str) -> str:
-    """The text without quoted words: titles, names, phrases."""
-    return QUOTED.sub(" ", text) if _QUOTE.search(text) else text
 
 
 _NO = pattern_of(

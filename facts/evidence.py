@@ -22,6 +22,7 @@ from facts.ages import birth_years
 from facts.cues import (
     asks_openly,
     begins_with_no,
+    denied_part,
     ends_or_denies,
     governs_whole,
     is_agreement,
@@ -90,12 +91,10 @@ class Sentence:
         return ends_or_denies(self.text)
 
     @cached_property
-    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], bool], ...]:
-        """The terms of each clause with whether it denies or ends something; empty if no clause does."""
-        parts = [(clause, takes_back(clause)) for clause in split_clauses(self.text)]
-        return (
-            tuple((telling_terms(clause), taken) for clause, taken in parts) if any(taken for _, taken in parts) else ()
-        )
+    def clauses_taken_back(self) -> tuple[tuple[frozenset[str], str], ...]:
+        """The terms of each clause with the words in it that it denies or ends; empty if no clause does."""
+        parts = tuple((telling_terms(clause), denied_part(clause)) for clause in split_clauses(self.text))
+        return parts if any(denied for _, denied in parts) else ()
 
 
 #: A length of years, with what may be its number: "for twenty five years", 十一年.
@@ -312,7 +311,8 @@ _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve
 #: Hours without "o'clock", which only what is said around them tells from other numbers.
 _BARE_HOUR = pattern_of(
     rf"(?:\b(?:(?P<half>half)|at|from|till|until|to|by|before|after|around) |(?<=\d-))"
-    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d))?(?!\d|[\w.]\w)"
+    rf"(?P<hour>{_HOUR})(?:[.:](?P<minute>[0-5]\d)"
+    r"| (?P<words>fifteen|(?:twenty|thirty|forty|fifty)(?:[ -]five)?)(?! (?:to|past)\b))?(?!\d|[\w.]\w)"
     rf"|\b(?P<first>{_HOUR})(?= ?(?:to|till|until|-) ?(?:{_HOUR}|half)\b)"
     r"|(?<!\d)(?P<point>[012]?\d)\.(?P<minutes>[0-5]\d)(?![\d.])"
     r"|(?:差(?P<less>一刻|[一二三四五六七八九十]{1,3}分?))?(?P<han>\d{1,2}|[一二两三四五六七八九十]{1,3})[点點]"
@@ -323,7 +323,8 @@ def _bare_hours(plain: str) -> Iterator[time]:
     """The hours in "nine to five", "half six", 8.15, 差十分八点, as far as they may be times of day."""
     for found in _BARE_HOUR.finditer(plain):
         hour = parse_number(found["hour"] or found["first"] or found["point"] or found["han"])
-        minute = 30 if found["half"] else int(found["minute"] or found["minutes"] or 0)
+        said = found["minute"] or found["minutes"] or parse_number((found["words"] or "0").replace(" ", "-"))
+        minute = 30 if found["half"] else int(said or 0)
         if hour is None or hour > 23:
             continue
         yield time(hour, minute)
@@ -620,7 +621,12 @@ def is_reversed(
         return False
     if not all(sentence.clauses_taken_back for sentence in tops):
         return False
-    scored = [(len(wanted & terms), denied) for sentence in tops for terms, denied in sentence.clauses_taken_back]
+    letters = _letters_of(wanted)
+    scored = [
+        (len(wanted & terms), not (wanted.isdisjoint(telling_terms(denied)) and letters.isdisjoint(denied)))
+        for sentence in tops
+        for terms, denied in sentence.clauses_taken_back
+    ]
     most = max((score for score, _ in scored), default=0)
     return (
         most >= len(wanted) * (_ENOUGH if statement.isascii() else _ENOUGH_HAN)
@@ -633,8 +639,13 @@ def _share_of(statement: str, wanted: frozenset[str], sentence: Sentence) -> flo
     """How much of a statement a sentence contains: of its terms, or of its characters in a script without spaces."""
     if statement.isascii():
         return len(wanted & sentence.terms) / max(1, len(wanted))
-    letters = {one for term in wanted for one in term if is_unspaced(one)} - _DENYING
+    letters = _letters_of(wanted)
     return len(letters.intersection(sentence.text)) / max(1, len(letters))
+
+
+def _letters_of(wanted: frozenset[str]) -> frozenset[str]:
+    """The characters of terms in scripts without spaces, but for those of every sentence."""
+    return frozenset(one for term in wanted for one in term if is_unspaced(one)) - _DENYING
 
 
 def weakest_stance(wanted: frozenset[str], best: Sequence[tuple[Sentence, int]], of_companion: bool) -> Stance:

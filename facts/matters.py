@@ -100,9 +100,20 @@ _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉�
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
     r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s) off(?=\W|$)|not (?:invited|happening|going ahead))\b"
-    r"|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
+    r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
+    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
     re.IGNORECASE,
 )
+#: It takes place on another day. Where it is said, and names one, the day before is void.
+_MOVED = pattern_of(
+    r"\b(?:been|was|is|be|got|gets|they|they've|have|has|it) (?:\w+ )?(?:moved|pushed|changed (?:it )?to|put (?:it )?(?:off|back)"
+    r"|brought (?:it )?forward)\b|\b(?:postponed|rescheduled|delayed)\b"
+    r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
+    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前[到了]|换[到成]|往后推",
+    re.IGNORECASE,
+)
+#: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
+_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"[^\"]{12,}\"")
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
@@ -229,7 +240,8 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if kind in _YEARLY:
         day = read_yearly(quoted, said.date()) or read_yearly(sentence.text, said.date())
         return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
-    due = _due(sentence.text, said, past=kind in _DATED, quoted=quoted)
+    own_text = _OF_OTHERS.sub(lambda found: " " * len(found[0]), sentence.text) if kind in _DATED else sentence.text
+    due = _due(own_text, said, past=kind in _DATED, quoted=quoted)
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -327,6 +339,8 @@ def _ahead(one: TimeExpression, text: str, said: date) -> TimeRange | None:
         return None
     if one.meant and ((one.meant.last < said and len(one.possible) < 2) or _LAST.match(text, one.start)):
         return None
+    if one.meant and one.meant.first < said == one.meant.last:  # "the last few days"
+        return None
     if one.meant and not one.meant.yearly and one.meant.last >= said:
         # "Next Wednesday" may be the one after: until both are past, it is open.
         later = max((each.last for each in one.possible), default=one.meant.last)
@@ -388,8 +402,8 @@ class Settled:
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
     """What became of matters by what was said since, in order, and by the clock; only what changes.
 
-    ``matters`` are in the order in which they were said, ``later`` all messages since the first open one. What is
-    closed already is only dropped still.
+    ``matters`` are in the order in which they were said, ``later`` the messages since the first open one, or those
+    that are new since the last time and a few before them. What is closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
     rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
@@ -407,7 +421,7 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
             found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
             continue
-        status = _status_after(matter, rows, now)
+        status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, rows, now)
         newer = any(
             one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
         )
@@ -429,7 +443,8 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     key = frozenset(matter.key.split())
     since = [row for row in rows if row[0].seq > matter.place]
     spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    for at, (message, terms, words) in enumerate(since):
+    for message, terms, words in since:
+        at = message.seq - matter.place - 1
         plain = words.replace("’", "'")
         mentioned = _shares(key, terms)
         if message.role != "user":
@@ -459,6 +474,22 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row]) -> bool:
+    """Whether the person said before its day that it takes place on another: of it, or of nothing else that has one."""
+    if matter.kind not in _DATED:
+        return False
+    key, after = frozenset(matter.key.split()), (one.place for one in matters if one.place > matter.place)
+    following = min((place for place in after), default=None)
+    for message, terms, words in rows:
+        if message.role != "user" or message.seq <= matter.place or not _MOVED.search(words.replace("’", "'")):
+            continue
+        said = datetime.fromisoformat(message.timestamp)
+        latest = following is None or message.seq <= following
+        if (latest or key & terms) and said <= _moment(matter.due_to, said, end=True) and day_ahead(words, said):
+            return True
+    return False
 
 
 def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:

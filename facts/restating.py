@@ -6,8 +6,9 @@ import re
 from datetime import date
 
 from domain.patterns import Guarded, pattern_of
-from facts.cues import stance_of, without_quoted
+from facts.cues import stance_of
 from language.calendar import DAY_NAMES, MONTH_NAMES
+from language.sentences import without_quoted
 from language.times import read_times
 
 _OWN = pattern_of(

@@ -19,6 +19,7 @@ from facts.evidence import Source, TextFigures, is_named_in, telling_terms, tell
 from facts.figures import Figures, wrong_figure
 from facts.slots import Names, normalize_text
 from language.numbers import find_numbers
+from language.references import begins_with_pronoun
 from language.scripts import Language
 from language.sentences import split_sentences
 from language.times import read_times, without_times
@@ -38,6 +39,13 @@ _COUNTED_TALKS = pattern_of(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten) (?:conversations|sessions|talks|chats|evenings|times)\b"
     r"|[两二三四五六七八九十几]次(?:对话|谈话|聊天|会话|交谈)|[两二三四五六七八九十几]个晚上",
     re.IGNORECASE,
+)
+#: What a summary says of a text, or as somebody's words.
+_OF_A_TEXT = pattern_of(
+    r"\b(?:e-?mails?|mails?|letters?|messages?|texts?|texted|files?|code|posts?|articles?|documents?|poems?|lyrics|story|stories"
+    r"|past(?:ed|es)|forward\w*|quot\w+|shar(?:ed|es)|says?|said|tells?|told|writes?|wrote|suggest\w*|recommend\w*|advi[sc]e\w*"
+    r"|ask(?:s|ed)|learn(?:s|ed)|explain\w*|promis\w+|joke[sd]?|discuss\w*|talk(?:s|ed))\b"
+    r"|邮件|信|短信|消息|文件|代码|帖子|文章|文档|诗|歌词|故事|转发|粘贴|引用|分享|说|写|问|告诉|建议|推荐|解释|答应|开玩笑|聊|讨论"
 )
 _MARKUP = " -*•#\t"
 _ANY_DAY = date(2000, 1, 1)
@@ -78,7 +86,21 @@ class SummarySources:
         return ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))
 
     def _is_supported(self, sentence: str) -> bool:
-        return not wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures) and self._knows_rest(sentence)
+        wrong = wrong_figure(_COUNTED_TALKS.sub(" ", sentence), self._figures) or self._is_foreign(sentence)
+        return not wrong and self._knows_rest(sentence)
+
+    def _is_foreign(self, sentence: str) -> bool:
+        """Whether a sentence has most of its words only from what somebody pasted or quoted.
+
+        One about the person has them from the person. Where it says that it is about a text, or who said it, it may.
+        """
+        plain = sentence.lstrip(_MARKUP).casefold()
+        called = (*self._names.person, self._speakers["user"])
+        of_person = begins_with_pronoun(sentence) or any(name.casefold() in plain for name in called)
+        wanted = telling_terms(sentence) - telling_terms(" ".join(called))
+        own = self._terms_of_person if of_person else self._own_terms
+        foreign = wanted & self._terms - own
+        return 2 * len(foreign) > len(wanted & self._terms) and not _OF_A_TEXT.search(plain)
 
     def _knows_rest(self, sentence: str) -> bool:
         """Whether the messages have the doses and names of a sentence."""
@@ -114,6 +136,22 @@ class SummarySources:
         ages = (str(year - birth) for year in years for birth in born)
         derived = " ".join(dict.fromkeys((*(one.said.isoformat() for one in self._all), *ages)))
         return Figures((TextFigures(derived, _ANY_DAY), *(one.figures for one in self._all)))
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        """The terms of all that was written, whoever's words they are."""
+        return frozenset().union(*(telling_terms(one.message.words) for one in self._all))
+
+    @cached_property
+    def _own_terms(self) -> frozenset[str]:
+        return frozenset().union(*(telling_terms(one.text) for one in self._all))
+
+    @cached_property
+    def _terms_of_person(self) -> frozenset[str]:
+        """The terms of what others than the companion said, and of what the person agreed to."""
+        agreed = {one.place - 1 for one in self._all if one.is_agreement}
+        own = (one for one in self._all if one.spoken_by_person or one.message.speaker or one.place in agreed)
+        return frozenset().union(*(telling_terms(one.text) for one in own))
 
     @cached_property
     def _doses(self) -> frozenset[tuple[str, str]]:

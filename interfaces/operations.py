@@ -25,7 +25,7 @@ from interfaces.service import schemas
 from interfaces.service.chat_memory import InstructionItem, MemoriesCleared, MemoryDeleted, MemoryItem
 from interfaces.service.memory_service import MemoryService
 from interfaces.service.schemas import Schema
-from interfaces.service.search_schemas import OpenResponse, SearchResponse
+from interfaces.service.search_schemas import DiaryResponse, OpenResponse, SearchResponse
 
 #: Most characters of an input, and of an id of a person or a request.
 LONGEST_INPUT, LONGEST_ID = 100_000, 128
@@ -358,6 +358,19 @@ _TABLE = (
         number=(Annotated[int | None, Field(ge=1, le=_LARGEST, description="What to settle; none only lists.")], None),
         deed=(Annotated[Literal["done", "drop", "later"], Field(description="What becomes of it.")], "done"),
         when=(Annotated[str, Field(max_length=100, description="For later: the day, such as 2026-12-01.")], ""),
+    ),
+    _operation(
+        "diary",
+        DiaryResponse,
+        Effect.READ,
+        Route("GET", "/diary/{user_id:path}", "The companion's diary: a page after each saved conversation"),
+        tool=Tool(
+            "diary",
+            "The diary",
+            "The companion's own diary: a short page after each conversation, every sentence with the messages it "
+            "rests on. Call it to look back on a day or a month with the person. Changes nothing.",
+        ),
+        date=(_moment("A year, month or day: 2026, 2026-05, 2026-05-01. Empty: the last month that has a page."), ""),
     ),
     _operation(
         "profile",

@@ -406,7 +406,7 @@ class Extraction:
     def _decide(
         self, work: _Work, new: Sequence[NewFact], known: Sequence[Fact], cancel: CancelToken, window: str
     ) -> Outcome:
-        shown = find_near(new, known)
+        shown = sorted(find_near(new, known), key=lambda one: one.said[:10])
         if not shown:
             return compare_facts(new, known)
 

@@ -126,9 +126,11 @@ def greet(
     timeout.daemon = True
     timeout.start()
     noted: set[int] = set()
-    _, unanswered = memory.matters.greeting()
     try:
-        if not stop.is_set:  # once a day, also where nothing of the reply can be shown
+        with memory.in_one_commit():  # once a day in all programs, also where nothing of the reply can be shown
+            last, unanswered = memory.matters.greeting()
+            if stop.is_set or not may_greet(GreetingState(last, unanswered), last_spoken or None, layers.now):
+                return
             memory.matters.set_greeting(greeting.at, unanswered)
         with closing(_words(llm.chat(messages, stop, stream=True), timeout)) as words:
             for sentence in _sentences(words):

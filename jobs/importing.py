@@ -29,11 +29,12 @@ from domain.imports import (
     PastPiece,
     Unread,
 )
-from domain.records import Role
+from domain.records import PREFIX, Message, Role
 from domain.text import clean_text, is_blank
 from domain.workers import CancelToken
 from language.calendar import in_zone
 from memory import Memory
+from prompts import TEMPLATES
 
 #: A conversation that rested for so long went on as another one.
 PAUSE = timedelta(hours=6)
@@ -156,6 +157,7 @@ class Importing:
     """Imports files into one memory."""
 
     def __init__(self, memory: Memory, at_once: int = _AT_ONCE) -> None:
+        self._memory = memory
         self._past = memory.imports
         self._at_once = at_once
 
@@ -208,7 +210,24 @@ class Importing:
                 continue
             messages = past_messages(read, who)
             counts.count_conversation(read, messages)
-            yield from split_into_pieces(read, messages, self._at_once)
+            yield from split_into_pieces(
+                replace(read, summary=self._check_summary(read.summary, messages)), messages, self._at_once
+            )
+
+    def _check_summary(self, summary: str, messages: Sequence[ImportedMessage]) -> str:
+        """What another program made of a conversation, as far as its messages say it."""
+        if not summary:
+            return ""
+        from facts.summary_checks import SummarySources
+
+        said = [
+            Message(at, str(at), "", one.timestamp, one.role, PREFIX[one.role] + one.words, at, speaker=one.speaker)
+            for at, one in enumerate(messages)
+        ]
+        names, language = self._memory.names(), self._memory.language()
+        words = TEMPLATES[language]
+        speakers = {"user": words.person, "assistant": words.companion}
+        return SummarySources(said, names, speakers).check_text(summary, language)
 
 
 def split_into_pieces(

@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from domain import errors
 from domain.events import Notice
-from domain.records import Round, Session, without_hidden
+from domain.records import SERVICE_CLIENT, Round, Session, without_hidden
 from domain.settings import Settings
 from domain.tree import ForgetLimit, Leaf
 from domain.workers import CancelToken
@@ -36,6 +36,9 @@ from storage.jobs import Job, JobKind
 _OWN_THREADS = 2
 #: So many memories are archived in one commit, so that no one waits long for it.
 _ARCHIVED_AT_ONCE = 100
+
+#: The least time between two looks at a memory that no one has open.
+_LOOK_AGAIN = timedelta(minutes=1)
 
 #: The events of a job, which ends with what became of it.
 Steps = Generator[object, None, Outcome]
@@ -244,6 +247,23 @@ class Maintenance:
         from jobs.chapters import ChapterWriter
 
         return ChapterWriter(self.memory, self.llm).has_due()
+
+    def next_look(self) -> float | None:
+        """When to look for what is due again, in seconds since 1970; None where nothing comes with time alone.
+
+        Jobs are not among it: they have times of their own.
+        """
+        memory, settings = self.memory, self.settings
+        moments = [self.clock()] if memory.rebuilds.due_requests() else []
+        for session in memory.sessions.active():
+            limits = [settings.idle_limit(session)]
+            if session.client == SERVICE_CLIENT:
+                limits.append(timedelta(seconds=min(settings.session_timeout, settings.session_max_duration)))
+            elif not session.client and not self.llm.describe().demo and memory.messages.unread(session.session_id):
+                limits.append(settings.extract_after)
+            said = memory.messages.of_session(session.session_id)[-1:]
+            moments += [datetime.fromisoformat(one.timestamp) + limit for one in said for limit in limits if limit]
+        return max(self.clock() + _LOOK_AGAIN, min(moments)).timestamp() if moments else None
 
     # -- doing it ------------------------------------------------------------------------------------------------
 

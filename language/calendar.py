@@ -135,12 +135,31 @@ def age_in(language: Language, day: date, today: date) -> str:
     days = (today - day).days
     if days < 2:
         return _CALENDARS[language].ages[days] if days >= 0 else ""
+    return f"{_rough_length(language, days)}{'前' if language == 'zh' else ' ago'}"
+
+
+def away_in(language: Language, day: date, today: date) -> str:
+    """How far away a day is, as one says it, on either side of today.
+
+    >>> away_in("en", date(2026, 5, 13), date(2026, 5, 10)), away_in("zh", date(2026, 5, 11), date(2026, 5, 10))
+    ('in three days', '明天')
+    """
+    days = (day - today).days
+    if days < 1:
+        return age_in(language, day, today)
+    if language == "zh":
+        return "明天" if days == 1 else f"{_rough_length(language, days)}后"
+    return "tomorrow" if days == 1 else f"in {_rough_length(language, days)}"
+
+
+def _rough_length(language: Language, days: int) -> str:
+    """So many days, in the largest unit that fits."""
     unit, zh_unit, length = next(each[:2] + each[3:] for each in _ROUGH_UNITS if days >= each[2])
     count, more = divmod(days, length)
     if language == "zh":
-        return f"{_spell_chinese(count)}{zh_unit}{'多' if unit == 'year' and more >= _MORE_THAN else ''}前"
+        return f"{_spell_chinese(count)}{zh_unit}{'多' if unit == 'year' and more >= _MORE_THAN else ''}"
     number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-    return f"{number} {unit}{'' if count == 1 else 's'} ago"
+    return f"{number} {unit}{'' if count == 1 else 's'}"
 
 
 def _spell_chinese(count: int) -> str:

@@ -30,6 +30,14 @@ _SUBSTANCE, _SUBSTANCE_UNSPACED = 2, 5
 _RETOLD = 3
 #: Only this many last characters of a message are searched.
 _LOOKED_AT = 20_000
+_Wording = tuple[tuple[Guarded, ...], tuple[Guarded, ...], Guarded, Guarded, Guarded, re.Pattern[str], re.Pattern[str]]
+_WORDINGS: tuple[_Wording, ...] = (
+    (forms.CLEAR, forms.LIKELY, forms.POSSIBLE, forms.IDIOM, forms.SIGN, forms.AGAINST, forms.NO_REQUEST),
+    (
+        forms.HAN_CLEAR, forms.HAN_LIKELY, forms.HAN_POSSIBLE, forms.HAN_IDIOM, forms.HAN_SIGN,
+        forms.HAN_AGAINST, forms.HAN_NO_REQUEST,
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -219,7 +227,8 @@ def detect_forget_request(text: str, reply: str = "", reads: Reading | None = No
     plain = forms.normalise(_QUOTED.sub(" ", text[-_LOOKED_AT:].replace("’", "'")))
     message = plain.lower()
     sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
-    graded = [_grade(sentence.lower(), message) for sentence in sentences]
+    wordings = [one for one in _WORDINGS if any(form.may_stand_in(message) for form in (*one[0], *one[1], *one[2:4]))]
+    graded = [_grade(sentence.lower(), message, wordings) for sentence in sentences]
     certainty = _add_up([one[0] for one in graded if one])
     promised = forms.REPLY.search(forms.normalise(without_quotations(reply).replace("’", "'")).lower())
     if reads == "none":
@@ -341,15 +350,9 @@ def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[
     )
 
 
-def _grade(sentence: str, message: str) -> tuple[Certainty, int] | None:
+def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[Certainty, int] | None:
     """How certain a request a sentence is and where it starts. A sign that it is meant may be anywhere in the message."""
-    for clear, likely, possible, idiom, sign, against, none in (
-        (forms.CLEAR, forms.LIKELY, forms.POSSIBLE, forms.IDIOM, forms.SIGN, forms.AGAINST, forms.NO_REQUEST),
-        (
-            forms.HAN_CLEAR, forms.HAN_LIKELY, forms.HAN_POSSIBLE, forms.HAN_IDIOM, forms.HAN_SIGN,
-            forms.HAN_AGAINST, forms.HAN_NO_REQUEST,
-        ),
-    ):  # fmt: skip
+    for clear, likely, possible, idiom, sign, against, none in wordings:
         may_be = possible.search(sentence)
         clearly = _starts(clear, sentence) + (_starts([idiom], sentence) if sign.search(message) else [])
         starts = clearly + _starts(likely, sentence)

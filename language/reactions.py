@@ -1,10 +1,16 @@
-"""How a person takes a reply: laughter, thanks, a long answer; or that it was wrong, too long, or not wanted."""
+"""How a person takes a reply (laughter, thanks, a long answer; or that it was wrong, too long, or not wanted), and how
+the companion usually talks: how long, what it calls the person, what is never in it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
 
 from domain.patterns import pattern_of
+from language.scripts import Language
 
 _LAUGHS = pattern_of(
     r"\b(?:ha(?:ha)+h?|hehe+|lo+l|lmao|rofl)\b|[😂🤣😄😆]|哈哈|嘿嘿|笑死|笑出声|2333|hhh", re.IGNORECASE
@@ -21,6 +27,26 @@ _MINDS = pattern_of(
     r"|不对|不是这|错了|别(?:说|问|这样|再|讲|列|叫)|烦|闭嘴|算了|没用|废话|啰嗦|说过了|听不懂|你没(?:听|懂)|太长|敷衍|不好笑",
     re.IGNORECASE,
 )
+#: Of fewer replies nothing is said; what the person is called is in so many of them at least, and in one of so many.
+_ENOUGH, _CALLED, _OF = 12, 3, 20
+_ENDEARMENTS = (
+    "my dear", "dear", "darling", "love", "sweetheart", "honey", "mate", "buddy", "pal", "my friend", "old friend",
+    "dude",
+    "亲爱的", "宝贝", "老兄", "兄弟", "哥们儿", "哥们", "姐妹", "朋友", "老朋友", "亲",
+)  # fmt: skip
+#: What a companion may never say: its name in both languages, and how it is seen.
+_HABITS = (
+    ("lists", "列表", pattern_of(r"^\s*(?:[-*•]|\d+[.)、])\s", re.MULTILINE)),
+    ("headings", "标题", pattern_of(r"^\s*#{1,6}\s|^\s*\*\*[^*\n]+\*\*:?\s*$", re.MULTILINE)),
+    ("emoji", "表情符号", pattern_of("[\u2600-\u27bf\U0001f300-\U0001faff]")),
+    ("exclamation marks", "感叹号", pattern_of(r"[!！]")),
+    ("questions", "问句", pattern_of(r"[?？]")),
+    (
+        "“how can I help”",
+        "“有什么可以帮你”",
+        pattern_of(r"\b(?:can|may) i (?:help|assist)\b|(?:可以|能|需要)(?:我)?(?:帮|为)[您你]", re.IGNORECASE),
+    ),
+)
 #: A long answer is so many times as long as usual, and longer than this.
 _LONGER, _LONG = 2, 60
 
@@ -36,3 +62,29 @@ def reaction_of(text: str, usual: int) -> int:
     laughed, thanked = bool(_LAUGHS.search(text)), bool(_THANKS.search(text))
     wide = sum(1 + (ord(each) > 0x2E80) for each in text)  # a Chinese character says as much as two letters
     return 3 * laughed + 2 * thanked + (wide >= max(_LONG, _LONGER * usual))
+
+
+def manner_of(replies: Sequence[str], person: str, language: Language) -> Mapping[str, str]:
+    """How the companion usually talks by its replies, in words; nothing where there are too few of them.
+
+    ``length`` is that of the median reply, ``calls`` what it calls the person, ``never`` what is in none of them.
+
+    >>> manner_of(["Rain again, Kim. Tea?"] * 12, "Kim", "en")
+    {'length': 'about 4 words', 'calls': 'Kim', 'never': 'lists, headings, emoji, exclamation marks, “how can I help”'}
+    """
+    if len(replies) < _ENOUGH:
+        return {}
+    zh = language == "zh"
+    size = int(median(len(re.findall(r"[\u4e00-\u9fff]" if zh else r"\w+", one)) for one in replies))
+    manner = {"length": f"大约 {size} 个字" if zh else f"about {size} words"} if size else {}
+    names = sorted({*_ENDEARMENTS, person} - {""}, key=len, reverse=True)
+    found = pattern_of(
+        rf"(?:^|[.!?。！？…,，]\s*)({'|'.join(map(re.escape, names))})(?=[,，.!?。！？…~～]|$)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    called = Counter(name.casefold() for one in replies for name in {each.casefold() for each in found.findall(one)})
+    name, times = next(iter(called.most_common(1)), ("", 0))
+    if times >= max(_CALLED, len(replies) / _OF):
+        manner["calls"] = person if name == person.casefold() else name
+    never = [(zh_name if zh else en) for en, zh_name, seen in _HABITS if not any(map(seen.search, replies))]
+    return manner | ({"never": ("、" if zh else ", ").join(never)} if never else {})

@@ -7,12 +7,18 @@ import re
 from domain.patterns import pattern_of
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
-_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是")
+#: Many people type a space for a comma in Chinese.
+_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE
 )
 _SHORTEST_CLAUSE = 5
+#: Quoted words: a title, a name, a phrase.
+_QUOTED = pattern_of(
+    r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》|‘[^’\n]{1,300}’'
+)
+_QUOTE = pattern_of('["“「『《‘]')
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -35,3 +41,8 @@ def split_clauses(sentence: str) -> tuple[str, ...]:
         apart = found and len(part[: found.start()].split()) >= _SHORTEST_CLAUSE
         parts += [part[: found.start()], part[found.end() :]] if found and apart else [part]
     return tuple(clause for part in parts if (clause := part.strip()))
+
+
+def without_quoted(text: str) -> str:
+    """The text without quoted words: titles, names, phrases."""
+    return _QUOTED.sub(" ", text) if _QUOTE.search(text) else text

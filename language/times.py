@@ -523,7 +523,7 @@ def _read_season(match: re.Match[str], reference: date) -> _Readings:
 
 def _read_weekday(match: re.Match[str], reference: date) -> _Readings:
     """Thursday, last Sunday, next Tuesday: the latest or the next one; "next" may be that of the week after."""
-    number = DAY_NAMES.index(match["weekday"])
+    number = next(at for at, name in enumerate(DAY_NAMES) if name.startswith(match["weekday"][:3]))
     which = _group(match, "which")
     ahead = (number - reference.weekday()) % 7
     back, on = _one_day(reference - timedelta((-ahead) % 7 or 7)), _one_day(reference + timedelta(ahead))
@@ -840,7 +840,7 @@ _HOUR = r"\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve
 _CLOCK = pattern_of(
     rf"(?<![a-z\d:.])(?:(?P<beyond>half past|(?:a )?quarter (?:past|to)|(?<!from )(?:five|ten|twenty(?:[ -]five)?) (?:past|to)) (?P<h3>{_HOUR})(?! (?:years?|o'clock|days|weeks|months|hours|minutes)\b)|(?P<h1>\d{{1,2}})(?:[:.](?P<m1>\d\d))? ?(?P<mark>[ap]\.?m\b\.?)"
     rf"|(?P<h2>\d{{1,2}}):(?P<m2>\d\d)(?!:?\d)|(?P<h4>{_HOUR}) o'clock|(?P<word>noon|midday|midnight))"
-    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]+[点點](?:钟|半|整|[一三]刻)))"
+    rf"|(?:(?P<zh_part>{_ZH_PARTS})|(?<=\x00)(?!一[点點](?![钟半整刻三\d]))|(?=[\d{_HAN}两]+[点點](?:钟|半|整|[一三]刻|[一二三四五]十[一二三四五六七八九]?分?(?![{_HAN}\d个])|[0-5]\d分?(?!\d))))"
     rf"(?P<h5>\d{{1,2}}|[{_HAN}两]{{1,3}})[点點时](?:钟)?(?P<m5>半|一刻|三刻|整|\d{{1,2}}分?|[{_HAN}]{{1,3}}分?)?"
 )
 _LUNAR_MONTH = r"[正一二三四五六七八九十冬腊]{1,2}月"
@@ -913,7 +913,7 @@ _RULES = (
     _rule("年", rf"(?<![\d.,]){_ZH_PLAIN_YEAR}(?!代)(?P<zh_third>[初中底末])?", _read_year, "date"),
     _rule(_CENTURIES, rf"(?<![\d.,£$€¥]){_YEAR}(?![\d.,]*\d|\s?(?:元|块|步|pounds|dollars|steps|米|公里|字|km|年))", _read_year, "date", certain=False),
     # days and months without a year
-    _rule(_MONTHS_SHORT, rf"\b{_MONTH}\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
+    _rule(_MONTHS_SHORT, rf"\b{_MONTH}(?:,(?= (?:the )?\d+(?:st|nd|rd|th)\b))?\s+(?:the )?{_DAY_NUMBER}{_UNTIL}(?!\d|:|\s?[ap]m)\b", _read_date, "day"),
     _rule(_MONTHS_SHORT, rf"\b{_DAY_NUMBER}{_UNTIL}\s+(?:of\s+)?{_MONTH}\b", _read_date, "day"),
     _rule("月", rf"{_ZH_MONTH}月份?{_ZH_DAY}[日号]{_ZH_UNTIL}", _read_date, "day"),
     _rule("月", r"(?<!\d)(?P<month>1[0-2]|[1-9])月(?P<day>[12]\d|3[01]|[1-9])(?![\d个天人次点:：.])", _read_date, "day"),
@@ -963,6 +963,7 @@ _RULES = (
     _rule("天|日|晚|早|夜", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜])(?:[天日](?![气空生赋性]))?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
     _rule("day", rf"\b(?:(?P<which>last|next|this|coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
+    _rule("mon|tue|wed|thu|fri|sat|sun", rf"\b(?:(?P<which>last|next|this)|on|til|till|until)\s+(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b{_PART}", _read_weekday, "weekday"),
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),
     # only for a question about the whole of it

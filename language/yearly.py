@@ -44,6 +44,8 @@ _NOT = pattern_of(
     r"(?! (?:until|till|far|before|long))\b.*?(?=[,;:.]|\bbut\b|$)|不(?:是|按|过).*?(?=[，,；;。]|而是|$)",
     re.IGNORECASE,
 )
+#: What names one day: "3 May", "the 20th", "next Friday", "tomorrow".
+_DAYS = ("day", "date", "day of month", "weekday", "relative")
 _NAMED_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
              "twelfth")  # fmt: skip
@@ -120,8 +122,10 @@ def read_yearly(text: str, reference: date) -> YearlyDay | None:
         return _valid("lunar" if lunar else "solar" if solar else "unclear", month, day, bool(han["leap"]))
     if leap := re.search(r"\b(?:29(?:th)?(?: of)? february|february (?:the )?29(?:th)?|feb\.? 29)\b|2月29", text, re.I):
         return YearlyDay("solar", 2, 29) if leap else None  # no rule reads it in a year that has none
-    days = [one for one in read_times(text, reference) if one.kind in ("day", "date") and one.possible]
-    single = next((one.possible[0].first for one in days if one.possible[0].days == 1), None)
+    days = [one for one in read_times(text, reference) if one.kind in _DAYS and one.possible[:1] and not one.recurrence]
+    days.sort(key=lambda one: one.kind not in ("day", "date"))  # a day of a month before "tomorrow"
+    ranges = (one for each in days for one in (*(of for of in each.possible if of.last >= reference), each.possible[0]))
+    single = next((one.first for one in ranges if one.days == 1), None)
     lunar = bool(_SAYS_LUNAR.search(text))
     return _valid("lunar" if lunar else "solar", single.month, single.day, leap=False) if single else None
 

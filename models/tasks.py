@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from domain import text as texts
@@ -25,6 +26,9 @@ from prompts import TEMPLATES, Material, SearchTask, Templates
 if TYPE_CHECKING:
     from facts.persona_lines import QuotedFact, Refusal
     from facts.spans import Testimony
+
+#: Characters of a day and the space behind it, with which the line of a message begins.
+_DAY = 11
 
 
 @dataclass(frozen=True)
@@ -116,8 +120,10 @@ class Task:
         """
         lines = sorted({each for one in asked for each in zip(one.places, one.passage, strict=True)})
         numbers = {line: number for number, line in enumerate(lines, 1)}
+        shown = ["", *(line for _, line in lines)]
         records: list[Mapping[str, object]] = [
-            {"message": number, "text": self._harmless_text(line)} for (_, line), number in numbers.items()
+            {"message": number, "text": self._harmless_text(line[_DAY:] if above[:_DAY] == line[:_DAY] else line)}
+            for number, (above, line) in enumerate(pairwise(shown), 1)
         ]
         for number, one in enumerate(asked, 1):
             stance = {"stance": one.stance} if one.stance != "stated" else {}
@@ -135,10 +141,13 @@ class Task:
     def comparison_prompt(self, new: Sequence[NewFact], known: Sequence[Fact]) -> tuple[PromptMessage, ...]:
         """The prompt to compare new facts, of which the verified count, with known ones; both are numbered from 1."""
         verified = ((number, fact) for number, fact in enumerate(new, 1) if fact.basis == "verified")
-        records = [
+        records: list[dict[str, object]] = [
             *({"new": number, **self._fact_record(fact), **_of_slot(fact, known)} for number, fact in verified),
             *({"known": number, **self._fact_record(fact)} for number, fact in enumerate(known, 1)),
         ]
+        for above, record in reversed([*pairwise(records)]):
+            if above["said"] == record["said"]:
+                del record["said"]
         return self._task_prompt(self._templates.compare, records)
 
     def persona_operations(self, about: PersonaTask) -> tuple[PromptMessage, ...]:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -51,8 +51,6 @@ _LITTLE = 40
 #: How many facts are compared by their share of the question.
 _FACTS_HELD = 600
 
-#: How many parsed days are cached.
-_DAYS_CACHED = 4_000
 #: Initial capacity in rows.
 _FIRST_ROOM = 1024
 _COLUMNS: Mapping[str, type[np.generic]] = {
@@ -93,7 +91,6 @@ class MessageTable:
         self._last_of: dict[int, int] = {}
         self._session_ends: Numbers | None = None
         self._snapshot: MessageTable | None = None
-        self._ordinal = lru_cache(_DAYS_CACHED)(_day_ordinal)
         self._room: dict[str, npt.NDArray[Any]] = {name: np.zeros(_FIRST_ROOM, kind) for name, kind in _COLUMNS.items()}
         self._set_columns()
 
@@ -118,9 +115,8 @@ class MessageTable:
         start, end = self._size, self._size + len(messages.seq)
         while end > len(self._room["seq"]):
             self._room = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self._room.items()}
-        for name in ("seq", "session", "by_user", "length", "marks", "position"):
-            self._room[name][start:end] = getattr(messages, name)
-        self._room["day"][start:end] = list(map(self._ordinal, messages.day))
+        for name, column in messages._asdict().items():
+            self._room[name][start:end] = column
         self._size = end
         self._set_columns()
         self.last_seq = int(self.seq[-1])
@@ -198,13 +194,6 @@ class MessageTable:
         if last >= 0:
             self.next[last] = rows[0]
         self._last_of[session] = int(rows[-1])
-
-
-def _day_ordinal(day: str) -> int:
-    try:
-        return date.fromisoformat(day).toordinal()
-    except ValueError:
-        return 0
 
 
 # -- the pool ------------------------------------------------------------------------------------------------
@@ -428,7 +417,8 @@ class CandidateSearch:
         self._table = table
         self._hidden = hidden
         self._learned = learned
-        self._present = archive.sessions.number_of(hidden.session_id)
+        #: The number of the present session.
+        self.present = archive.sessions.number_of(hidden.session_id)
         self._read: dict[WordTable, dict[str, Postings]] = {}
         self._totals = {table: self._words.rows(table) for table in _SUMMED}
         self._seqs: dict[str, int] = {}
@@ -437,8 +427,8 @@ class CandidateSearch:
         self._hidden_rows = np.zeros(len(table), np.bool_)
         if hidden.messages is not None:
             self._hidden_rows[table.rows(np.array(sorted(hidden.messages), np.int64))[0]] = True
-        elif self._present is not None:
-            self._hidden_rows |= table.session == self._present
+        elif self.present is not None:
+            self._hidden_rows |= table.session == self.present
 
     def find(
         self, asked: Sequence[Question], vectors: Sequence[Vector | None], backgrounds: Sequence[Sequence[Vector]]
@@ -557,7 +547,7 @@ class CandidateSearch:
             return None
         session_of = self._archive.summaries.sessions_of(seqs=seqs.tolist())
         fits = {session_of.get(seq, -1): score for seq, score in zip(seqs.tolist(), scored, strict=True)}
-        fits.pop(-1 if self._present is None else self._present, None)
+        fits.pop(-1 if self.present is None else self.present, None)
         return _scores_by_number(fits, sessions)
 
     def _fact_words(self, asked: Question, rows: Numbers) -> Floats | None:

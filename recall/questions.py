@@ -27,7 +27,7 @@ _END = pattern_of(r"[.!?。！？\n]")
 _SEEKS = pattern_of(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
-    r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
+    r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|(?<![前这那过好十没])几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
     re.IGNORECASE,
 )
 _ADVICE = pattern_of(
@@ -146,6 +146,17 @@ class Question:
     def looks_up(self) -> bool:
         """Whether memory is to answer it; a remark, or a question what to do, is only to be reminded of something."""
         return self.seeks and not self.advice
+
+    @property
+    def asks_of_us(self) -> bool:
+        """Whether it asks for a fact about those who talk: where nothing answers it, they are to be told so.
+
+        >>> texts = ("Where did I park?", "Can you recommend me a book?", "我几号去看牙？", "我前几天去看牙了")
+        >>> [parse_question(text, date(2026, 10, 1)).asks_of_us for text in texts]
+        [True, False, True, False]
+        """
+        of_us = bool(_OF_US.search(self.text)) or seeks_reply(self.text)
+        return self.looks_up and not self.remark and of_us and not _NO_FACT.search(self.text)
 
     @property
     def of_a_whole(self) -> bool:

@@ -48,18 +48,20 @@ _FEW = 150
 _OF_CONFIDENCE, _LEAST_NEED = 0.05, -0.5
 #: What is of this kind is about the person, whatever its words are.
 _PERSONAL_KIND = 0.25
-#: So few terms of a kind below this ask by key words: what holds them is enough.
-_KEY_WORDS, _KEY_WORDS_KIND = 5, -0.2
+#: So sure of the words, a message that names what is known is never taken for one that needs no memory.
+_SURE = 2.0
 #: The share of a question's weight in rare words that a turn must hold to speak of what was asked.
 _RARE = 0.4
-#: The nearness, and the part of the confidence, by which a question about oneself is answered rather than not.
-_ANSWERED, _ANSWERED_BY_CONFIDENCE = 0.22, 0.033
+#: How far what was found is about a message: the nearness and this much of the confidence. From here on a question
+#: about oneself is answered rather than not.
+_ABOUT_BY_CONFIDENCE, _ANSWERED = 0.033, 0.22
 #: The least confidence for a question about others; where it names whom the history has heard of; where all of the
 #: history would fit into the budget.
 LEAST, LEAST_OF_KNOWN, LEAST_IN_LITTLE = -1.85, -3.5, -4.0
 #: The least for what seeks nothing, where the kind of message is unknown.
 LEAST_FOR_REMARK = -6.0
-#: How far the nearest messages must stand above unrelated sentences where words cannot tell: as a cosine.
+#: How far the nearest messages must stand above unrelated sentences where words cannot tell: as a cosine. As far below
+#: nothing is about a message of which no word was ever said, unless it is about the person.
 NEAR = 0.15
 #: The strength of the ridge regression that tells kinds of messages apart.
 _RIDGE = 0.3
@@ -244,16 +246,16 @@ def judge(found: Features, question: str, *, seeks: bool) -> Amount:
     if found.kind is None:
         return "enough" if _is_relevant_by_words(found, question, seeks=seeks) else "nothing"
     sure = LEAST if found.across else confidence(found)
-    if found.kind + _OF_CONFIDENCE * sure < _LEAST_NEED:
+    about, personal = found.near + _ABOUT_BY_CONFIDENCE * sure, found.kind >= _PERSONAL_KIND
+    is_unheard_of = not (personal or found.heard or about >= -NEAR)
+    if (found.kind + _OF_CONFIDENCE * sure < _LEAST_NEED or is_unheard_of) and sure < _SURE:
         return "nothing"
-    if found.kind < _KEY_WORDS_KIND and found.terms <= _KEY_WORDS:
-        return "best"
+    enough: Amount = "best" if found.kind < 0.0 else "enough"
     if not seeks:
-        return "enough"
-    if is_of_ourselves(question) or found.kind >= _PERSONAL_KIND:
-        answered = found.near - _ANSWERED + _ANSWERED_BY_CONFIDENCE * sure >= 0.0
-        return "enough" if answered or seeks_several(question) else "little"
-    return "enough" if _is_relevant_by_words(found, question, seeks=True) else "nothing"
+        return enough
+    if personal or is_of_ourselves(question):
+        return enough if about >= _ANSWERED or seeks_several(question) else "little"
+    return enough if _is_relevant_by_words(found, question, seeks=True) else "nothing"
 
 
 def _is_relevant_by_words(found: Features, question: str, *, seeks: bool) -> bool:

@@ -28,7 +28,6 @@ from recall.relevance import (
     Amount,
     MessageKinds,
     examples_for,
-    is_of_ourselves,
     judge,
     needs_memory,
     read_features,
@@ -57,8 +56,8 @@ _VECTORS_CACHED = 256
 _INPUTS_KEPT = 16
 #: The most tokens where nothing seems to answer a question about oneself.
 _LITTLE_TOKENS = 300
-#: The share of the best score below which nothing answers key words.
-_BEST_SHARE = 0.6
+#: The share of the best score below which nothing is recalled for a message of a kind that seldom needs memory.
+_BEST_SHARE = 0.45
 #: Tokens of a prompt for each indexed word, including stop words and punctuation, rather too many.
 _TOKENS_A_WORD = 2.5
 
@@ -155,7 +154,6 @@ class OwnMemories:
         parts = (self._archive, table, search, limits.tokens)
         if in_range := TimeRangeSearch(*parts).find(said[-1], now.date()) if asked[-1].of_a_whole else None:
             relevant, limits = in_range.restrict(ranked), in_range.remaining_limits(limits)
-        present = self._archive.sessions.number_of(request.session_id)
         known = KnownFacts(self._archive, request.session_id, request.hidden, self._slots_of, now.date().isoformat())
         shares, others = (
             [(each.searched.asked.text, each.searched.facts) for each in searches]
@@ -168,10 +166,10 @@ class OwnMemories:
         elif not in_range and "enough" not in amounts:
             little = _LITTLE_TOKENS + cost_of_facts(facts, marked=False)
             limits = replace(limits, tokens=min(limits.tokens, little), sessions=0)
-        selector = Selector(self._archive, table, limits, known, present, cutting=request.gated)
+        selector = Selector(self._archive, table, limits, known, search.present, cutting=request.gated)
         selected = selector.select(relevant, facts, whole)
         known_of = in_range or selected.facts or not {"best", "enough"}.isdisjoint(amounts)
-        unknown = not known_of and asked[-1].seeks and is_of_ourselves(said[-1])
+        unknown = not known_of and asked[-1].asks_of_us
         return replace(
             found,
             summaries=selected.summaries,
@@ -206,7 +204,10 @@ class OwnMemories:
         with self._lock:
             if self._generation != self._archive.messages.generation():
                 self._table, self._generation = None, self._archive.messages.generation()
-            table = self._table = self._table or MessageTable()
+            if (table := self._table) is None:
+                table = self._table = MessageTable()
+                for sealed in self._archive.messages.sealed_columns():
+                    table.extend(sealed)
             has_more = True
             while has_more:
                 new = self._archive.messages.columns_after(table.last_seq, _AT_ONCE)

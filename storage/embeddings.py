@@ -78,7 +78,7 @@ class SetAside:
 class Embeddings:
     """The tables ``embedding``, ``pending`` and ``index_file``. ``tidy`` runs in the commits for which no one waits."""
 
-    def __init__(self, database: Database, tidy: Callable[[Transaction], None]) -> None:
+    def __init__(self, database: Database, *tidy: Callable[[Transaction], None]) -> None:
         self._database = database
         self._tidy = tidy
 
@@ -109,7 +109,8 @@ class Embeddings:
         )
         with self._database.write() as tx:
             tx.many(sql, [(text_id, model, digest) for text_id, digest in digests.items()])
-            self._tidy(tx)
+            for tidy in self._tidy:
+                tidy(tx)
 
     def record_failure(self, text_id: str, reason: str) -> None:
         """Count one failure of a text."""
@@ -216,13 +217,13 @@ class Embeddings:
             yield [_vector_row(row) for row in rows]
 
     def bytes_of(self, text_ids: Sequence[str]) -> list[bytes]:
-        """The bytes of every vector of these texts, as float16 and float32, to look for in files."""
+        """The bytes of every vector of these texts, as float16 and float32 and as PostgreSQL sends it, to look for."""
         import numpy as np
 
         found = []
         for row in self._database.run(f"SELECT vector FROM embedding WHERE text_id IN {EACH}", list(text_ids)):
             half = np.frombuffer(row["vector"], dtype="<f2")
-            found += [half.tobytes(), half.astype("<f4").tobytes()]
+            found += [half.tobytes(), half.astype("<f4").tobytes(), half.astype(">f2").tobytes()]
         return found
 
     def dimension(self, model: str) -> int | None:

@@ -43,6 +43,12 @@ def instant(timestamp: str) -> float:
 EACH = "(SELECT value FROM json_each(?))"
 
 
+#: Reads a small value by its key; takes a number of new numbers by their name.
+META = "SELECT value FROM meta WHERE key = ?"
+NEXT = (
+    "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
+    " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
+)
 #: So many results are remembered until the next write, none of more rows than this.
 _MOST_READ, _MOST_ROWS = 256, 256
 #: Views, and tables that triggers write; and ``read_once``, what is large and never asked for twice.
@@ -125,6 +131,12 @@ class Database(Protocol):
     def vacuum(self) -> None:
         """Leave nothing of what was deleted, as far as the engine lets a memory do that."""
 
+    def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+        """How many tables of this memory were searched in full, and each that has a needle, with the needle's name.
+
+        None where the memory is a file, which is searched with the others.
+        """
+
     def problems(self) -> list[str]:
         """What the engine's examination finds; empty when all is well."""
 
@@ -156,11 +168,7 @@ class Transaction:
 
     def next(self, name: str, count: int = 1) -> int:
         """The first of ``count`` new numbers; one that was given is never given again, whatever becomes of its row."""
-        sql = (
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = counter.value + excluded.value RETURNING value"
-        )
-        return int(self.run(sql, name, count)[0][0]) - count + 1
+        return int(self.run(NEXT, name, count)[0][0]) - count + 1
 
     def removed(self, text_ids: Iterable[str]) -> None:
         """Note texts that no index may hold after the commit."""
@@ -174,7 +182,7 @@ class Transaction:
 
 def read_meta(database: Database, key: str) -> str | None:
     """A small value by its key."""
-    rows = database.run("SELECT value FROM meta WHERE key = ?", key)
+    rows = database.run(META, key)
     return str(rows[0]["value"]) if rows else None
 
 

@@ -9,7 +9,9 @@ other lines stay; what can be rebuilt is requested in the same commit. Memories 
 nor touched, wherever they lie.
 
 The proof is a search of every file: for a text as UTF-8, as UTF-16 of both byte orders, JSON-escaped, and in base64 at
-each of its three alignments; for a vector as its bytes in float16 and float32. A child process reads the files.
+each of its three alignments; for a vector as its bytes in float16 and float32. A child process reads the files. In a
+database of many it is also a search of every column of every row that the person has in any table; the files of its
+server are not searched.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A form of something erased that is still in a file."""
+    """A form of something erased that is still in a file, or in a table of a database of many."""
 
     path: Path
     form: str
@@ -110,7 +112,7 @@ class ErasureNote:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the search of every file found afterwards.
+    """What the search of every file found afterwards; in a database of many also that of every ``tables``.
 
     ``skipped`` counts texts that other memories hold too, or that are too short to prove anything. ``behind`` are other
     programs, with ``pid`` and ``kind``, that still worked with what they had read before: they may have written since.
@@ -123,6 +125,12 @@ class Proof:
     traces: tuple[Trace, ...] = ()
     behind: tuple[Mapping[str, object], ...] = ()
     removed: ErasureScope = field(default_factory=ErasureScope, repr=False)
+    tables: int = 0
+
+    @property
+    def places(self) -> int:
+        """How many files and tables were searched."""
+        return self.files + self.tables
 
 
 @dataclass
@@ -402,11 +410,14 @@ class Eraser:
             scrub(needles)
         self._clean_database()
         behind = self.of.epoch.await_others(_PATIENCE)
-        files, found = find_bytes(self.folders, needles.forms | vectors, self.besides)
-        traces = tuple(Trace(path, form) for path, form in found)
-        proof = Proof(files, len(texts) + len(vectors), len(note.texts) - len(texts), traces, tuple(behind))
+        sought = needles.forms | vectors
+        files, found = find_bytes(self.folders, sought, self.besides)
+        tables, rows = self.of.database.find_traces(sought)
+        traces = tuple(Trace(path, form) for path, form in [*found, *((Path(table), form) for table, form in rows)])
+        searched, skipped = len(texts) + len(vectors), len(note.texts) - len(texts)
+        proof = Proof(files, searched, skipped, traces, tuple(behind), tables=tables)
         with self.of.database.write() as tx:
-            self.of.erased.record_proof(tx, receipts, proof.files, proof.searched, len(proof.traces))
+            self.of.erased.record_proof(tx, receipts, proof.places, proof.searched, len(proof.traces))
         return proof
 
     def commit(self, chosen: ErasureScope, reason: ErasureReason = "person") -> None:
@@ -441,6 +452,7 @@ class Eraser:
             tx.many("DELETE FROM in_flight WHERE session_id = ?", [(one,) for one in chosen.in_flight])
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
+            self.of.steps.drop(tx, "tools")
             self.imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)

@@ -355,7 +355,8 @@ class Rebuilds:
         tx.do(f"DELETE FROM job WHERE kind IN {EACH} AND key = ?", list(what), session_id)
 
 
-StepKind = Literal["save", "window"]
+#: ``tools``: what a turn waits with for the results of a client's tools.
+StepKind = Literal["save", "window", "tools"]
 
 
 @dataclass(frozen=True)
@@ -379,9 +380,14 @@ class Steps:
                 kind, key, step, base, result, now,
             )  # fmt: skip
 
+    def drop_before(self, kind: StepKind, moment: str) -> None:
+        """Forget the steps of a kind that were stored before a moment."""
+        with self.database.write() as tx:
+            tx.do("DELETE FROM step WHERE kind = ? AND stored_at < ?", kind, moment)
+
     def drop(self, tx: Transaction, kind: StepKind, key: str | None = None) -> None:
         """Forget the steps: the work is done, or what it was made from has changed. Without a key those of all."""
         if key is None:
             tx.do("DELETE FROM step WHERE kind = ?", kind)
-        elif self.of(kind, key):
+        else:
             tx.do("DELETE FROM step WHERE kind = ? AND key = ?", kind, key)

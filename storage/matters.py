@@ -1,7 +1,8 @@
 """What is open between the two, and when the companion last spoke first.
 
 A matter rests on one message and goes with it, also where that is hidden. It is stored with the facts of its window and
-taken back with them. What became of it is computed by ``facts.matters`` from all that was said since.
+taken back with them. What became of it is computed by ``facts.matters`` from all that was said since, each message read
+once: up to which one is noted in the commit of what became of it, and void once messages came back or moved.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from storage.messages import Messages
 
 #: In ``meta``: when the companion last spoke first, and how many such greetings in a row got no answer.
 _GREETING = "greeting"
+#: In ``meta``: the generation of the messages, the last message that was read, and the last matter it was read for.
+_SETTLED = "settled"
+#: So many messages before those to be read are read again: what a short answer is about.
+_BEFORE = 5
 _MATTER = (
     "SELECT m.seq, m.kind, c.text_id, m.message, c.role, c.timestamp, c.text, m.due_from, m.due_to, m.precision,"
     " m.yearly, m.sensitivity, m.key, m.next_review, m.expires, m.status, m.asked, m.asked_at, m.shown,"
@@ -55,10 +60,26 @@ class Matters:
         )
         return not numbers or self.database.run(query, list(numbers))[0][0] == len(numbers)
 
-    def said_since(self, message: int, most: int) -> list[Message]:
-        """The messages from one on, by number, in the order in which they were stored; the last ``most`` of them."""
-        last = self.messages.highest_number()
-        return self.messages.stored_after(max(message - 1, last - most), most)
+    def said_since(self, matters: Sequence[OpenMatter], most: int) -> tuple[list[Message], str]:
+        """What was said since these matters and was not settled yet, in the order in which it was stored.
+
+        Of the last ``most`` messages; and the mark for ``note_settled``, "" where nothing is new.
+        """
+        last, generation = self.messages.highest_number(), self.messages.generation()
+        noted, upto, number = json.loads(read_meta(self.database, _SETTLED) or "[-1, 0, 0]")
+        newest = max((one.number for one in matters), default=0)
+        if noted != generation:
+            upto = number = 0
+        if not matters or (last <= upto and newest <= number):
+            return [], ""
+        first = min(max(one.place, upto + 1 - _BEFORE if one.number <= number else 0) for one in matters)
+        said = self.messages.stored_after(max(first - 1, last - most), most)
+        return said, json.dumps([generation, last, max(newest, number)])
+
+    def note_settled(self, mark: str) -> None:
+        """Note that all of this was read."""
+        with self.database.write():
+            set_meta(self.database, _SETTLED, mark)
 
     def add(
         self, tx: Transaction, window: str, matters: Sequence[NewMatter], messages: Mapping[str, Message], now: str

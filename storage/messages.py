@@ -15,8 +15,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import date
+from itertools import groupby
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from domain.records import (
     PREFIX,
@@ -63,10 +67,13 @@ _PLACES = (
     " coalesce(l.length, 0) AS length, coalesce(l.marks, 0) AS marks, c.position,"
     " replace(substr(c.timestamp, 1, 10), ',', ' ') AS day"
     " FROM conversation c JOIN session s ON s.session_id = c.session_id LEFT JOIN message_length l ON l.seq = c.seq"
-    f" WHERE c.seq > ? AND {_VISIBLE}"
+    f" WHERE c.seq > ? AND c.seq <= ? AND {_VISIBLE}"
     " AND NOT EXISTS (SELECT 1 FROM archived_memory f WHERE f.text_id = c.text_id)"
     " ORDER BY c.seq LIMIT ?) AS read_once"
 )
+#: So many numbers of messages are in a block, and how each message is written there; ``marks`` with who said it above.
+_BLOCK, _BY_USER = 2048, 0x80
+_PACKED = [("seq", "<u2"), ("session", "<u4"), ("length", "<u4"), ("marks", "u1"), ("position", "<i8"), ("day", "<i4")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,8 @@ class NewMessage:
 class MessageColumns(NamedTuple):
     """Where messages are, without their texts: a value for each message in every column.
 
-    ``length`` is in tokens, ``marks`` the bits of ``words.MARKS``; ``position`` orders the messages of one session.
+    ``length`` is in tokens, ``marks`` the bits of ``words.MARKS``; ``position`` orders the messages of one session;
+    ``day`` is an ordinal, 0 where it cannot be read.
     """
 
     seq: Sequence[int]
@@ -98,7 +106,7 @@ class MessageColumns(NamedTuple):
     length: Sequence[int]
     marks: Sequence[int]
     position: Sequence[int]
-    day: Sequence[str]
+    day: Sequence[int]
 
 
 class Messages:
@@ -200,16 +208,37 @@ class Messages:
         query = f"SELECT c.text_id, c.seq FROM conversation c WHERE c.text_id IN {EACH} AND {_VISIBLE}"
         return {row[0]: row[1] for row in self._database.run(query, list(text_ids))}
 
-    def columns_after(self, seq: int, most: int) -> MessageColumns:
+    def columns_after(self, seq: int, most: int, upto: int = 1 << 60) -> MessageColumns:
         """Where the next ``most`` messages stored after ``seq`` are, in order; without what is archived.
 
         Each column is one string: read four times faster than a row for each message.
         """
         import numpy as np
 
-        *joined, days = self._database.run(_PLACES, seq, most)[0]
+        *joined, days = self._database.run(_PLACES, seq, upto, most)[0]
         numbers: list[Any] = [np.fromstring(column or "", np.int64, sep=",") for column in joined]
-        return MessageColumns._make([*numbers, days.split(",") if days else []])
+        return MessageColumns._make([*numbers, _day_ordinals(days.split(",") if days else [])])
+
+    def sealed_columns(self) -> Iterator[MessageColumns]:
+        """The same of all messages up to the last block that is sealed: a hundred times faster than from their rows."""
+        rows = self._database.run("SELECT read_once.number, read_once.data FROM message_block AS read_once")
+        sealed = {number: data[:-4] for number, data in rows if crc32(data[:-4]) == int.from_bytes(data[-4:], "big")}
+        for is_sealed, numbers in groupby(range(max(sealed, default=-1) + 1), sealed.__contains__):
+            if is_sealed:
+                yield _unpacked({number: sealed[number] for number in numbers})
+            else:
+                yield from (self.columns_after(at * _BLOCK, _BLOCK, (at + 1) * _BLOCK) for at in numbers)
+
+    def seal(self, tx: Transaction) -> None:
+        """Write the columns of one block of messages that is full, where one is not sealed.
+
+        A trigger removes it with the first change of one of its messages.
+        """
+        sealed = {row[0] for row in self._database.run("SELECT read_once.number FROM message_block AS read_once")}
+        full = range(self.highest_number() // _BLOCK)
+        if (at := next((one for one in full if one not in sealed), None)) is not None:
+            data = _packed(self.columns_after(at * _BLOCK, _BLOCK, (at + 1) * _BLOCK), at)
+            tx.do("INSERT INTO message_block (number, data) VALUES (?, ?)", at, data + crc32(data).to_bytes(4, "big"))
 
     def generation(self) -> int:
         """A number that changes whenever messages return to the search under their old numbers, leave it, or move."""
@@ -307,6 +336,36 @@ class Messages:
 
     def _read_messages(self, query: str, *values: object) -> list[Message]:
         return [message_of(row) for row in self._database.run(query, *values)]
+
+
+def _day_ordinals(days: Sequence[str]) -> list[int]:
+    known = {}
+    for day in set(days):
+        with suppress(ValueError):
+            known[day] = date.fromisoformat(day).toordinal()
+    return [known.get(day, 0) for day in days]
+
+
+def _packed(messages: MessageColumns, block: int) -> bytes:
+    import numpy as np
+
+    packed = np.zeros(len(messages.seq), _PACKED)
+    for name in ("session", "length", "position", "day"):
+        packed[name] = getattr(messages, name)
+    packed["seq"] = np.asarray(messages.seq) - (block * _BLOCK + 1)
+    packed["marks"] = np.asarray(messages.marks) | np.asarray(messages.by_user) * _BY_USER
+    return packed.tobytes()
+
+
+def _unpacked(blocks: Mapping[int, bytes]) -> MessageColumns:
+    import numpy as np
+
+    rows = np.frombuffer(b"".join(blocks.values()), _PACKED)
+    sizes = [len(data) // rows.itemsize for data in blocks.values()]
+    seq = rows["seq"] + np.repeat(np.array(list(blocks), np.int64) * _BLOCK + 1, sizes)
+    unpacked: dict[str, Any] = {name: rows[name] for name, _ in _PACKED}
+    unpacked |= {"seq": seq, "by_user": rows["marks"] // _BY_USER, "marks": rows["marks"] % _BY_USER}
+    return MessageColumns(**unpacked)
 
 
 #: A message that no extraction has read, and that may be read: what was said in a role is true of no one.
@@ -632,8 +691,6 @@ _SESSION = (
     "SELECT session_id, number, start_timestamp, end_timestamp, status, current_conv_count, stored_at, position,"
     " client, client_key FROM session"
 )
-#: The windows that were read while a session is being saved.
-SAVING_WINDOWS = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
 _IN_FLIGHT = "SELECT session_id, timestamp, text, partial FROM in_flight"
 
 
@@ -663,6 +720,11 @@ class Sessions:
         """The number of a session; None when there is none."""
         session = self.find(session_id)
         return session.number if session else None
+
+    def clients_of(self, session_ids: Collection[str]) -> dict[str, str]:
+        """Of these sessions those that are a client's, with its name."""
+        query = f"SELECT session_id, client FROM session WHERE session_id IN {EACH} AND client <> ''"
+        return {row[0]: row[1] for row in self._database.run(query, sorted(session_ids))} if session_ids else {}
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""
@@ -874,10 +936,11 @@ class UndoableSaves:
     def about_to_replace(self, session_id: str, summary: Summary | None) -> SaveToUndo:
         """What a save of this session is about to replace."""
         context = "SELECT min(position) FROM conversation WHERE session_id = ? AND compacted = 0"
+        windows = "SELECT name FROM read_window WHERE session_id = ? AND saving = 1"
         return SaveToUndo(
             summary,
             self._database.run(context, session_id)[0][0],
-            tuple(row["name"] for row in self._database.run(SAVING_WINDOWS, session_id)),
+            tuple(row["name"] for row in self._database.run(windows, session_id)),
         )
 
     def store(

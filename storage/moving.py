@@ -1,18 +1,22 @@
-"""Moves a person's memory between a data folder and a database of many: every row as it is, one commit.
+"""Moves a person between a data folder and a database of many: every row of a memory as it is, in one commit.
 
 Words are indexed afresh, since each engine has them in its own form; vectors are copied. Notes about files
-of the one place (which version lies in a persona file, checksums of an index) stay there.
+of the one place (which version lies in a persona file, checksums of an index) stay there. A person's system
+instructions go along under new numbers, each with its memory. The own memory comes last: until then the person counts
+as not moved, and what was cut short goes on where it ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from domain import errors
 from domain.file_reader import DATABASE
 from domain.files import make_private_folder
 from storage.engine import Database, Row
+from storage.registry import ME, REGISTRY, Registry, has_memory, registry_in
 from storage.repositories import OnServer, Repositories, index_all
 from storage.sqlite.schema import copied_columns
 
@@ -30,31 +34,79 @@ _KEYS = ("seq", "number")
 _OF_FILES = ("persona.", "index.", "erasing", "unindexed")
 
 
-def move_person(source: Path | OnServer, target: Path | OnServer, opened: Open) -> int:
-    """Copy a memory to a place that holds none. Returns how many rows. Raises StorageError, and nothing is copied."""
-    if isinstance(source, Path) and not (source / DATABASE).exists():
-        raise errors.StorageError("person.nothing", path=str(source))
-    if isinstance(target, Path) and (target / DATABASE).exists():
-        raise errors.StorageError("person.exists", path=str(target))
+def move_person(served: Registry, person: str, folder: Path, opened: Open, *, outwards: bool) -> int:
+    """Copy a person out of a database into a new data folder, or the one of a data folder into it; how many rows.
+
+    Raises StorageError (``person.nothing``, ``person.exists``).
+    """
+    if outwards:
+        make_private_folder(folder)
+    elif not any((folder / name).exists() for name in (DATABASE, REGISTRY)):
+        raise errors.StorageError("person.nothing", path=str(folder))
+    with closing(Registry(registry_in(folder), served.clock)) as local:
+        homes = [(served, person), (local, ME)] if outwards else [(local, ME), (served, person)]
+        return _move(*homes[0], *homes[1], opened)
+
+
+def _move(source: Registry, person: str, target: Registry, other: str, opened: Open) -> int:
+    def places(number: int | None, new: int | None) -> tuple[Path | OnServer, Path | OnServer]:
+        return source.place_of(person, number), target.place_of(other, new)
+
+    instructions, own = source.instructions(person), places(None, None)
+    if not instructions and not has_memory(own[0]):
+        raise errors.StorageError("person.nothing", path=f"{source.address} ({person})")
+    if not _is_empty(own[1], opened):
+        raise errors.StorageError("person.exists", path=target.address)
+    count, due = 0, source.due_companions()
+    for one in instructions:
+        new = target.bring_instruction(other, one)
+        pair = places(one.number, new)
+        if has_memory(pair[0]) and _is_empty(pair[1], opened):
+            count += move_memory(*pair, opened)
+        if (person, one.number) in due:
+            target.mark_due(other, new)
+    if (person, None) in due:
+        target.mark_due(other, None)
+    if person in source.open_persons():
+        target.mark_open(other)
+    return count + (move_memory(*own, opened) if has_memory(own[0]) else 0)
+
+
+def _is_empty(place: Path | OnServer, opened: Open) -> bool:
+    if not has_memory(place):
+        return True
+    of = opened(place)
+    try:
+        return not _is_filled(of)
+    finally:
+        of.database.close()
+
+
+def _is_filled(of: Repositories) -> bool:
+    tables = (table for table in copied_columns() if table not in _BORN_WITH)
+    return any(of.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in tables)
+
+
+def move_memory(source: Path | OnServer, target: Path | OnServer, opened: Open) -> int:
+    """Copy one memory to a place that holds none; how many rows. Raises StorageError, and nothing is copied."""
     if isinstance(target, Path):
         make_private_folder(target)
     out = opened(source)
     try:
         into = opened(target)
         try:
-            return copy_rows(out, into)
+            return _copy_rows(out, into)
         finally:
             into.database.close()
     finally:
         out.database.close()
 
 
-def copy_rows(source: Repositories, target: Repositories) -> int:
-    """Copy all rows into a memory that holds none; how many. Raises StorageError (``person.exists``)."""
+def _copy_rows(source: Repositories, target: Repositories) -> int:
     tables = copied_columns()
     copied = 0
     with source.database.write(), target.database.write() as tx:
-        if any(target.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in tables if table not in _BORN_WITH):
+        if _is_filled(target):
             raise errors.StorageError("person.exists", path=str(target.database.path))
         target.database.defer_checks()
 

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
+from storage.engine import Row
 from storage.programs import FolderLock
-from storage.repositories import OnServer, connect, registry_on
+from storage.repositories import OnServer, connect, registry_on, usage_on
 from storage.sqlite.database import TwoConnections
+from storage.usage import ProcessUsage, Usage
 
 if TYPE_CHECKING:
-    from storage.postgres.database import Server
+    pass
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
@@ -46,12 +48,6 @@ def folder_of(data_dir: Path, person: str, instruction: int | None = None) -> Pa
         return data_dir
     own = data_dir / PEOPLE / hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:40]
     return own / ("own" if instruction is None else f"instruction-{instruction}")
-
-
-def place_of(data_dir: Path, server: Server | None, person: str, instruction: int | None = None) -> Path | OnServer:
-    """A companion's memory: its folder, or where it is in a database of many."""
-    folder = folder_of(data_dir, person, instruction)
-    return OnServer(folder, server, _name_of(person, instruction)) if server else folder
 
 
 def own_place(data_dir: Path, url: str, person: str = ME) -> Path | OnServer:
@@ -108,12 +104,23 @@ class Registry:
 
     def __init__(self, path: Path, clock: Callable[[], datetime], url: str = "") -> None:
         """``url`` is that of a database server, in place of the file; several processes may serve from it."""
-        self._clock = clock
+        self.clock = clock
         self.path = path
         self.server = connect(url) if url else None
+        self.usage: Usage = usage_on(self.server) if self.server else ProcessUsage()
         #: Who waits to be written down.
         self._to_meet: deque[str] = deque()
         self._database = registry_on(self.server) if self.server else TwoConnections(path, "registry.sql")
+
+    @property
+    def address(self) -> str:
+        """Where it is: the folder, or the address of the database without its password."""
+        return self.server.address if self.server else str(self.path.parent)
+
+    def place_of(self, person: str, instruction: int | None = None) -> Path | OnServer:
+        """A companion's memory: its folder, or where it is in the database."""
+        folder = folder_of(self.path.parent, person, instruction)
+        return OnServer(folder, self.server, _name_of(person, instruction)) if self.server else folder
 
     def close(self) -> None:
         """Close the connections; safe to call twice."""
@@ -126,7 +133,7 @@ class Registry:
 
         Raises DataInUse where another has it.
         """
-        return FolderLock(self.path.parent / PEOPLE, self._clock)
+        return FolderLock(self.path.parent / PEOPLE, self.clock)
 
     # -- persons -----------------------------------------------------------------------------------------------
 
@@ -165,7 +172,10 @@ class Registry:
         counted = ("messages", "sessions", "files", "searched", "traces")
         sums = [sum(getattr(one, name) for one in receipts) for name in counted]
         with self._database.write() as run:
-            for table in ("owed", "listened", "instruction", "token", "person"):
+            marks = () if self.server else ("owed", "listened")
+            if self.server:
+                run("DELETE FROM usage WHERE caller IN (SELECT name FROM token WHERE person = ?)", person)
+            for table in (*marks, "instruction", "token", "person"):
                 run(f"DELETE FROM {table} WHERE person = ?", person)
             columns = f"(erased_at, {', '.join(counted)}) VALUES (?, ?, ?, ?, ?, ?)"
             run(f"INSERT INTO erased_person {columns}", self._timestamp(), *sums)
@@ -174,17 +184,15 @@ class Registry:
 
     def mark_open(self, person: str) -> None:
         """Note that this person has a session that will have to end."""
-        with self._database.write() as run:
-            run("INSERT INTO listened (person) VALUES (?) ON CONFLICT (person) DO NOTHING", person)
+        self._mark("INSERT INTO listened (person) VALUES (?) ON CONFLICT (person) DO NOTHING", person)
 
     def unmark_open(self, person: str) -> None:
         """Note that nothing of this person is left to be ended."""
-        with self._database.write() as run:
-            run("DELETE FROM listened WHERE person = ?", person)
+        self._mark("DELETE FROM listened WHERE person = ?", person)
 
     def open_persons(self) -> list[str]:
         """Everybody whose session will have to end, or ended and is not done with."""
-        return [row["person"] for row in self._database.run("SELECT person FROM listened ORDER BY number")]
+        return [row["person"] for row in self._marked("SELECT person FROM listened ORDER BY number")]
 
     # -- tokens ------------------------------------------------------------------------------------------------
 
@@ -218,10 +226,20 @@ class Registry:
     def add_instruction(self, person: str, title: str, text: str) -> Instruction:
         """A new system instruction of this person."""
         now = self._timestamp()
+        return self._insert_instruction(person, title, text, now, now)
+
+    def bring_instruction(self, person: str, one: Instruction) -> int:
+        """The number of one that comes from another registry: a new one, unless it was brought along before."""
+        what = (one.title, one.text, one.created_at, one.updated_at)
+        same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
+        known = self._database.run(same, person, *what)
+        return int(known[0]["id"]) if known else self._insert_instruction(person, *what).number
+
+    def _insert_instruction(self, *values: str) -> Instruction:
         with self._database.write() as run:
             columns = "(person, title, text, created_at, updated_at) VALUES (?, ?, ?, ?, ?) RETURNING id"
-            ((number,),) = run(f"INSERT INTO instruction {columns}", person, title, text, now, now)
-        return Instruction(number, person, title, text, now, now)
+            ((number,),) = run(f"INSERT INTO instruction {columns}", *values)
+        return Instruction(number, *values)
 
     def instructions(self, person: str) -> list[Instruction]:
         """All of this person's, the oldest first."""
@@ -244,22 +262,37 @@ class Registry:
 
     def mark_due(self, person: str, instruction: int | None) -> None:
         """Note that something durable is to be done in this companion's memory, which need not be open then."""
-        with self._database.write() as run:
-            again = "ON CONFLICT (person, instruction) DO NOTHING"
-            run(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
+        again = "ON CONFLICT (person, instruction) DO NOTHING"
+        self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
 
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""
-        rows = self._database.run("SELECT person, instruction FROM owed ORDER BY number")
+        rows = self._marked("SELECT person, instruction FROM owed ORDER BY number")
         return [(row["person"], row["instruction"] or None) for row in rows]
 
     def unmark_due(self, person: str, instruction: int | None) -> None:
         """Nothing is owed to this companion any more."""
-        with self._database.write() as run:
-            run("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
+        self._mark("DELETE FROM owed WHERE person = ? AND instruction = ?", person, instruction or _OWN)
+
+    def take_due(self, most: int) -> list[tuple[str, int | None]]:
+        """Companions that are due and that no living server has open; this one looks after them from now on.
+
+        Only in a database that several servers share; in a folder the one server knows who is due.
+        """
+        found = self.server.take_due(self.clock().timestamp(), most) if self.server else []
+        return [(person, instruction) for person, instruction in map(json.loads, found)]
+
+    def _mark(self, sql: str, *values: object) -> None:
+        """Write a mark. None is needed in a database of many: whoever has a memory open is noted there."""
+        if not self.server:
+            with self._database.write() as run:
+                run(sql, *values)
+
+    def _marked(self, sql: str) -> list[Row]:
+        return [] if self.server else self._database.run(sql)
 
     def _timestamp(self) -> str:
-        return self._clock().isoformat(timespec="seconds")
+        return self.clock().isoformat(timespec="seconds")
 
 
 def _name_of(person: str, instruction: int | None) -> str:

@@ -28,7 +28,7 @@ from storage.sqlite.words import SqliteWords
 from storage.units import Units
 
 if TYPE_CHECKING:
-    from storage.postgres.database import ServedPrograms, ServedRegistry, Server
+    from storage.postgres.database import ServedPrograms, ServedRegistry, ServedUsage, Server
     from storage.postgres.vectors import PostgresVectors
     from storage.vectors.table import Vectors
 
@@ -97,12 +97,27 @@ def registry_on(server: Server) -> ServedRegistry:
     return ServedRegistry(server)
 
 
+def usage_on(server: Server) -> ServedUsage:
+    """How much is used, counted for all servers together."""
+    from storage.postgres.database import ServedUsage
+
+    return ServedUsage(server)
+
+
 def initialise_database(administrator: str, url: str) -> None:
     """Prepare a database server for many memories. Raises StorageError, UsageError."""
     connect(url)
     from storage.postgres.setup import initialise
 
     initialise(administrator, url)
+
+
+def rewrite_database(administrator: str, url: str) -> tuple[int, list[str]]:
+    """Rewrite the tables of a database, as ``postgres.setup.rewrite`` says. Raises StorageError, UsageError."""
+    connect(url)
+    from storage.postgres.setup import rewrite
+
+    return rewrite(administrator, url)
 
 
 def open_vectors(place: Path | OnServer, of: Repositories, log: logging.Logger) -> Vectors | PostgresVectors:
@@ -130,8 +145,9 @@ def open_repositories(
     Raises Damaged, NewerSchema, ReadOnly, DiskFull.
     """
     database, words, folder = _open_engine(place, log)
-    index = TextIndex(database, words, Embeddings(database, words.join_pieces), tokens)
     messages, steps, rebuilds = Messages(database), Steps(database), Rebuilds(database)
+    embeddings = Embeddings(database, words.join_pieces, messages.seal)
+    index = TextIndex(database, words, embeddings, tokens)
     chapters, saves = Chapters(database, stamp), UndoableSaves(database, messages)
     summaries = Summaries(database, index, chapters)
     erased = ErasedTexts(database, stamp)

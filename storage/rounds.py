@@ -38,11 +38,11 @@ from domain.records import (
     Session,
     pair_messages,
 )
-from language.reactions import reaction_of
-from language.scripts import estimate
+from language.reactions import manner_of, reaction_of
+from language.scripts import Language, estimate
 from language.words import tokens
 from storage.engine import Database, Transaction, read_meta, set_meta
-from storage.messages import MESSAGE, SAVING_WINDOWS, NewMessage, NewSummary, message_of
+from storage.messages import MESSAGE, NewMessage, NewSummary, message_of
 from storage.personas import persona_draft
 from storage.repositories import Repositories
 
@@ -480,8 +480,7 @@ class Rounds:
     def _forget_steps(self, tx: Transaction, session_id: str) -> None:
         """The steps of a save are done, or the session has gone on. What was read for them is read."""
         self._of.steps.drop(tx, "save", session_id)
-        if self._database.run(SAVING_WINDOWS, session_id):
-            tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
+        tx.do("UPDATE read_window SET saving = 0 WHERE session_id = ? AND saving = 1", session_id)
 
     def _new_summary(self, text: str) -> NewSummary:
         return NewSummary(self._stamp.new_id(), self._stamp.now(), text)
@@ -537,6 +536,16 @@ class Voice:
 
     def examples(self, state: VoiceState, model: str, text: str) -> list[tuple[str, str]]:
         """What was said with replies from before this model that were taken well, the nearest to ``text`` first."""
+        return _choose(self._before(state, model), text)
+
+    def manner(self, state: VoiceState, model: str, person: str, language: Language) -> Mapping[str, str]:
+        """How the companion usually talked before this model took over, while that is shown examples."""
+        said = self._before(state, model)
+        replies = [own_words(one).strip() for one in said if one.role == "assistant" and one.finish == "stop"]
+        return manner_of(replies, person, language) if replies else {}
+
+    def _before(self, state: VoiceState, model: str) -> list[Message]:
+        """What was said last before this model took over; nothing where that is long ago."""
         changed = state.is_left_by(model)
         if not changed and not state.since:
             return []
@@ -545,7 +554,7 @@ class Voice:
             " AND c.speaker = '' AND s.client = '' ORDER BY c.seq DESC LIMIT ?"
         )
         rows = self._database.run(query, self._last() if changed else state.since, _LOOKED_AT)
-        return _choose([message_of(row) for row in rows][::-1], text)
+        return [message_of(row) for row in rows][::-1]
 
     def _put(self, state: VoiceState) -> None:
         set_meta(self._database, _VOICE, json.dumps(asdict(state)))

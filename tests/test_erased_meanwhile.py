@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from domain.errors import DataInUse
+from domain.events import TextDelta
 from domain.receipts import ErasedMeanwhile
 from domain.workers import CancelToken
 from storage import erasure
@@ -37,7 +38,7 @@ def server() -> Iterator[ScriptedServer]:
 def two(
     request: pytest.FixtureRequest, tmp_path: Path, server: ScriptedServer, clock, new_id, log, monkeypatch
 ) -> Iterator[Two]:
-    also = {"EMBEDDING_MODEL": "", "MAX_CONV_NUM": "4", "DIARY": "off", "AUTOSAVE_AFTER": "8"}
+    also = {"MAX_CONV_NUM": "4", "DIARY": "off", "AUTOSAVE_AFTER": "8"}
     also |= getattr(request, "param", {})
     monkeypatch.setattr(erasure, "_PATIENCE", 0.2)  # the other program waits for ours, whose model waits for it
     with ExitStack() as opened:
@@ -72,6 +73,24 @@ def test_a_turn_whose_prompt_held_what_was_erased_is_asked_again(two: Two, serve
     assert [SECRET in str(one["messages"]) for one in asked] == [True, False]
     rounds = ours.memory.messages.rounds(ours.talk.session.session_id)
     assert [spoken.user.words for spoken in rounds] == ["My cat is called Momo.", "What did I say?"]
+    assert find_traces([ours.memory.folder], forms(SECRET)) == []
+
+
+@pytest.mark.parametrize("incognito", [False, True])
+def test_a_reply_whose_last_words_came_before_an_erasure_is_not_kept_after_it(
+    two: Two, server: ScriptedServer, *, incognito: bool
+) -> None:
+    ours, other = two
+    ours.say(TOLD)
+    ours.talk.set_incognito(incognito)
+    server.answer = lambda request: f"You said {SECRET}." if SECRET in str(request["messages"]) else "Nothing."
+    shown, keys = "", []
+    for event in ours.talk.turn("What did I say?", CancelToken()):
+        keys.append(getattr(event, "key", ""))
+        if isinstance(event, TextDelta) and (shown := shown + event.text) == f"You said {SECRET}.":
+            other.memory.erasure.erase(other.memory.erasure.scope_of_words(SECRET))
+    assert (keys.count("turn.erased_meanwhile"), shown) == (1, f"You said {SECRET}.Nothing.")
+    assert [spoken.assistant.words for spoken in ours.talk.rounds_in_context()] == ["Nothing."]
     assert find_traces([ours.memory.folder], forms(SECRET)) == []
 
 

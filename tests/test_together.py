@@ -16,14 +16,18 @@ from typing import Any
 
 import pytest
 
+from storage.erasure import find_traces, forms
+from tests.importers.exports import gpt_talk, written
 from tests.interfaces.mcp.speaking import Host, host
 from tests.interfaces.terminal.conftest import Chat, chat
+from tests.interfaces.terminal.pseudo import environment
 from tests.support.house import Mind, friend, marked, material
 from tests.support.program import _read as rows
 from tests.support.program import connected, ended, run, started
 from tests.support.served import ended as served_ended
 from tests.support.served import program, until
 from tests.support.server import Exchange, ScriptedServer, say
+from tests.support.warm import Piped
 
 __all__ = ["chat"]
 NOW = "2026-11-25T10:00:00+00:00"
@@ -39,6 +43,7 @@ from conversation import Conversation, TurnSteps
 from domain import errors
 from domain.workers import CancelToken
 from jobs.maintenance import session_to_open
+from jobs.rebuild import Erased, erase, rebuild
 from jobs.saving import Saving
 from llm import Llm
 from memory import Memory
@@ -48,12 +53,15 @@ llm = Llm(settings, log, clock=clock)
 memory = Memory(settings.data_dir, llm.embedder, clock=clock, new_id=new_id, log=log)
 session, resumed = session_to_open(memory, settings, clock())
 talk = Conversation(TurnSteps(settings, memory, llm), session, new_id=new_id, resumed=resumed)
-talk.recalling = False
+talk.recalling, limits = False, settings.recall_limits
 def said(text):
     keys = [getattr(event, "key", "") for event in talk.turn(text, CancelToken())]
     return [key for key in keys if key], talk.session.session_id
 def saved():
     return [type(event).__name__ for event in talk.save(CancelToken())][-1]
+def erased(words):
+    events = list(erase(memory, llm, memory.erasure.scope_of_words(words), CancelToken()))
+    return [str(trace) for event in events if isinstance(event, Erased) for trace in event.proof.traces]
 def left():
     talk.close()
     memory.close()
@@ -73,7 +81,8 @@ class Talker:
     def __init__(self, home: Path, server: ScriptedServer) -> None:
         settings = connected(server.base, **BUILT_IN, MAX_CONV_NUM="2", REFRESH_EVERY_CONV_NUM="1")
         command = [sys.executable, "-c", TALKING, str(home), json.dumps(settings)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = Piped(command, **pipes, text=True, cwd=ROOT, env=environment(home))
         self.session, self.resumed = self.answer()
 
     def begin(self, expression: str) -> None:
@@ -144,10 +153,11 @@ def summary_of(home: Path, session: str) -> str:
 
 
 def whole(home: Path) -> bool:
-    """Whether the database is, and every round is in its context or in its summary."""
+    """Whether the database is, and every round is in its context or in its summary; those of hosts are read later."""
     orphaned = (
         "SELECT count(*) FROM conversation c LEFT JOIN summary m USING (session_id)"
-        " WHERE c.compacted = 1 AND c.role = 'user' AND instr(coalesce(m.summary, ''), substr(c.text, 7)) = 0"
+        " JOIN session s USING (session_id) WHERE s.client <> 'service'"
+        " AND c.compacted = 1 AND c.role = 'user' AND instr(coalesce(m.summary, ''), substr(c.text, 7)) = 0"
     )
     return rows(home, "PRAGMA integrity_check") == [("ok",)] and rows(home, orphaned) == [(0,)]
 
@@ -390,11 +400,59 @@ class Crowd:
             thread.join()
 
 
-def test_p12_four_programs_with_kills_lose_nothing_acknowledged_double_nothing_and_refuse_nothing(
+#: What is erased each time, and is nowhere in the end.
+SECRET = "Quintessenz7731"
+#: What persons said, as another program reads it.
+READ_ALL = "[one.words for each in memory.sessions.recent(None) for one in memory.messages.of_session(each.session_id)]"
+
+
+class Between:
+    """What two more programs, and a third, do between the kills: an import, an erasure, new personas, two saves."""
+
+    def __init__(self, home: Path, talkers: list[Talker], settings: dict[str, str], refused: list[object]) -> None:
+        self.said: list[str] = []
+        self._home, self._talkers, self._settings, self._refused = home, talkers, settings, refused
+
+    def do_next(self, number: int) -> None:
+        (self._import, self._erase, self._write_personas, self._save)[number % 4](number)
+
+    def _import(self, number: int) -> None:
+        texts = [f"I had {number} pears then.", "Pears!", f"And {number} plums.", "Plums!"]
+        file = written(self._home / f"export-{number}" / "conversations.json", [gpt_talk(f"c{number}", texts)])
+        ran = run(self._home, "--env-file", str(self._home / "env"), "--import", str(file), **self._settings)
+        self._expect(ran.code, 0, ran.err)
+        self.said += texts[::2]
+
+    def _erase(self, number: int) -> None:
+        one, other = self._talkers
+        self._expect(one.do(f"said('My word is {SECRET} {number}.')")[0], [])
+        self._expect(other.do(f"erased({SECRET!r})"), [])
+
+    def _write_personas(self, number: int) -> None:
+        for talker in self._talkers:
+            new = f"'I own {number} pears and ' + str(part) + ' plums.'"
+            talker.begin(f"[bool(memory.personas.write('user', {new}, 'model')) for part in range(5)]")
+        for talker in self._talkers:
+            self._expect(talker.answer(), [True] * 5)
+
+    def _save(self, number: int) -> None:
+        for place, talker in enumerate(self._talkers):
+            self.said.append(f"Number {number} is saved by {place}.")
+            self._expect(talker.do(f"said({self.said[-1]!r})")[0], [])
+        for talker in self._talkers:
+            talker.begin("saved()")
+        for talker in self._talkers:
+            self._expect(talker.answer(), "Saved")
+
+    def _expect(self, found: object, wanted: object, more: str = "") -> None:
+        if found != wanted:
+            self._refused.append((found, more))
+
+
+def test_p12_programs_with_kills_lose_nothing_acknowledged_double_nothing_and_refuse_nothing(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     settings = connected(server.base, **BUILT_IN)
-    server.answer = lambda request: "Heard."
 
     def terminal(things: ExitStack) -> Saying:
         (talker,) = things.enter_context(talkers(tmp_path, server, 1))
@@ -426,22 +484,37 @@ def test_p12_four_programs_with_kills_lose_nothing_acknowledged_double_nothing_a
 
     assert run(tmp_path, "--version", **settings).code == 0
     (tmp_path / "env").touch(0o600)
-    crowd = Crowd({"terminal": terminal, "mcp": mcp, "server": serving, "p": one_after_another})
-    try:
-        for number in range(KILLS):
+    refused: list[object] = []
+    with talkers(tmp_path, server) as others:
+        between = Between(tmp_path, others, settings, refused)
+        crowd = Crowd({"terminal": terminal, "mcp": mcp, "server": serving, "p": one_after_another})
+        try:
+            for number in range(KILLS):
+                crowd.wait_for(BETWEEN)
+                name = ("mcp", "terminal", "server", "p")[number % 4]
+                process = crowd.processes.get(name)
+                stopped = process is not None and number % 5 == 4
+                if process and stopped:  # perhaps while it writes: it is waited for
+                    process.send_signal(signal.SIGSTOP)
+                    threading.Timer(2, process.send_signal, [signal.SIGCONT]).start()
+                elif process:
+                    process.kill()
+                between.do_next(number)
             crowd.wait_for(BETWEEN)
-            name = ("mcp", "terminal", "server", "p")[number % 4]
-            if number % 5 == 4:  # one that was stopped, perhaps while it writes, is waited for
-                crowd.processes[name].send_signal(signal.SIGSTOP)
-                threading.Event().wait(2)
-                crowd.processes[name].send_signal(signal.SIGCONT)
-            elif name in crowd.processes:
-                crowd.processes[name].kill()
-        crowd.wait_for(BETWEEN)
-    finally:
-        crowd.end()
-    assert crowd.failures == []
+        finally:
+            crowd.end()
+        assert (crowd.failures, refused) == ([], [])
+        others[0].do("len(list(rebuild(memory, llm, CancelToken())))")  # what could not be made again at once
+        acknowledged = {text for texts in (*crowd.acknowledged.values(), between.said) for text in texts}
+        for other in others:
+            assert acknowledged <= {*other.do(READ_ALL)}
+            for texts in crowd.acknowledged.values():
+                assert f"User: {texts[-1]}" in other.do(
+                    f"[one.text for one in memory.search({texts[-1]!r}, limits).messages]"
+                )
     stored = Counter(said(tmp_path))
-    assert {text for texts in crowd.acknowledged.values() for text in texts} <= stored.keys()
+    assert acknowledged <= stored.keys()
     assert set(stored.values()) == {1}
-    assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+    assert find_traces([tmp_path], forms(SECRET)) == []
+    assert rows(tmp_path, "SELECT count(*) FROM persona WHERE origin = 'hand'") == [(0,)]
+    assert whole(tmp_path)

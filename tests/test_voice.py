@@ -12,7 +12,7 @@ import pytest
 
 from domain.events import Notice
 from domain.workers import CancelToken
-from language.reactions import reaction_of
+from language.reactions import manner_of, reaction_of
 from tests.support.house import House, house, marked
 from tests.support.server import ScriptedServer
 
@@ -54,6 +54,13 @@ def shown(server: ScriptedServer) -> list[dict[str, str]]:
     sent = [one for one in server.chats if marked(one, "talk")][-1]["messages"]
     lines = "\n".join(one["content"] for one in sent).splitlines()
     return [json.loads(line) for line in lines if line.startswith('{"they":"')]
+
+
+def usual(server: ScriptedServer) -> dict[str, str]:
+    """How the companion usually talks, in the last prompt of a turn."""
+    sent = [one for one in server.chats if marked(one, "talk")][-1]["messages"]
+    lines = "\n".join(one["content"] for one in sent).splitlines()
+    return next((json.loads(line)["usual"] for line in lines if line.startswith('{"usual":')), {})
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,46 @@ def test_the_examples_travel_for_a_bounded_number_of_rounds(opens: Opens, server
     with opens("new-model") as at:
         turn(at, "Still here.")
         assert shown(server) == []
+
+
+def test_a_new_model_is_shown_how_the_companion_usually_talks_for_the_same_while(
+    opens: Opens, server: ScriptedServer
+) -> None:
+    with opens("old-model") as at:
+        server.answer = lambda request: "Rain again, mate. Tea?"
+        for number in range(11):
+            turn(at, f"Day {number}.")
+    with opens("new-model") as at:
+        turn(at, "Hello.")
+        assert usual(server) == {}  # of so few replies nothing is said
+    with opens("old-model") as at:
+        for number in range(14):
+            turn(at, f"Night {number}.")
+    with opens("newer-model") as at:
+        turn(at, "Hello.")
+        assert usual(server)["length"] == "about 4 words"
+        assert usual(server)["calls"] == "mate"
+        assert "lists" in usual(server)["never"]
+        assert "questions" not in usual(server)["never"]
+        for number in range(12):
+            turn(at, f"Then {number}.")
+        assert usual(server) == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "language", "manner"),
+    [
+        ("老兄，今天又下雨了。", "zh", {"length": "大约 8 个字", "calls": "老兄"}),
+        ("Well, Kim! 1. tea\n- rest", "en", {"length": "about 5 words", "calls": "Kim"}),
+        ("Kim likes tea.", "en", {"length": "about 3 words"}),
+    ],
+)
+def test_manner_is_what_the_replies_show(reply: str, language: Any, manner: dict[str, str]) -> None:
+    found = dict(manner_of([reply] * 12, "Kim", language))
+    never = found.pop("never", "")
+    assert found == manner
+    assert ("exclamation marks" in never) == (language == "en" and "!" not in reply)
+    assert manner_of([reply] * 11, "Kim", language) == {}
 
 
 def test_what_is_erased_or_hidden_is_no_example(opens: Opens, server: ScriptedServer) -> None:

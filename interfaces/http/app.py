@@ -90,7 +90,7 @@ def make_app(people: People, version: str, *, only_here: bool = True, account_of
     add_api(app, admin_router(app.state.service))
     _add_mcp(app, people, app.state.service, version)
     quota = Quota(settings.requests_per_minute, settings.requests_at_once, settings.tokens_per_day)
-    app.add_middleware(Limits, problems=problems, quota=quota, now=people.clock)
+    app.add_middleware(Limits, problems=problems, quota=quota, usage=people.registry.usage, now=people.clock)
     names = HostNames(settings.server_names.split(","), settings.allowed_origins)
     app.add_middleware(
         Guards, problems=problems, registry=people.registry, names=names, only_here=only_here, account_of=account_of

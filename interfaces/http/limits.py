@@ -7,8 +7,8 @@ answered with 503 in the form of its API. A body is read completely before anyth
 slow nor an endless one keeps a memory open. A request counts until the last byte of its answer is sent, also a streamed
 one; a caller above its limits gets a ``Retry-After``, and does not slow down others. Requests at once are counted for
 each person, also those of a token for many people. The tokens of a reply are counted before its end is sent, by the day
-of the person's clock, as long as the server runs; a caller who has used up a day gets no further reply, and everything
-else as before.
+of the person's clock; a caller who has used up a day gets no further reply, and everything else as before. Servers that
+share a database count together (``storage.usage``).
 """
 
 from __future__ import annotations
@@ -17,17 +17,14 @@ import asyncio
 import json
 import math
 import re
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
-from threading import Lock
 from typing import Annotated, Any
 
 import h11
+from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends
 from pydantic import StringConstraints
 from starlette.datastructures import Headers
@@ -35,20 +32,23 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from domain.errors import StorageError
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.guards import Caller
 from language.scripts import estimate_all
+from people import Usage
 
 #: Bytes of a body, and characters of one text, at most.
 LARGEST_BODY = 8 * 1024 * 1024
 LONGEST_TEXT = 1_000_000
 #: Seconds in which a body has to come.
 BODY_TIMEOUT = 30.0
-_MINUTE = 60.0
 #: Seconds in which the head of a request has to come, from its first byte or from the opening of the connection.
 HEAD_TIMEOUT = 10.0
 #: Seconds after which it is worth trying again where the server is full.
 _RETRY_AFTER = 2
+#: Threads that count requests, apart from those that wait for models.
+_COUNTING = 8
 #: Where the state of a request holds the count of its tokens.
 _TOKEN_COUNT = "tokens_spent"
 #: Where a body may hold what is no finite number.
@@ -137,30 +137,29 @@ class Quota:
     tokens_per_day: int = 0
 
 
-@dataclass
-class _Use:
-    """The use of one caller: when each request of the last minute came, and the tokens of ``day``."""
+class _Counted:
+    """One request: what it is counted for while it is under way, and its tokens, of which the last count is valid."""
 
-    arrivals: deque[float] = field(default_factory=deque)
-    day: date | None = None
-    tokens: int = 0
-
-
-class _TokenCount:
-    """The tokens of one request; the last count is valid. ``check`` raises where none is left."""
-
-    def __init__(self, use: _Use, check: Callable[[_Use], None]) -> None:
-        self._use = use
-        self._check = check
+    def __init__(self, limits: Limits, caller: Caller) -> None:
+        self.under_way: set[str] = set()
+        self.caller = caller
+        self._limits = limits
         self._tokens = 0
 
-    def check(self) -> None:
+    def admit(self, person: str | None) -> None:
+        """Count it once for the person whose memory it uses, else for its caller. Raises OverLimit."""
+        who = f"caller {self.caller.name}" if person is None else f"person {person}"
+        if who not in self.under_way:
+            self._limits.begin(who)
+            self.under_way.add(who)
+
+    def check_day(self) -> None:
         """Raises what answers a request for a reply where the day is used up."""
-        self._check(self._use)
+        self._limits.check_day(self.caller.name)
 
     def set_tokens(self, tokens: int) -> None:
         """Set the total."""
-        self._use.tokens += tokens - self._tokens
+        self._limits.spend(self.caller.name, tokens - self._tokens)
         self._tokens = tokens
 
 
@@ -184,84 +183,82 @@ class Limits:
         problems: Problems,
         quota: Quota,
         *,
+        usage: Usage,
         now: Callable[[], datetime] = datetime.now,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``now`` is the person's clock, by which days are counted."""
+        """``usage`` counts; ``now`` is the person's clock, by which days are counted."""
         self._app = app
         self._problems = problems
         self._quota = quota
-        #: How many requests are under way by the person, or by the name of the caller where no memory is used.
-        self._under_way: Counter[tuple[str | None, str]] = Counter()
-        self._lock = Lock()
+        self._usage = usage
         self._now = now
-        self._clock = clock
-        self._uses: dict[str, _Use] = {}
+        self._threads: CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a caller above its limits; pass everything else on."""
+        """Answer a caller above its limits; pass everything else on. Paths without authentication are not counted."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        state = scope.setdefault("state", {})
+        counted = _Counted(self, caller) if (caller := state.get("caller")) else None
+
+        async def send_counted(message: Message) -> None:
+            # Before its last byte: whoever has that may ask again.
+            if counted and message["type"] == "http.response.body" and not message.get("more_body", False):
+                await self._end(counted)
+            await send(message)
+
         try:
-            with self._count_request(scope.setdefault("state", {})):
-                body = await self._receive_body(scope, receive)
-                self._check_numbers(body)
-                await self._app(scope, _with_body(body, receive), send)
+            if counted:
+                await self._in_thread(partial(self._begin, counted))
+                state[_TOKEN_COUNT] = counted
+                state["caller"] = replace(counted.caller, admit=counted.admit)
+            body = await self._receive_body(scope, receive)
+            self._check_numbers(body)
+            await self._app(scope, _with_body(body, receive), send_counted)
         except OverLimit as refused:
-            await self._problems.make_response(scope["path"], refused.problem)(scope, receive, send)
+            await self._problems.make_response(scope["path"], refused.problem)(scope, receive, send_counted)
         except _Gone:
             return
-
-    @contextmanager
-    def _count_request(self, state: dict[str, Any]) -> Iterator[None]:
-        """Count a request while it is under way. Paths without authentication are not counted."""
-        caller: Caller | None = state.get("caller")
-        if caller is None:
-            yield
-            return
-        use = self._uses.setdefault(caller.name, _Use())
-        self._check_rate(use)
-        counted: set[tuple[str | None, str]] = set()
-        admit = partial(self._admit, caller, counted)
-        try:
-            if caller.only is not None:
-                admit(caller.only)
-            use.arrivals.append(self._clock())
-            state[_TOKEN_COUNT] = _TokenCount(use, self._check_day)
-            state["caller"] = replace(caller, admit=admit)
-            yield
         finally:
-            with self._lock:
-                self._under_way -= Counter(counted)  # drops what is no longer under way
+            if counted:
+                await self._end(counted)
 
-    def _admit(self, caller: Caller, counted: set[tuple[str | None, str]], person: str | None) -> None:
-        """Count a request once for the person whose memory it uses, else for its caller. Raises OverLimit."""
-        key = (person, "" if person is not None else caller.name)
-        with self._lock:
-            if key in counted:
-                return
-            if self._under_way[key] >= self._quota.at_once:
-                raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
-            self._under_way[key] += 1
-            counted.add(key)
+    def begin(self, who: str) -> None:
+        """Count a request that is under way. Raises OverLimit."""
+        if not self._usage.begin(who, self._quota.at_once):
+            raise self._refuse(429, "served.too_many", wait=1, most=self._quota.at_once)
 
-    def _check_rate(self, use: _Use) -> None:
-        now = self._clock()
-        while use.arrivals and now - use.arrivals[0] >= _MINUTE:
-            use.arrivals.popleft()
-        if len(use.arrivals) >= self._quota.per_minute:
-            wait = use.arrivals[0] + _MINUTE - now
+    def spend(self, caller: str, tokens: int) -> None:
+        """Count tokens of a caller's day."""
+        self._usage.spend(caller, self._now().date().isoformat(), tokens)
+
+    def check_day(self, caller: str) -> None:
+        """Raises OverLimit where the tokens of a caller's day are used up."""
+        most, now = self._quota.tokens_per_day, self._now()
+        if 0 < most <= self._usage.spent(caller, now.date().isoformat()):
+            midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
+            raise self._refuse(429, "served.too_much", wait=(midnight - now).total_seconds(), most=most)
+
+    def _begin(self, counted: _Counted) -> None:
+        if counted.caller.only is not None:
+            counted.admit(counted.caller.only)
+        if wait := self._usage.let_in(counted.caller.name, self._quota.per_minute):
             raise self._refuse(429, "served.too_often", wait=wait, most=self._quota.per_minute)
 
-    def _check_day(self, use: _Use) -> None:
-        now = self._now()
-        if use.day != now.date():
-            use.day, use.tokens = now.date(), 0
-        if 0 < self._quota.tokens_per_day <= use.tokens:
-            midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
-            wait = (midnight - now).total_seconds()
-            raise self._refuse(429, "served.too_much", wait=wait, most=self._quota.tokens_per_day)
+    async def _end(self, counted: _Counted) -> None:
+        """Count a request no longer, also where it was cancelled."""
+        while counted.under_way:
+            who = counted.under_way.pop()
+            with CancelScope(shield=True):
+                try:
+                    await self._in_thread(partial(self._usage.end, who))
+                except StorageError as fault:  # its answer is complete all the same
+                    self._problems.report_unexpected(fault)
+
+    async def _in_thread(self, count: Callable[[], None]) -> None:
+        self._threads = self._threads or CapacityLimiter(_COUNTING)
+        await to_thread.run_sync(count, limiter=self._threads)
 
     async def _receive_body(self, scope: Scope, receive: Receive) -> bytes:
         stated = Headers(scope=scope).get("content-length", "")
@@ -295,10 +292,10 @@ class Limits:
         return OverLimit(self._problems.make_problem(status, key, **details))
 
 
-async def _check_day(request: Request) -> None:
+def _check_day(request: Request) -> None:
     """Refuses a reply where the tokens of the caller's day are used up."""
-    spent: _TokenCount = request.scope["state"][_TOKEN_COUNT]
-    spent.check()
+    counted: _Counted = request.scope["state"][_TOKEN_COUNT]
+    counted.check_day()
 
 
 #: Of a path operation that has a model reply: it is refused where the caller's day is used up.
@@ -307,9 +304,8 @@ Affordable = Depends(_check_day)
 
 def count_tokens(request: Request, asked: int | None, said: int | None, texts: Iterable[str]) -> None:
     """Count the tokens of a reply: those that the model server reported, else an estimate for ``texts``."""
-    counted = None if asked is None or said is None else asked + said
-    spent: _TokenCount = request.scope["state"][_TOKEN_COUNT]
-    spent.set_tokens(estimate_all(texts) if counted is None else counted)
+    counted: _Counted = request.scope["state"][_TOKEN_COUNT]
+    counted.set_tokens(estimate_all(texts) if asked is None or said is None else asked + said)
 
 
 def _has_finite_numbers(body: bytes) -> bool:

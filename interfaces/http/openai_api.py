@@ -1,17 +1,20 @@
 """The OpenAI-compatible API: a client gains a memory by changing its base URL.
 
 Requests and replies pass through unchanged; errors have OpenAI's own form. Promises: the end of a stream is sent only
-after the round is stored, and never after an error; if a client hangs up, its request is cancelled and nothing of it is
-stored; a program that acts for everyone names the person, or switches the memory off.
+after the round is stored, and never after an error; where something is erased before an answer begins, the model is
+asked again without it, and one that has begun by then ends with an error; if a client hangs up, its request is
+cancelled and nothing of it is stored; a program that acts for everyone names the person, or switches the memory off.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -21,6 +24,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
 from domain import errors
+from domain.receipts import ErasedMeanwhile
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problem, Problems
 from interfaces.http.guards import AsText, Caller, ClientToken, CurrentCaller
@@ -60,26 +64,33 @@ def router(people: People) -> APIRouter:
     @api.post("/chat/completions", dependencies=[Affordable])
     def complete(asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json) -> Response:
         """A reply with memory, whole or as a stream. ``X-Memory: off`` sends the request on alone."""
-        person = _person_of(caller, headers, body)
-        chat = chats.prepare_chat(person, read_request(body), headers.session, gone, switched_off=headers.is_off)
-        return _Exchange(people.llm.relay(), chats, chat, asked, gone).answer()
+        person, request = _person_of(caller, headers, body), read_request(body)
+
+        def exchange() -> _Exchange:
+            chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
+            return _Exchange(people.llm.relay(), chats, chat, asked, gone)
+
+        return _answer(exchange)
 
     @api.post("/responses", dependencies=[Affordable])
     def respond(asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json) -> Response:
         """The same as a response, which a later request may go on after by its id (``previous_response_id``)."""
         person, fields = _person_of(caller, headers, body), body if isinstance(body, dict) else {}
-        previous = str(fields.get("previous_response_id") or "")
-        past = chats.find_past(person, previous, gone) if previous else ResponsePast()
+        previous, response = str(fields.get("previous_response_id") or ""), f"resp_{people.new_id()}"
 
         def reply_of(response: str) -> str:
             return str(chats.find_past(person, response, gone).messages[-1]["content"])
 
-        form = ResponsesForm(body, f"resp_{people.new_id()}", _unix_seconds(people), past.messages, reply_of)
-        name = headers.session or past.name
-        chat = chats.prepare_chat(person, read_request(form.chat), name, gone, switched_off=headers.is_off)
-        if fields.get("store") is not False:
-            chat = replace(chat, response=form.id, previous=previous)
-        return _Exchange(people.llm.relay(), chats, chat, asked, gone, form).answer()
+        def exchange() -> _Exchange:
+            past = chats.find_past(person, previous, gone) if previous else ResponsePast()
+            form = ResponsesForm(body, response, _unix_seconds(people), past.messages, reply_of)
+            name, request = headers.session or past.name, read_request(form.chat)
+            chat = chats.prepare_chat(person, request, name, gone, switched_off=headers.is_off)
+            if fields.get("store") is not False:
+                chat = replace(chat, response=form.id, previous=previous)
+            return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
+
+        return _answer(exchange)
 
     @api.post("/completions", dependencies=[Affordable])
     def complete_prompt(
@@ -88,9 +99,13 @@ def router(people: People) -> APIRouter:
         """The same for a prompt, or several; each is a message of the person."""
         person, answers = _person_of(caller, headers, body), list[Response]()
         for form in completion_forms(body, f"cmpl-{people.new_id()}", _unix_seconds(people)):
-            request = read_request(form.chat)
-            chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
-            answers.append(_Exchange(people.llm.relay(), chats, chat, asked, gone, form).answer())
+
+            def exchange(form: CompletionForm = form) -> _Exchange:
+                request = read_request(form.chat)
+                chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
+                return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
+
+            answers.append(_answer(exchange))
         failed = [one for one in answers if one.status_code != HTTPStatus.OK]
         if failed or len(answers) == 1:
             return (failed or answers)[0]
@@ -177,6 +192,13 @@ def _person_of(caller: Caller, headers: _Headers, body: object) -> str | None:
     return caller.person(headers.user or next(hinted, None))
 
 
+def _answer(exchange: Callable[[], _Exchange]) -> Response:
+    """The answer to a request, which is sent on again where something was erased before any of the answer was sent."""
+    while True:
+        with suppress(ErasedMeanwhile):
+            return exchange().answer()
+
+
 @dataclass(frozen=True)
 class _Exchange:
     """A request that is sent on, and its answer on the way back, in the ``form`` that was asked for."""
@@ -207,10 +229,14 @@ class _Exchange:
         first = next(events)
         if isinstance(first, Answer):
             return Response(first.body, first.status, {**first.headers, **self.chat.headers})
+        bodies = _add_keepalives(events)
+        begun = list(islice(bodies, 1))
+        self.chats.require_current(self.chat)  # nothing was sent yet
         headers = {**self.chat.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._stream_lines(events), media_type="text/event-stream", headers=headers)
+        lines = self._stream_lines(chain(begun, bodies))
+        return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
-    def _stream_lines(self, events: Iterator[Answer | bytes]) -> Iterator[bytes]:
+    def _stream_lines(self, events: Iterator[bytes]) -> Iterator[bytes]:
         """The stream as the client gets it; its end comes once the round is stored."""
         form, relayed = self.form, RelayedReply()
         self._count_tokens(relayed)  # counted even if the client hangs up
@@ -233,9 +259,9 @@ class _Exchange:
             self.gone.set()
             self._count_tokens(relayed)
 
-    def _relay_events(self, events: Iterator[Answer | bytes], relayed: RelayedReply) -> Iterator[bytes]:
+    def _relay_events(self, events: Iterator[bytes], relayed: RelayedReply) -> Iterator[bytes]:
         """The events in the form of the client, up to an error that the model server reports in that form itself."""
-        for event in _add_keepalives(events):
+        for event in events:
             relayed.add_body(body := _parse_object(event))
             if relayed.failed and (self.form or "error" not in body):
                 raise errors.ServerFault
@@ -247,10 +273,11 @@ class _Exchange:
                 return
 
     def _store_round(self, relayed: RelayedReply) -> None:
-        """Store the round; a response that calls tools waits for their results."""
+        """Store the round; a reply that calls tools waits for their results."""
         self.chats.store_round(self.chat, relayed, self.gone)
-        if relayed.calls and self.chat.response and isinstance(self.form, ResponsesForm):
-            self.chats.await_tools(self.chat, [*self.form.messages, self.form.reply])
+        if relayed.calls:
+            form = self.form
+            self.chats.await_tools(self.chat, [*form.messages, form.reply] if isinstance(form, ResponsesForm) else ())
 
     def _count_tokens(self, relayed: RelayedReply) -> None:
         """Count the tokens of a reply, also of one that broke off: the model has read the request."""

@@ -201,7 +201,7 @@ class ChatMemory:
                 return None
             events = erase(memory, companion.llm, chosen, self._stop)
             found = next(event for event in events if isinstance(event, Erased)).proof
-        return PurgeProof(files=found.files, searched=found.searched, skipped=found.skipped, traces=len(found.traces))
+        return PurgeProof(files=found.places, searched=found.searched, skipped=found.skipped, traces=len(found.traces))
 
     def clear_old(self, user_id: str, months: int = 3, system_instruction_id: int | None = None) -> MemoriesCleared:
         """Hide the memories that are older than so many months."""

@@ -7,27 +7,34 @@
     RelayedChats   prepares requests, stores rounds
 
 The steps are those of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
-call, a client's own task and a request with the memory off store nothing; a memory that another program uses is waited
-for, up to a limit; a turn that continues after a tool call gets the same bytes again. Raises UsageError, ModelError,
-StorageError.
+call, a client's own task and a request with the memory off store nothing; a turn that continues after a tool call gets
+the same bytes again, unless something was erased meanwhile. What waits for the results of tools is kept in the process,
+or for a day in the database that several servers share, where any of them may go on; an erasure removes it. Raises
+UsageError, ModelError, StorageError; ErasedMeanwhile where the reply may rest on what was erased since.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from functools import cache
 from threading import Lock
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from client_history import ClientHistory, ClientMessage, conversation_key
-from conversation import ClientChat, PreparedTurn, TurnRequest, result_of
+from conversation import ClientChat, PreparedTurn, result_of
 from domain.errors import UsageError
+from domain.recollection import Recollection
 from domain.text import clean_text, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
-from llm import profile_and_memories
+from llm import Layers, profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
 
@@ -37,9 +44,8 @@ Use = Literal["on", "off", "side"]
 OWN_MODEL = "old-friend"
 #: The client of the sessions that are stored here.
 _OPENAI = "openai"
-#: Most prepared turns, and most responses, that wait for the results of tools.
-_MOST_PREPARED, _MOST_CALLING = 1_000, 100
-
+#: How much waits for the results of tools in one process, and how long in a database.
+_MOST_WAITING, _WAITS = 1_000, timedelta(days=1)
 
 #: So many messages before the last one show what "she" and "that" mean in it.
 _RECENT = 5
@@ -84,15 +90,16 @@ _OF_ONESELF = re.compile(r"\bI\b|\b[Mm](?:e|y|ine)\b|我(?!们)")
 #: Open WebUI puts documents before the message that they were found for.
 _DOCUMENTS = re.compile(r"\s*#{2,}\s*Task:\s*Respond to the user query using the provided context\b")
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
-#: A prepared turn, and what the memory adds to its request: what is known of the person, and what was recalled.
-_PromptTexts = tuple[PreparedTurn, str, str]
+#: What was recalled for a turn, and what the memory adds to its request: the profile of the person, and memories.
+_PromptTexts = tuple[Recollection, str, str]
 
 
 @dataclass(frozen=True)
 class RelayedChat:
     """A request as it is sent on; without a ``turn`` it does not use the memory.
 
-    ``response`` is the id by which its reply is found later, ``previous`` the response that it follows.
+    ``response`` is the id by which its reply is found later, ``previous`` the response that it follows; ``added`` the
+    profile and the memories in the request.
     """
 
     person: str | None
@@ -102,6 +109,7 @@ class RelayedChat:
     turn: PreparedTurn | None = None
     response: str = ""
     previous: str = ""
+    added: tuple[str, str] = ("", "")
 
     @property
     def name(self) -> str | None:
@@ -139,8 +147,8 @@ class RelayedChats:
 
     def __init__(self, people: People) -> None:
         self._people = people
-        self._prepared: OrderedDict[str, _PromptTexts] = OrderedDict()
-        self._calling: OrderedDict[tuple[str | None, str], ResponsePast] = OrderedDict()
+        #: With the number of the erasures when it was made.
+        self._waiting: OrderedDict[tuple[str | None, str], tuple[str, int]] = OrderedDict()
         self._lock = Lock()
 
     def prepare_chat(
@@ -157,31 +165,26 @@ class RelayedChats:
         if request.side or is_blank(request.said):
             return RelayedChat(person, request, body, "side")
         with self._people.companion(person) as companion:
-            turn = companion.turn_steps().client_request(ClientChat(_OPENAI, request.history, name))
-            prepared, profile, recalled = self._prompt_texts(companion, request, turn, gone)
+            steps, memory = companion.turn_steps(), companion.memory
+            turn = replace(
+                steps.client_request(ClientChat(_OPENAI, request.history, name)), epoch=memory.epoch.number()
+            )
+            prepared = PreparedTurn(turn, Layers(turn.text, companion.clock()), memory.voice.state())
+            chat = RelayedChat(person, request, body, "on", prepared)
+            if request.answers_tools and (kept := self._find_waiting(companion, _mark_of(chat))):
+                recollection, profile, recalled = _texts_form().validate_json(kept)
+                prepared = replace(prepared, layers=replace(prepared.layers, recalled=recollection))
+            else:
+                prepared = result_of(steps.prepare(turn, gone))
+                profile, recalled = profile_and_memories(prepared.layers, new_boundary())
         sent = {**body, "messages": add_memory(request, profile, recalled)["messages"]}
-        return RelayedChat(
-            person, request, sent, "on", replace(prepared, request=replace(turn, epoch=prepared.request.epoch))
-        )
+        return replace(chat, body=sent, turn=prepared, added=(profile, recalled))
 
-    def _prompt_texts(
-        self, companion: Companion, request: ChatRequest, turn: TurnRequest, gone: CancelToken
-    ) -> _PromptTexts:
-        """The texts to add; the same again where the turn continues after a tool call."""
-        assert turn.chat
-        place = (companion.person, conversation_key(turn.chat.name, turn.chat.messages), request.at, request.said)
-        mark = hashlib.sha256(repr(place).encode()).hexdigest()
-        with self._lock:
-            known = self._prepared.get(mark)
-        if known and request.answers_tools:
-            return known
-        prepared = result_of(companion.turn_steps().prepare(turn, gone))
-        texts = prepared, *profile_and_memories(prepared.layers, new_boundary())
-        with self._lock:
-            self._prepared[mark] = texts
-            while len(self._prepared) > _MOST_PREPARED:
-                self._prepared.popitem(last=False)
-        return texts
+    def require_current(self, chat: RelayedChat) -> None:
+        """Raise ErasedMeanwhile where something was erased since a request was prepared."""
+        if chat.turn and chat.person is not None:
+            with self._people.companion(chat.person) as companion:
+                companion.memory.epoch.require(chat.turn.request.epoch)
 
     def store_round(self, chat: RelayedChat, relayed: RelayedReply, gone: CancelToken) -> None:
         """Store the round, if there is one. Raises StorageError, Interrupted when the client is ``gone``."""
@@ -196,14 +199,15 @@ class RelayedChats:
 
     def find_past(self, person: str | None, response: str, gone: CancelToken) -> ResponsePast:
         """What was said up to a response. Raises UsageError where there is none, StorageError, Interrupted."""
-        with self._lock:
-            calling = self._calling.get((person, response))
-        if calling:
-            return calling
         found = None
-        if person is not None:
+        if person is None:
+            waiting = self._find_waiting(None, response)
+        else:
             with self._people.companion(person) as companion:
-                found = self._history_of(companion).find_response(response)
+                if not (waiting := self._find_waiting(companion, response)):
+                    found = self._history_of(companion).find_response(response)
+        if waiting:
+            return ResponsePast(*json.loads(waiting))
         if found is None:
             raise UsageError("chat.no_such_response", given=one_line(response, 60))
         stored_messages = [message for one in found[1] for message in one.messages]
@@ -211,14 +215,59 @@ class RelayedChats:
         return ResponsePast(found[0].removeprefix("id:") or None, messages)
 
     def await_tools(self, chat: RelayedChat, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Remember the messages up to a response that calls tools, until their results come."""
+        """Remember what a reply that calls tools was made from, until their results come; with a response the
+        ``messages`` up to it. Raises ErasedMeanwhile, StorageError.
+        """
+        texts = {chat.response: json.dumps([chat.name, list(messages)])} if chat.response else {}
+        if chat.turn is None or chat.person is None:
+            self._keep_here(None, texts, 0)
+            return
+        if not chat.request.answers_tools:
+            texts[_mark_of(chat)] = _texts_form().dump_json((chat.turn.recalled, *chat.added)).decode()
+        epoch = chat.turn.request.epoch or 0
+        with self._people.companion(chat.person) as companion:
+            if not self._people.registry.server:
+                companion.memory.epoch.require(epoch)
+                self._keep_here(chat.person, texts, epoch)
+                return
+            now = companion.clock().astimezone(UTC)
+            with companion.memory.in_one_commit():
+                companion.memory.epoch.require(epoch)
+                companion.memory.steps.drop_before("tools", (now - _WAITS).isoformat())
+                for key, text in texts.items():
+                    companion.memory.steps.store("tools", key, "", text, now.isoformat())
+
+    def _keep_here(self, person: str | None, texts: Mapping[str, str], epoch: int) -> None:
         with self._lock:
-            self._calling[chat.person, chat.response] = ResponsePast(chat.name, messages)
-            while len(self._calling) > _MOST_CALLING:
-                self._calling.popitem(last=False)
+            self._waiting.update({(person, key): (text, epoch) for key, text in texts.items()})
+            while len(self._waiting) > _MOST_WAITING:
+                self._waiting.popitem(last=False)
+
+    def _find_waiting(self, companion: Companion | None, key: str) -> str:
+        """What was kept under a key; nothing where that may hold what was erased since."""
+        if companion and self._people.registry.server:
+            kept = companion.memory.steps.of("tools", key).get("")
+            return kept[0] if kept else ""
+        with self._lock:
+            text, epoch = self._waiting.get((companion.person if companion else None, key), ("", 0))
+        return text if epoch == (companion.memory.epoch.number() if companion else 0) else ""
 
     def _history_of(self, companion: Companion) -> ClientHistory:
         return companion.turn_steps().history(_OPENAI)
+
+
+def _mark_of(chat: RelayedChat) -> str:
+    """The key of a turn that may continue after a tool call."""
+    assert chat.turn
+    asked = chat.turn.request.chat
+    assert asked
+    place = (chat.person, conversation_key(asked.name, asked.messages), chat.request.at, chat.request.said)
+    return hashlib.sha256(repr(place).encode()).hexdigest()
+
+
+@cache
+def _texts_form() -> TypeAdapter[_PromptTexts]:
+    return TypeAdapter(_PromptTexts)
 
 
 # -- requests

@@ -41,7 +41,7 @@ class RememberResponse(Schema):
 
 
 class ErasureProof(Schema):
-    """The search of every file afterwards: the files searched, and those with traces left."""
+    """The search of every file afterwards, in a database of every table too: how many, and the traces left there."""
 
     files_searched: Count
     traces_left: Count

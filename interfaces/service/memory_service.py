@@ -26,6 +26,7 @@ from domain.receipts import ErasureReceipt
 from domain.recollection import FactFilter, Recollection
 from domain.records import PREFIX, Role
 from domain.text import check_input
+from domain.tree import Page
 from facts.cues import is_question
 from interfaces.recollections import certainty_note, fact_text, program_score, program_text, recalled_items, safe_text
 from interfaces.service.memory_schemas import (
@@ -60,7 +61,15 @@ from interfaces.service.schemas import (
     RelationFound,
     SessionStatusResponse,
 )
-from interfaces.service.search_schemas import FoundMemory, OpenItem, OpenResponse, SearchResponse
+from interfaces.service.search_schemas import (
+    DiaryPage,
+    DiaryResponse,
+    DiarySentence,
+    FoundMemory,
+    OpenItem,
+    OpenResponse,
+    SearchResponse,
+)
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
 from jobs.chapters import days_named
 from jobs.greeting import Deed, decide, due_day, list_open
@@ -110,6 +119,7 @@ class MemoryService:
     def __init__(self, people: People) -> None:
         self._people = people
         self._watch = SessionWatch(people)
+        people.when_due = self._look_after
 
     def process(
         self,
@@ -290,7 +300,7 @@ class MemoryService:
             summaries=len(proof.removed.summaries),
             notes=len(proof.removed.notes),
             facts=len(proof.removed.facts),
-            proof=ErasureProof(files_searched=proof.files, traces_left=len(proof.traces)),
+            proof=ErasureProof(files_searched=proof.places, traces_left=len(proof.traces)),
         )
 
     def erased(self, user_id: str) -> ErasedResponse:
@@ -319,6 +329,17 @@ class MemoryService:
         elif number is not None:
             raise UsageError("open.unknown", number=number)
         return OpenResponse(user_id=user_id, open=tuple(found))
+
+    def diary(self, user_id: str, date: str = "") -> DiaryResponse:
+        """The companion's diary of a year, month or day, else of its last month."""
+        pages: list[DiaryPage] = []
+        if self._people.has_person(user_id):
+            with self._people.companion(user_id) as companion:
+                pages = [_diary_page(one) for one in companion.memory.chapters.pages()]
+        months = tuple(dict.fromkeys(one.date[:7] for one in pages))
+        chosen = date or "".join(months[-1:])
+        shown = tuple(one for one in pages if one.date.startswith(chosen))
+        return DiaryResponse(user_id=user_id, months=months, pages=shown)
 
     def profile(self, user_id: str) -> ProfileResponse:
         """Who the person is, inside a hard budget."""
@@ -423,6 +444,12 @@ class MemoryService:
             return True
         with self._people.companion(user_id) as companion:
             return companion.maintenance.queue.settle("consolidate", timeout)
+
+    def _look_after(self, companion: Companion) -> None:
+        """Do what is due in a memory that no server had open."""
+        companion.start_maintenance()
+        if companion.instruction is None:
+            self._watch.check(companion, self._sessions_of(companion))
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -627,6 +654,12 @@ def _memories_of_day(memory: Memory, date: str) -> list[Remembered]:
         Remembered(id=text_id, kind=kind, date=_utc_time(when), text=text, score=1.0)
         for text_id, kind, when, text in found
     ]
+
+
+def _diary_page(page: Page) -> DiaryPage:
+    said = tuple(DiarySentence(text=safe_text(text), messages=ids) for text, ids in page.sentences)
+    day = in_zone(datetime.fromisoformat(page.start)).date().isoformat() if page.start else ""
+    return DiaryPage(id=page.text_id, session=page.session_id, date=day, sentences=said)
 
 
 def _erasure_of(one: ErasureReceipt) -> Erasure:

@@ -1,4 +1,4 @@
-"""What a search by parts returns, and what is open. See ``schemas`` for the rules."""
+"""What a search by parts returns, what is open, and the diary. See ``schemas`` for the rules."""
 
 from __future__ import annotations
 
@@ -53,3 +53,28 @@ class OpenResponse(Schema):
     status: Success = "success"
     user_id: str
     open: tuple[OpenItem, ...]
+
+
+class DiarySentence(Schema):
+    """A sentence of a page, with the ids of the messages that it rests on."""
+
+    text: str
+    messages: tuple[str, ...]
+
+
+class DiaryPage(Schema):
+    """The page on one session: its day, where the program runs, and its sentences."""
+
+    id: str
+    session: str
+    date: str
+    sentences: tuple[DiarySentence, ...]
+
+
+class DiaryResponse(Schema):
+    """The pages of the companion's diary, the earliest first, and every month that has any, the earliest first."""
+
+    status: Success = "success"
+    user_id: str
+    months: tuple[str, ...]
+    pages: tuple[DiaryPage, ...]

@@ -194,6 +194,12 @@ class SessionWatch:
             elif self._checks.pop(person, None) is not None:
                 self._people.registry.unmark_open(person)
 
+    def check(self, companion: Companion, sessions: ServiceSessions) -> bool:
+        """End a person's session if its time is over, and consolidate what has ended. Returns whether one ended."""
+        ended = sessions.end_if_over()
+        self.check_soon(companion, sessions, retry=True)
+        return ended
+
     def remove_person(self, person: str) -> None:
         """Check this person no more."""
         with self._lock:
@@ -214,10 +220,7 @@ class SessionWatch:
             return False
         try:
             with self._people.companion(person) as companion:
-                sessions = sessions_of(companion)
-                ended = sessions.end_if_over()
-                self.check_soon(companion, sessions, retry=True)
-                return ended
+                return self.check(companion, sessions_of(companion))
         except errors.StorageError as fault:
             self._people.log.error("a session could not be checked", exc_info=fault)
             return False

@@ -69,6 +69,7 @@ class Options:
     data_dir: str | None = None
     database_url: str | None = None
     init_database: str | None = None
+    rewrite_database: str | None = None
     export_person: Path | None = None
     import_person: Path | None = None
     env_file: Path | None = None
@@ -92,7 +93,7 @@ class Options:
     def runs_without_chat(self) -> bool:
         """Whether something other than a conversation is asked for."""
         copies = (self.backup, self.restore, self.export_person, self.import_person)
-        orders = (self.export, self.bring, self.token, self.init_database)
+        orders = (self.export, self.bring, self.token, self.init_database, self.rewrite_database)
         return any(copies) or any(orders) or self.serve or self.mcp or self.check
 
 
@@ -256,6 +257,7 @@ def _make_parser(words: Words) -> argparse.ArgumentParser:
     add("--export-person", metavar="FOLDER", type=_parse_path)
     add("--import-person", metavar="FOLDER", type=_parse_path)
     add("--init-database", metavar="URL", type=_parse_name)
+    add("--rewrite-database", metavar="URL", type=_parse_name)
     add("--env-file", metavar="FILE", type=Path)
     add("--version", action="store_true")
     add("-h", "--help", action="store_true")

@@ -27,6 +27,7 @@ from domain.files import replace_file
 from domain.patterns import pattern_of
 from domain.text import clean_text, is_blank
 from interfaces.interrupting import Wishes
+from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.parsing import Typed, is_block_mark, opens_block
 from interfaces.terminal.screen import Screen
 
@@ -76,9 +77,19 @@ class NoReader(Reader):
 
 
 class PlainReader(Reader):
-    """Lines of standard input, as the terminal or the pipe gives them; nothing is drawn."""
+    """Lines of standard input, as the terminal or the pipe gives them; nothing is drawn.
 
-    def __init__(self, stdin: TextIO, screen: Screen, wishes: Wishes, hint: Callable[[], None]) -> None:
+    What the companion says first is a line of its own between two prompts.
+    """
+
+    def __init__(
+        self,
+        stdin: TextIO,
+        screen: Screen,
+        wishes: Wishes,
+        hint: Callable[[], None],
+        first_words: FirstWords | None = None,
+    ) -> None:
         self._descriptor = stdin.fileno()
         self._screen = screen
         self._wishes = wishes
@@ -86,16 +97,21 @@ class PlainReader(Reader):
         self._unread = b""
         self._ended = False
         self._interactive = stdin.isatty()
+        self._first_words = first_words
 
     def read_input(self, prefill: str = "", *, selected: bool = False) -> Typed | None:
         """The next line, or block of lines. What is offered again is shown; an empty line sends it."""
         if prefill:
             self._screen.line(prefill, "quiet")
         self._wishes.begin()
+        first_words, self._first_words = None if prefill else self._first_words, None
         hinted: float | None = None
         while True:
-            self._show_prompt(PROMPT)
-            line = self._read_line()
+            if first_words and self._interactive:
+                self._show_first_words(first_words)
+            else:
+                self._show_prompt(PROMPT)
+            first_words, line = None, self._read_line()
             if line is not None and not is_block_mark(line):
                 return Typed(line or prefill, kept=not line)
             if line is not None and (block := self._read_block()) is not None:
@@ -120,6 +136,24 @@ class PlainReader(Reader):
         if line is None or hidden:
             self._screen.line()
         return None if line is None else line.strip() or default
+
+    def _show_first_words(self, first_words: FirstWords) -> None:
+        """Show the prompt, and what the companion says first on a line below it, unless anything is typed meanwhile."""
+        self._show_prompt(PROMPT)
+        first_words.begin(lambda: None)
+        keys = [self._descriptor]
+        while not (first_words.ended or select.select(keys, [], [], _LOOK)[0] or self._wishes.stop.is_set):
+            pass
+        if first_words.ended and not first_words.text:
+            return
+        with TypeAhead(self._descriptor):  # a line that is not entered yet is seen in this mode alone
+            typed = bool(select.select(keys, [], [], 0)[0])
+        if typed or self._wishes.stop.is_set:
+            first_words.drop()
+            return
+        for line in ("", first_words.text, ""):
+            self._screen.line(line)
+        self._show_prompt(PROMPT)
 
     def _show_prompt(self, text: str) -> None:
         if self._interactive:

@@ -27,8 +27,17 @@ from interfaces.terminal.screen import Meaning, cells_of
 from interfaces.terminal.wiring import Program, make_steady, open_conversation
 from interfaces.terminal.work_runner import WorkRunner, wait_for
 from llm import Llm, PromptMessage
-from memory import Memory, Prepare, back_up, initialise_database, leaving_out_erased, move_person, restore
-from people import EVERYBODY, ME, People, Registry, open_people, place_of, registry_in
+from memory import (
+    Memory,
+    Prepare,
+    back_up,
+    initialise_database,
+    leaving_out_erased,
+    move_person,
+    restore,
+    rewrite_database,
+)
+from people import EVERYBODY, ME, People, Registry, open_people, registry_in
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -77,17 +86,29 @@ def _run_for_database(program: Program) -> Exit | None:
     options, url = program.options, program.settings.database_url
     if options.export_person or options.import_person:
         return _move_person(program)
+    administered = {"--init-database": options.init_database, "--rewrite-database": options.rewrite_database}
+    for flag in (flag for flag, given in administered.items() if given and not url):
+        raise errors.UsageError("database.not_named", flag=flag)
     if options.init_database:
-        if not url:
-            raise errors.UsageError("database.not_named")
         initialise_database(options.init_database, url)
         program.streams.stdout.write(program.words.say("database.ready", path=mask_url(url)) + "\n")
         return Exit.OK
+    if options.rewrite_database:
+        return _rewrite_database(options.rewrite_database, program)
     as_rows = options.export if options.export and options.export.lower().endswith(".json") else None
     for flag, given in (("--backup", options.backup), ("--restore", options.restore), ("--export", as_rows)):
         if given and url:
             raise errors.UsageError("database.of_folder", flag=flag)
     return None
+
+
+def _rewrite_database(administrator: str, program: Program) -> Exit:
+    words, url = program.words, program.settings.database_url
+    count, left = rewrite_database(administrator, url)
+    said = [words.say("database.rewritten", tables=words.count("table", count), path=mask_url(url))] if count else []
+    said += [words.say("database.not_rewritten", what="; ".join(left))] if left else []
+    program.streams.stdout.write("\n".join(said) + "\n")
+    return Exit.FAILED if left else Exit.OK
 
 
 def _move_person(program: Program) -> Exit:
@@ -96,11 +117,10 @@ def _move_person(program: Program) -> Exit:
     if not settings.database_url:
         raise errors.UsageError("person.not_named")
     with closing(Registry(registry_in(settings.data_dir), program.clock, settings.database_url)) as registry:
-        served = place_of(settings.data_dir, registry.server, options.person)
         folder = options.export_person or options.import_person
         assert folder
-        source, target = (served, folder) if options.export_person else (folder, served)
-        count = move_person(source, target, program.clock, program.new_id, program.debug.log)
+        new_id, log, outwards = program.new_id, program.debug.log, options.export_person is not None
+        count = move_person(registry, options.person, folder, new_id, log, outwards=outwards)
         if options.import_person and options.person != ME:
             registry.add_person(options.person)
     key = "person.exported" if options.export_person else "person.imported"

@@ -23,6 +23,7 @@ from interfaces.interrupting import Wishes
 from interfaces.messages import Words, choose_language
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
+from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
@@ -147,24 +148,29 @@ def wire_chat(conversation: Conversation, program: Program, warm: Callable[[], N
         reader=NoReader(), wishes=wishes, table=_load_commands, clock=program.clock, connect=program.make_llm,
         interactive=by_hand, version=program.version, environment=streams.environment,
     )  # fmt: skip
+    first_words = FirstWords(conversation, program.debug.log)
     with ExitStack() as open_things:
         # NO_COLOR takes the colours of a line editor, not its keys.
         plain = options.plain or streams.environment.get("ACCESSIBLE", "0") not in ("", "0")
         dumb = plain or not streams.stdout.isatty() or streams.environment.get("TERM", "dumb") in ("dumb", "")
         if by_hand and not dumb:
-            _give_editor_line(context, streams, wishes, warm, open_things)
+            _give_editor_line(context, streams, wishes, warm, first_words, open_things)
         elif by_hand:
             warm()
             context.reader = PlainReader(
-                streams.stdin, aside, wishes, lambda: context.tell("prompt.leave_hint", "quiet")
+                streams.stdin, aside, wishes, lambda: context.tell("prompt.leave_hint", "quiet"), first_words
             )
         yield Repl(context, stream=options.stream)
 
 
 def _give_editor_line(
-    context: CommandContext, streams: Streams, wishes: Wishes, warm: Callable[[], None], open_things: ExitStack
+    context: CommandContext,
+    streams: Streams,
+    wishes: Wishes,
+    warm: Callable[[], None],
+    first_words: FirstWords,
+    open_things: ExitStack,
 ) -> None:
-    from interfaces.terminal.first_words import FirstWords
     from interfaces.terminal.prompting import EditorLine, PromptHistory, PromptHooks, Terminal
 
     ahead = open_things.enter_context(TypeAhead(streams.stdin.fileno(), streams.stdout))
@@ -187,7 +193,7 @@ def _give_editor_line(
         last_message=last_said,
         mark=lambda: context.words.say("prompt.incognito") if context.conversation.incognito else "",
         warm=warm,
-        first_words=FirstWords(context.conversation, context.debug.log),
+        first_words=first_words,
     )
     output = Terminal(streams.stdin, streams.stdout, colour=not streams.environment.get("NO_COLOR"))
     context.reader = EditorLine(output, history, ahead, wishes, prompt)

@@ -16,9 +16,11 @@ import secrets
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
@@ -27,10 +29,11 @@ from psycopg.rows import no_result
 from psycopg.types.numeric import NumericBinaryLoader
 
 from domain import errors
+from domain.file_reader import find_in_parts
 from domain.patterns import pattern_of
 from domain.records import PREFIX, Role
 from domain.text import mask_url
-from storage.engine import Commit, ReadCache, Row, Transaction
+from storage.engine import META, NEXT, Commit, ReadCache, Row, Transaction, read_meta, set_meta
 from storage.postgres import for_postgres
 from storage.sqlite import digests
 
@@ -41,10 +44,12 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Connections that are kept for the next statement.
 _MOST_IDLE = 16
+#: Rows that are searched at once.
+_ROWS = 1_000
 #: Seconds between two attempts to connect again, and after how many it is given up.
 _PAUSE, _ATTEMPTS = 0.2, 25
-#: Seconds after which a process without a sign of life counts as ended.
-_LEASE = 30
+#: Seconds after which a process says again that it lives, a third of the time after which it counts as ended.
+_RENEW_EVERY = 10
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
 
@@ -61,6 +66,11 @@ _LIMITS = f", set_config('lock_timeout', '{_WAITS}', true)" + (
 )
 _REGISTRY = "SELECT set_config('search_path', 'registry', true)"
 _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_id()::text"
+#: One look at the index of who is due, and of no one else.
+TAKE_DUE = (
+    "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
+    " AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING name"
+)
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
@@ -69,9 +79,17 @@ _ROLE = (
 _TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 #: What rows of other tables refer to, without going with them.
 _LAST = ("persona", "session", "person")
-#: Statements after which messages have no digest yet.
-_SAYS = pattern_of(r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b")
+#: Statements after which messages have no digest yet, or have none to get; and one that says which they are.
+_SAYS = pattern_of(
+    r"INSERT INTO conversation\b|UPDATE conversation SET (?:text|speaker|role|timestamp)\b|DELETE FROM conv"
+)
+_ADDS = pattern_of(r"INSERT INTO conversation \(([\w, ]+)\) VALUES")
+#: What nearly every write asks for is read as it begins: no one else changes it before the commit.
+_LOADED = "SELECT 'meta' AS place, key, value FROM meta UNION ALL SELECT 'counter', name, value::text FROM counter"
+_WRITES = pattern_of(r"(?:INSERT INTO|UPDATE|DELETE FROM) (meta|counter)\b")
 _RETURNS = pattern_of(r"^(?:SELECT|WITH)\b|\bRETURNING\b")
+#: A message whose digests are made.
+_SAID = ("seq", "text_id", "role", "speaker", "timestamp", "text")
 _QUEUED = (
     "WITH queued AS (DELETE FROM changed_row RETURNING key) SELECT c.seq, c.text_id, c.role, c.speaker, c.timestamp,"
     " c.text FROM conversation c JOIN queued q ON q.key = c.seq"
@@ -231,6 +249,24 @@ class Server:
                         self.give_back(connection)
         raise AssertionError
 
+    def ask(self, sql: str, *values: object) -> list[Any]:
+        """The rows of one statement of the registry, which commits at once."""
+        return cast(list[Any], self.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+
+    def hold(self, person: str, soon: float) -> None:
+        """Look after a memory until ``release``; where this process ends before, another one does from ``soon`` on."""
+        self.ask("SELECT registry.hold($1, $2, $3)", person, self.programs.name, soon)
+
+    def release(self, person: str, at: float | None) -> None:
+        """Let any process look after a memory when its next job is to run, or ``at`` this moment if that is sooner."""
+        sql = "UPDATE registry.due SET program = NULL, look = $1::double precision WHERE name = $2 AND program = $3"
+        self.ask(f"{sql} RETURNING name", at, person, self.programs.name)
+
+    def take_due(self, now: float, most: int) -> list[str]:
+        """Look after at most so many memories that are due and that no living process has open; their names."""
+        self.programs.enter()
+        return [str(row[0]) for row in self.ask(TAKE_DUE, self.programs.name, now, most)]
+
     def number_of(self, person: str, *, add: bool = True) -> int | None:
         """The number of a person, who is known from then on; without ``add`` None where there is no such person."""
         sql = f"SELECT {'add' if add else 'find'}_person($1)"
@@ -250,6 +286,7 @@ class Server:
                 found = [str(row[0]) for row in connection.execute(_TABLES).fetchall()]
                 for table in sorted(found, key=_place_of):
                     connection.execute(f"DELETE FROM {table}".encode())
+                connection.execute("DELETE FROM registry.due WHERE name = $1", [person])
 
         self.attempt(remove_rows)
 
@@ -312,9 +349,11 @@ class PostgresDatabase:
         self._writing: tuple[int, psycopg.Connection[ServedRow], Transaction] | None = None
         self._listeners: list[Callable[[Commit], None]] = []
         self._checks: list[Callable[[], None]] = []
+        #: Of the open transaction: whether messages wait for a digest, those that were added, and what was read.
         self._undigested = False
-        #: Of the open transaction.
+        self._added: list[Mapping[str, Any]] = []
         self._read = ReadCache()
+        self._loaded: dict[str, dict[str, str]] = {}
         self._closed = False
 
     # -- reading and writing -------------------------------------------------------------------------------------
@@ -323,6 +362,8 @@ class PostgresDatabase:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
         if self._is_writing:
             # Until the commit no one else writes for this person.
+            if sql == META and (meta := self._loaded.get("meta")) is not None:
+                return [ServedRow({"value": 0}, [meta[one]]) for one in cast(tuple[str], values) if one in meta]
             key = tuple(tuple(one) if isinstance(one, list) else one for one in values)
             if (kept := self._read.find(sql, key)) is not None:
                 return kept
@@ -352,25 +393,41 @@ class PostgresDatabase:
                 yield self._writing[2]
                 return
             self._refuse_closed()
-            connection, number = self._server.attempt(self._begin)
+            connection, number, loaded = self._server.attempt(self._begin)
+            self._loaded = {"meta": {}, "counter": {}}
+            for place, key, value in loaded:
+                self._loaded[place][key] = value
             opened = Transaction(self)
             self._writing = (threading.get_ident(), connection, opened)
-            committed = False
+            committed = ended = False
             try:
-                with as_ours(self._server.address), connection.pipeline() as sent:
-                    for check in self._checks:
-                        check()
-                    yield opened
-                    self.digest_changes()
-                    self._commit(connection, sent, number)
-                    committed = True
+                with as_ours(self._server.address):
+                    try:
+                        with connection.pipeline():
+                            for check in self._checks:
+                                check()
+                            yield opened
+                            self.digest_changes()
+                            ended = True
+                            done = connection.execute("COMMIT")
+                    except psycopg.OperationalError:
+                        # Where the connection broke meanwhile, the server knows whether it committed.
+                        lost = ended and connection.closed
+                        if not lost or self._server.attempt(partial(_status_of, number)) != "committed":
+                            raise
+                    else:
+                        if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
+                            raise errors.StorageError(
+                                "database.failed", path=self._server.address, reason="rolled back"
+                            )
+                committed = True
             except BaseException:
                 if not committed:  # else only the connection is lost
                     with suppress(psycopg.Error):
                         connection.execute("ROLLBACK")
                     raise
             finally:
-                self._writing, self._undigested = None, False
+                self._writing, self._undigested, self._added = None, False, []
                 self._read.clear()
                 self._server.give_back(connection)
         if opened.commit.follows:
@@ -383,16 +440,30 @@ class PostgresDatabase:
     def execute(self, sql: str, values: Sequence[object]) -> list[Row]:
         """Run one statement of the open transaction with its values; a list fills ``EACH``."""
         self._read.drop(sql)
+        if sql == NEXT and (counters := self._loaded.get("counter")) is not None:
+            name, count = cast(tuple[str, int], values)
+            counters[name] = str(value := int(counters.get(name, 0)) + count)
+            self._send(sql, values, wait=False)
+            return [ServedRow({"value": 0}, [value])]
         return self._send(sql, values)
 
-    def _send(self, sql: str, values: Sequence[object]) -> list[Row]:
+    def _send(self, sql: str, values: Sequence[object], *, wait: bool = True) -> list[Row]:
         assert self._writing
         with as_ours(self._server.address):
             done = self._writing[1].execute(translated(sql), values, binary=True)
-            rows = cast(list[Row], done.fetchall() if _RETURNS.search(sql) else [])  # others are not waited for
-        self._undigested = self._undigested or bool(_SAYS.match(sql))
+            # Where no rows are wanted nothing is waited for.
+            rows = cast(list[Row], done.fetchall() if wait and _RETURNS.search(sql) else [])
+        self._note_written(sql, ())
         self._log_statement("write", sql, values, rows)
         return rows
+
+    def _note_written(self, sql: str, added: Sequence[Sequence[object]]) -> None:
+        if added and (columns := _ADDS.match(sql)):
+            self._added += [dict(zip(columns[1].split(", "), one, strict=True)) for one in added]
+        else:
+            self._undigested = self._undigested or bool(_SAYS.match(sql))
+        if sql != NEXT and (written := _WRITES.match(sql)):
+            self._loaded.pop(written[1], None)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
@@ -403,7 +474,7 @@ class PostgresDatabase:
         self._read.drop(sql)
         with as_ours(self._server.address), self._writing[1].cursor() as cursor:
             cursor.executemany(translated(sql), passed)
-        self._undigested = self._undigested or bool(_SAYS.match(sql))
+        self._note_written(sql, passed)
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
 
@@ -413,15 +484,16 @@ class PostgresDatabase:
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""
-        if not self._undigested:
-            return
-        self._undigested = False
-        messages = self.execute(_QUEUED, ())
-        if messages and not self.execute(digests.SALT, ()):
-            sql = "INSERT INTO meta (key, value) VALUES ('salt', ?) ON CONFLICT (key) DO NOTHING"
-            self.execute(sql, (secrets.token_hex(16),))
+        if self._undigested:
+            messages = [tuple(row) for row in self.execute(_QUEUED, ())]
+        else:
+            messages = [tuple(one[name] for name in _SAID) for one in self._added]
+        if messages and not self._undigested:
+            self.execute("DELETE FROM changed_row", ())
+        self._undigested, self._added = False, []
         if messages:
-            ((salt,),) = self.execute(digests.SALT, ())
+            if (salt := read_meta(self, "salt")) is None:
+                set_meta(self, "salt", salt := secrets.token_hex(16))
             rows = [(one, seq) for seq, *said in messages for one in _digests_of(salt, *said)]
             self.execute_many("INSERT INTO stored_message (digest, message) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
 
@@ -437,6 +509,22 @@ class PostgresDatabase:
 
     def vacuum(self) -> None:
         """Nothing finds any more what was deleted; its bytes go with the server's own vacuum (docs/postgres.md)."""
+
+    def find_traces(self, needles: Mapping[str, bytes]) -> tuple[int, list[tuple[str, str]]]:
+        """How many tables were searched, all that the catalogue has, each column of every row of this person."""
+
+        def search(connection: psycopg.Connection[ServedRow]) -> tuple[int, list[tuple[str, str]]]:
+            found = []
+            with connection.transaction(), connection.cursor() as cursor:
+                cursor.execute(_SET, [self._number])
+                tables = [str(row[0]) for row in cursor.execute(_TABLES).fetchall()]
+                for table in tables:
+                    with cursor.copy(f"COPY {table} TO STDOUT (FORMAT binary)".encode()) as rows:
+                        found += [(f"table {table}", name) for name in find_in_parts(_in_parts(rows), needles)]
+                        deque(rows, maxlen=0)
+            return len(tables), found
+
+        return cast(tuple[int, list[tuple[str, str]]], self._server.attempt(search))
 
     def problems(self) -> list[str]:
         """What the server finds when it reads every row of this person; pages have checksums."""
@@ -466,29 +554,20 @@ class PostgresDatabase:
         if self._closed:
             raise errors.StorageError("database.failed", path=self._server.address, reason="closed")
 
-    def _begin(self, connection: psycopg.Connection[ServedRow]) -> tuple[psycopg.Connection[ServedRow], str]:
-        """Begin a write as the only one of this person; the number by which the server knows it."""
+    def _begin(
+        self, connection: psycopg.Connection[ServedRow]
+    ) -> tuple[psycopg.Connection[ServedRow], str, list[ServedRow]]:
+        """Begin a write as the only one of this person; the number by which the server knows it, and what is loaded."""
         with connection.pipeline():
             connection.execute("BEGIN")
             connection.execute(_SET + _LIMITS, [self._number])
             taken = connection.execute(_TAKE)
+            loaded = connection.execute(_LOADED)
         row = taken.fetchone()
         if row is None:
             connection.execute("ROLLBACK")
             raise errors.StorageError("database.erased", path=self._server.address)
-        return connection, str(row[0])
-
-    def _commit(self, connection: psycopg.Connection[ServedRow], sent: psycopg.Pipeline, number: str) -> None:
-        """Commit; where the connection broke meanwhile, find out whether the server did."""
-        try:
-            done = connection.execute("COMMIT")
-            sent.sync()
-        except psycopg.OperationalError:
-            if not connection.closed or self._server.attempt(partial(_status_of, number)) != "committed":
-                raise
-        else:
-            if done.statusmessage != "COMMIT":  # a statement failed, and whoever sent it went on
-                raise errors.StorageError("database.failed", path=self._server.address, reason="rolled back")
+        return connection, str(row[0]), loaded.fetchall()
 
     def _log_statement(self, act: str, sql: str, values: Sequence[object], rows: Sequence[Row]) -> None:
         if self._log.isEnabledFor(logging.DEBUG):
@@ -499,7 +578,7 @@ class PostgresDatabase:
 class ServedPrograms:
     """This process among those that use the database: it lives as long as it says so again and again.
 
-    One that was stopped or cut off for longer than ``_LEASE`` seconds counts as ended, and what it claimed is free.
+    One that was stopped or cut off for half a minute counts as ended, and what it claimed is free.
     """
 
     def __init__(self, server: Server) -> None:
@@ -521,7 +600,7 @@ class ServedPrograms:
 
     def lives(self, name: str) -> bool:
         """Whether the process of this name lives."""
-        return bool(self._run("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
+        return bool(self._server.ask("SELECT 1 FROM registry.program WHERE name = $1 AND until > now()", name))
 
     def end(self) -> None:
         """Live no more; safe to call twice."""
@@ -530,22 +609,49 @@ class ServedPrograms:
             if self._renewing:
                 self._renewing.join()
                 self._renewing = None
-                self._run("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
+                self._server.ask("DELETE FROM registry.program WHERE name = $1 RETURNING name", self.name)
 
     def _renew(self) -> None:
-        until = f"now() + interval '{_LEASE} seconds'"
-        # Rows of processes that were killed go with the next one that renews.
-        self._run("DELETE FROM registry.program WHERE until < now() - interval '1 day' RETURNING name")
-        renewed = f"INSERT INTO registry.program (name, until) VALUES ($1, {until})"
-        self._run(f"{renewed} ON CONFLICT (name) DO UPDATE SET until = excluded.until RETURNING name", self.name)
+        """Live on; what processes that were killed were doing is free from then on."""
+        self._server.ask("SELECT registry.renew($1)", self.name)
 
     def _renew_often(self) -> None:
-        while not self._ended.wait(_LEASE / 3):
+        while not self._ended.wait(_RENEW_EVERY):
             with suppress(errors.StorageError):  # the next one may get through
                 self._renew()
 
-    def _run(self, sql: str, *values: object) -> list[Any]:
-        return cast(list[Any], self._server.attempt(lambda one: one.execute(sql.encode(), values).fetchall()))
+
+class ServedUsage:
+    """The usage of all processes together, in the schema ``registry``; see ``storage.usage.Usage``.
+
+    A request of a process that has ended is no longer under way.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def let_in(self, caller: str, most: int) -> float:
+        """Count a request, or the seconds to wait."""
+        return float(self._server.ask("SELECT registry.let_in($1, $2)", caller, most)[0][0])
+
+    def begin(self, who: str, most: int) -> bool:
+        """Count a request that is under way."""
+        self._server.programs.enter()
+        begun = self._server.ask("SELECT registry.begin_request($1, $2, $3)", who, self._server.programs.name, most)
+        return bool(begun[0][0])
+
+    def end(self, who: str) -> None:
+        """Count it no longer."""
+        self._server.ask("SELECT registry.end_request($1, $2)", who, self._server.programs.name)
+
+    def spend(self, caller: str, day: str, tokens: int) -> None:
+        """Count tokens of a day."""
+        self._server.ask("SELECT registry.spend($1, $2, $3)", caller, day, tokens)
+
+    def spent(self, caller: str, day: str) -> int:
+        """The tokens of this day."""
+        found = self._server.ask("SELECT tokens FROM registry.usage WHERE caller = $1 AND day = $2", caller, day)
+        return int(found[0][0]) if found else 0
 
 
 class ServedRegistry:
@@ -604,6 +710,13 @@ class ServedRegistry:
 def translated(sql: str, *, with_person: bool = True) -> bytes:
     """A statement of a repository as the server takes it."""
     return for_postgres(sql, with_person=with_person).encode()
+
+
+def _in_parts(rows: Iterable[Buffer]) -> Iterator[bytes]:
+    """What is read row by row, in fewer and larger parts."""
+    rows = iter(rows)
+    while part := b"".join(islice(rows, _ROWS)):
+        yield part
 
 
 def _place_of(table: str) -> int:

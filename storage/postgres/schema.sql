@@ -107,6 +107,15 @@ CREATE INDEX conversation_hidden ON conversation (person, seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (person, window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (person, chapter) WHERE chapter IS NOT NULL;
 
+-- The columns of all messages of a block that recall needs, packed; see `Messages.seal`. Gone with the first change.
+CREATE TABLE message_block (
+    person bigint NOT NULL DEFAULT own_person(),
+    number bigint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (person, number)
+);
+ALTER TABLE message_block ALTER data SET STORAGE EXTERNAL;
+
 CREATE TABLE message_metadata (
     person bigint NOT NULL DEFAULT own_person(),
     message bigint NOT NULL,
@@ -680,6 +689,24 @@ CREATE TABLE message_length (
     marks bigint NOT NULL,
     PRIMARY KEY (person, seq)
 );
+
+CREATE FUNCTION void_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM message_block WHERE number IN (SELECT (seq - 1) / 2048 FROM changed);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER void_block_found AFTER INSERT ON message_length REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+CREATE TRIGGER void_block_lost AFTER DELETE ON message_length REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION void_blocks();
+CREATE FUNCTION void_block() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation
+    FOR EACH ROW EXECUTE FUNCTION void_block();
+
 CREATE TABLE summary_length (
     person bigint NOT NULL DEFAULT own_person(),
     seq bigint NOT NULL,
@@ -787,20 +814,6 @@ CREATE FUNCTION add_person(wanted text) RETURNS bigint LANGUAGE plpgsql SECURITY
 BEGIN
     INSERT INTO person (name) VALUES (wanted) ON CONFLICT DO NOTHING;
     RETURN find_person(wanted);
-END $$;
-
--- No sample of a text is kept in the statistics: it would outlive the text.
-
-DO $$
-DECLARE place record;
-BEGIN
-    FOR place IN SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND a.attnum > 0
-        AND (a.attname IN ('text', 'summary', 'value', 'topic', 'subject', 'quoted', 'speaker', 'keywords', 'persons',
-            'entities', 'location', 'slot_subject', 'source', 'target', 'payload', 'partial', 'line', 'term', 'terms',
-            'data', 'vector', 'embedding', 'reason', 'rejected')) LOOP
-        EXECUTE format('ALTER TABLE %I ALTER %I SET STATISTICS 0', place.relname, place.attname);
-    END LOOP;
 END $$;
 
 CREATE FUNCTION schema_version() RETURNS bigint IMMUTABLE LANGUAGE sql RETURN 1;

@@ -1,4 +1,4 @@
-"""Prepares a database for memories: tables, roles, and who may do what. Safe to repeat.
+"""Prepares a database for memories: tables, roles, and who may do what; and rewrites it after erasures. Safe to repeat.
 
 Tables belong to a role that no one logs in as; the program logs in as another one, which owns nothing, so that
 row-level security holds for it.
@@ -11,13 +11,23 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import Diagnostic
 
 from domain import errors
+from domain.patterns import pattern_of
 from domain.text import mask_url
 from storage.postgres.database import as_ours
 
 #: To whom everything belongs.
 OWNER = "old_friend_owner"
+#: How long a table that is to be rewritten is waited for.
+_PATIENCE = "10s"
+_EVERY_TABLE = (
+    "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.relkind IN ('r', 'm') AND n.nspname IN ('public', 'registry') ORDER BY 1, 2"
+)
+#: How the detail begins that VACUUM adds where an older transaction may still read rows that are removed: their number.
+_STILL_SEEN = pattern_of(r"[1-9]")
 _GRANTS = (
     "GRANT USAGE ON SCHEMA public, registry TO {role}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, registry TO {role}",
@@ -58,6 +68,48 @@ def initialise(administrator: str, url: str) -> None:
                 connection.execute("RESET ROLE")
             for grant in _GRANTS:
                 connection.execute(sql.SQL(grant).format(role=sql.Identifier(role)))
+
+
+def rewrite(administrator: str, url: str) -> tuple[int, list[str]]:
+    """Rewrite every table, so that no file of one has bytes of rows that were removed.
+
+    Returns how many tables are free of them, and what was not done, with the reason: a table that this role may not
+    rewrite, that somebody uses for longer than ``_PATIENCE``, or of which an open transaction may still read removed
+    rows; the checkpoint that lets the former files go, and the end of the present file of the WAL. Raises StorageError.
+    """
+    with as_ours(mask_url(administrator)):
+        name = str(conninfo_to_dict(url).get("dbname") or conninfo_to_dict(url).get("user") or "")
+        with psycopg.connect(make_conninfo(administrator, dbname=name), autocommit=True) as connection:
+            notices = list[str]()
+
+            def note(notice: Diagnostic) -> None:
+                detail = notice.message_detail or ""
+                if notice.severity_nonlocalized == "WARNING":  # the table was passed over
+                    notices.append(notice.message_primary or "")
+                elif _STILL_SEEN.match(detail):
+                    notices.append(detail.splitlines()[0])
+
+            connection.add_notice_handler(note)
+            connection.execute(f"SET lock_timeout = '{_PATIENCE}'".encode())
+            done, left = 0, list[str]()
+            for schema, table in connection.execute(_EVERY_TABLE).fetchall():
+                notices.clear()
+                place = sql.Identifier(str(schema), str(table))
+                failed = _try(connection, sql.SQL("VACUUM (FULL, VERBOSE) {}").format(place), str(table))
+                failed += [f"{table}: {notice}" for notice in notices]
+                done, left = done + (not failed), left + failed
+            for act in ("SELECT pg_switch_wal()", "CHECKPOINT"):
+                left += _try(connection, sql.SQL(act), act)
+    return done, left
+
+
+def _try(connection: psycopg.Connection[tuple[object, ...]], statement: sql.SQL | sql.Composed, name: str) -> list[str]:
+    """Run a statement; where it is refused, what was not done and why."""
+    try:
+        connection.execute(statement)
+    except psycopg.Error as fault:
+        return [f"{name}: {' '.join(str(fault).split())}"]
+    return []
 
 
 def _add_role(connection: psycopg.Connection[tuple[object, ...]], role: str, may: str, password: object) -> None:

@@ -35,6 +35,8 @@ class PostgresVectors:
     def __init__(self, database: Database, folder: Path) -> None:
         self.folder = folder / "vectors"  # where nothing is
         self.name, self.has_former = "embedding", False
+        #: Seconds between two looks for what other processes left to do: each memory that is open asks the server then.
+        self.rest = 60.0
         self.state: State = "closed"
         self._database = database
         self._model, self._dimension = "", 0

@@ -22,11 +22,11 @@ _ADD = (
     "INSERT INTO posting (shelf, term, block, n, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (shelf, term, block)"
     " DO UPDATE SET n = posting.n + excluded.n, data = posting.data || excluded.data"
 )
+#: Of a term that is in too many rows only the number, not the postings.
 _READ = (
-    "SELECT p.term, p.block, p.data FROM posting p WHERE p.shelf = ? AND p.term IN (SELECT term FROM posting"
-    f" WHERE shelf = ? AND term IN {EACH} GROUP BY term HAVING sum(n) <= ?) ORDER BY p.term, p.block"
+    "SELECT p.term, p.block, CASE WHEN p.total <= ? THEN p.data END FROM (SELECT term, block, data, sum(n) OVER"
+    f" (PARTITION BY term) AS total FROM posting WHERE shelf = ? AND term IN {EACH}) AS p ORDER BY p.term, p.block"
 )
-_TOO_COMMON = f"SELECT term FROM posting WHERE shelf = ? AND term IN {EACH} GROUP BY term HAVING sum(n) > ?"
 
 
 class PostgresWords:
@@ -87,11 +87,12 @@ class PostgresWords:
 
         keys = {_key_of(term): term for term in terms}
         found: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
-        for term, block, data in self._database.run(_READ, table, table, list(keys), cap):
-            found[keys[term]].append((block, data))
         common = set()
-        if len(found) < len(keys) and self.rows(table) > cap:
-            common = {keys[row[0]] for row in self._database.run(_TOO_COMMON, table, list(keys), cap)}
+        for term, block, data in self._database.run(_READ, cap, table, list(keys)):
+            if data is None:
+                common.add(keys[term])
+            else:
+                found[keys[term]].append((block, data))
         postings = {}
         for term in (term for term in keys.values() if term not in common):
             entries = np.frombuffer(b"".join(data for _, data in found[term]), dtype="<u2").astype(np.int64)

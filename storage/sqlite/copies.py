@@ -22,7 +22,7 @@ PlainRow = dict[str, Any]
 #: In ``meta`` while the rows of a store that was filled from elsewhere have no words yet.
 UNINDEXED = "unindexed"
 #: Rebuilt from the other tables, and so left out.
-_REBUILT = ("embedding", "pending", "index_file", "note_vector", "row_digest", "changed_row", "claim")
+_REBUILT = ("embedding", "pending", "index_file", "note_vector", "row_digest", "changed_row", "claim", "message_block")
 #: Notes of a store about its own files, by how their keys begin.
 _OF_FILES = ("dimension:", "index.", "persona.", "erasing", UNINDEXED)
 #: What holds the turns of one session together, for whoever reads them as they stand.

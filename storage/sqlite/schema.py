@@ -36,9 +36,10 @@ _TEXT_COLUMN = pattern_of(r"^    (\w+) TEXT", re.MULTILINE)
 Scripts = dict[tuple[str, str], str]
 
 
-def schema_statements() -> list[str]:
+@cache
+def schema_statements() -> tuple[str, ...]:
     """The statements of ``schema.sql``, one by one."""
-    found, pending = [], ""
+    found, pending = list[str](), ""
     for line in Path(__file__).with_name("schema.sql").read_text(encoding="utf-8").splitlines():
         if line.startswith("--") or not line.strip():
             continue
@@ -46,7 +47,7 @@ def schema_statements() -> list[str]:
         if sqlite3.complete_statement(pending):
             found.append(pending.strip())
             pending = ""
-    return found
+    return tuple(found)
 
 
 @cache
@@ -57,7 +58,7 @@ def text_columns() -> dict[str, list[str]]:
 
 
 #: Tables whose rows belong to one place: to its files, or to the programs that use it.
-_OF_PLACE = ("row_digest", "changed_row", "index_file", "claim")
+_OF_PLACE = ("row_digest", "changed_row", "index_file", "claim", "message_block")
 _COLUMN = pattern_of(r"(?:^    |[(,] ?)(\w+) (?:TEXT|INTEGER|REAL|BLOB)", re.MULTILINE)
 
 
@@ -110,14 +111,14 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
         raise errors.Damaged("storage.not_ours", path=str(path))
     if not found:
         raise errors.Damaged(path=str(path), reason="no tables")
-    wanted = _expected_scripts()
+    wanted = expected_scripts()
     for (kind, name), script in wanted.items():
-        different = found.get((kind, name)) != script
-        taken = any(other == name and of != kind for of, other in found)
-        if different and (kind not in _DERIVED or taken):
+        if found.get((kind, name)) != script and (
+            kind not in _DERIVED or any(other == name and of != kind for of, other in found)
+        ):
             raise errors.Damaged("storage.wrong_schema", path=str(path), what=name)
     for kind, name in found:
-        if kind == "trigger" and not name.startswith(digests.TRIGGER):
+        if kind == "trigger" and (kind, name) not in wanted and not name.startswith(digests.TRIGGER):
             raise errors.Damaged("storage.added", path=str(path), what=name)
     # Rows that another program wrote wait for a digest, unless their trigger was taken away.
     watched = all(found.get(key) == script for key, script in wanted.items() if key[0] == "trigger")
@@ -128,7 +129,7 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
 
 def repair_schema(connection: sqlite3.Connection) -> None:
     """Make indexes and views again that are missing or different, and drop those that are not ours."""
-    wanted = {key: script for key, script in _expected_scripts().items() if key[0] in _DERIVED}
+    wanted = {key: script for key, script in expected_scripts().items() if key[0] in _DERIVED}
     found = {key: script for key, script in _read_scripts(connection).items() if key[0] in _DERIVED}
     if wanted == found:
         return
@@ -138,6 +139,7 @@ def repair_schema(connection: sqlite3.Connection) -> None:
     for key, script in wanted.items():
         if found.get(key) != script:
             connection.execute(script)
+    connection.execute("DELETE FROM message_block")  # rows may have changed without the triggers
     connection.execute("COMMIT")
 
 
@@ -175,13 +177,13 @@ def _read_scripts(connection: sqlite3.Connection) -> Scripts:
 
 
 @cache
-def _expected_scripts() -> Scripts:
+def expected_scripts() -> Scripts:
     """The same of a database that was just laid down; the tables that FTS5 keeps for itself are among them."""
     triggers = digests.trigger_scripts(text_columns())
     scripts = {("trigger", name): script for name, script in triggers.items()}
     for statement in schema_statements():
         words = statement.removesuffix(";").split(maxsplit=4)
-        kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW"))
+        kind = next(word.lower() for word in words[1:] if word in ("TABLE", "INDEX", "VIEW", "TRIGGER"))
         name = words[words.index(kind.upper()) + 1]
         scripts[kind, name] = statement.removesuffix(";")
     return scripts

@@ -74,6 +74,10 @@ CREATE INDEX conversation_hidden ON conversation (seq) WHERE hidden = 1;
 CREATE INDEX conversation_of_window ON conversation (window_id) WHERE window_id <> '';
 CREATE INDEX conversation_of_chapter ON conversation (chapter) WHERE chapter IS NOT NULL;
 
+-- The columns of all messages of a block that recall needs, packed; see `Messages.seal`. Gone with the first change.
+
+CREATE TABLE message_block (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+
 CREATE TABLE message_metadata (
     message INTEGER NOT NULL REFERENCES conversation (seq) ON DELETE CASCADE,
     key TEXT NOT NULL,
@@ -515,6 +519,9 @@ CREATE TABLE erased_text (
 CREATE VIRTUAL TABLE message_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
 CREATE VIRTUAL TABLE message_postings USING fts5vocab(message_words, 'instance');
 CREATE TABLE message_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;
+CREATE TRIGGER void_block_found AFTER INSERT ON message_length BEGIN DELETE FROM message_block WHERE number = (NEW.seq - 1) / 2048; END;
+CREATE TRIGGER void_block_lost AFTER DELETE ON message_length BEGIN DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048; END;
+CREATE TRIGGER void_block_moved AFTER UPDATE OF position, timestamp, session_id, hidden, demo ON conversation BEGIN DELETE FROM message_block WHERE number = (OLD.seq - 1) / 2048; END;
 CREATE VIRTUAL TABLE summary_words USING fts5(tokens, tokenize='unicode61 remove_diacritics 0 categories ''L* N* M* P* S* Co Cn''');
 CREATE VIRTUAL TABLE summary_postings USING fts5vocab(summary_words, 'instance');
 CREATE TABLE summary_length (seq INTEGER PRIMARY KEY, length INTEGER NOT NULL, marks INTEGER NOT NULL) STRICT;

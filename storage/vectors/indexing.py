@@ -342,12 +342,17 @@ class Reconciler:
         self._checksums.keep(lambda: self._store.mark_done(digests or {}, model))
 
     def _repair_small(self, model: str) -> bool:
-        """Repair small differences to the store; False when the index had better be rebuilt."""
-        wanted, here = self._store.take_stock(model), self._vectors.ids()
-        missing = np.setdiff1d(wanted, here, assume_unique=True)
-        if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
-            return False
-        self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
+        """Repair small differences to the store; False when the index had better be rebuilt.
+
+        A text leaves the queue in the commit that keeps the checksums of its row: with none waiting no row is missing
+        in files that are whole, so where there are as many rows as vectors none is left over either.
+        """
+        if self._store.waiting(1) or self._vectors.count() != self._store.extent(model)[0]:
+            wanted, here = self._store.take_stock(model), self._vectors.ids()
+            missing = np.setdiff1d(wanted, here, assume_unique=True)
+            if np.any(here[1:] == here[:-1]) or len(missing) > _MOST_MISSING * len(wanted):
+                return False
+            self._apply_repair(model, missing, np.setdiff1d(here, wanted, assume_unique=True))
         # At last: whether a search for a stored vector finds anything.
         row = next(iter(next(self._store.batches(model, 1), [])), None)
         return row is None or bool(self._vectors.search(row.vector, kind=row.type, exclude_session=None, limit=1))
@@ -614,7 +619,7 @@ class Indexing:
     def _run_step(self) -> Again:
         """One piece of work; says when to come again."""
         try:
-            return self._run_own_step() if self.writes or self._take_over() else _LOOK
+            return self._run_own_step() if self.writes or self._take_over() else max(_LOOK, self._vectors.rest)
         finally:
             if not self._worker.proceed():
                 self._writer.release()
@@ -657,7 +662,7 @@ class Indexing:
                 return AT_ONCE
         waits = [wait for wait in (self._index.seconds_left(), self._server.seconds_left()) if 0 < wait < math.inf]
         is_alone = time.monotonic() - self._elsewhere_at > _ALONE_AFTER and not self._vectors.has_former
-        return min([*waits, _LOOK_ALONE if is_alone else _LOOK])
+        return min([*waits, max(_LOOK_ALONE if is_alone else _LOOK, self._vectors.rest)])
 
     def _one_piece(self) -> bool:
         """Do what comes next, if it may be tried now; False when nothing was done."""

@@ -74,6 +74,8 @@ class Vectors:
         self._reading: FileLock | None = None
         #: Whether a table before this one is still searched by another program.
         self.has_former = False
+        #: Seconds at least between two looks for what other programs did.
+        self.rest = 0.0
 
     def open(self, model: str, dimension: int, name: str = _TABLE) -> None:
         """Open the table of this model, or make it. LanceDB is imported here, and not before.

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from bench.kept_replies import KeptReplies
 from bench.living import Life, lived
+from bench.mistakes import MistakenReplies
 from bench.truth import findings, measured
 from tests.support.server import Exchange, ScriptedServer, say, status
 
@@ -18,10 +18,10 @@ _BEGAN = datetime(2025, 5, 1, 20, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def replies(server: ScriptedServer, tmp_path: Path) -> KeptReplies:
+def replies(server: ScriptedServer, tmp_path: Path) -> MistakenReplies:
     kept = tmp_path / "kept"
     kept.mkdir()
-    return KeptReplies(server.base, kept, "life")
+    return MistakenReplies(server.base, kept, "life")
 
 
 def life_of(evenings: int) -> Life:

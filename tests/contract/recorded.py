@@ -24,8 +24,8 @@ from storage.sqlite.database import SqliteDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
 
-places: set[str] = set()
-statement_places: dict[str, str] = {}
+places: set[tuple[str, int]] = set()
+statements: set[str] = set()
 operations: set[str] = set()
 
 
@@ -59,13 +59,13 @@ def _counted(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _place() -> str:
-    """The line of a repository that sends the statement."""
+def _place() -> tuple[str, int]:
+    """The file of a repository that sends the statement, and the line."""
     frame = sys._getframe(2)
-    seams = ("database.py", "engine.py", "recorded.py")
-    while frame.f_back and Path(frame.f_code.co_filename).name in seams and "_meta" not in frame.f_code.co_name:
+    seams = ("/database.py", "/engine.py", "/recorded.py")
+    while frame.f_back and frame.f_code.co_filename.endswith(seams) and "_meta" not in frame.f_code.co_name:
         frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,9 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return execute_many(self, sql, rows)
 
     def note(sql: str) -> None:
-        place = _place()
-        places.add(place)
-        statement_places.setdefault(sql, place)
+        places.add(_place())
+        statements.add(sql)
 
     SqliteDatabase.run = run_and_note  # type: ignore[method-assign]
     SqliteDatabase.execute = execute_and_note  # type: ignore[method-assign]
@@ -99,5 +98,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Write it all into the file."""
-    found = {"statements": statement_places, "places": sorted(places), "operations": sorted(operations)}
+    named = [f"{Path(file).relative_to(ROOT)}:{line}" for file, line in sorted(places)]
+    found = {"statements": sorted(statements), "places": named, "operations": sorted(operations)}
     Path(os.environ["RECORDED"]).write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")

@@ -18,6 +18,7 @@ from storage.engine import Commit
 from storage.erasure import Eraser
 from storage.imports import Imports
 from storage.messages import NewMessage, NewSummary
+from storage.postgres.database import Server
 from storage.repositories import OnServer, Repositories, open_repositories
 from storage.rounds import Rounds
 from tests.storage.postgres.server import shared_connections
@@ -186,10 +187,10 @@ def sqlite(folder: Path) -> Store:
     return Store(open_repositories(folder, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 
-def postgres(folder: Path) -> Store:
+def postgres(folder: Path, server: Server | None = None) -> Store:
     """A memory among others on the PostgreSQL server of this run; the person is named by the folder."""
     stamp = SetStamp()
-    place = OnServer(folder, shared_connections(), str(folder))
+    place = OnServer(folder, server or shared_connections(), str(folder))
     return Store(open_repositories(place, tokens, stamp, QUIET), stamp, folder)  # type: ignore[arg-type]
 
 

@@ -48,7 +48,7 @@ def test_what_was_chosen_goes_with_its_words_vectors_and_drafts_and_a_note_stays
     note = again.erasure._read_note()
     assert note is not None
     assert set(chosen.texts) == set(note.texts)
-    assert len(note.vectors) == 6
+    assert len(note.vectors) == 9
     again.erasure._clean_database()
     assert again.erasure._read_note() is None
     assert again.database.problems() == []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
 
-from tests.contract.stores import Store, Teller, at, holding
+import numpy as np
+import pytest
+
+from storage.messages import MessageColumns
+from tests.contract.stores import Store, Teller, at, holding, with_files
 
 MODEL = "a-model"
 
@@ -51,7 +57,7 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     assert list(rows.seq) == [message.seq for message in messages]
     assert list(rows.session) == [numbers["s1"]] * 2 + [numbers["s2"]] * 2 + [numbers["s1"]] * 2
     assert list(rows.by_user) == [1, 0] * 3
-    assert rows.day == [message.timestamp[:10] for message in messages]
+    assert rows.day == [date.fromisoformat(message.timestamp[:10]).toordinal() for message in messages]
     assert numbers["nobody"] is None
     of_s1 = [at for at, session in zip(rows.position, rows.session, strict=True) if session == numbers["s1"]]
     assert of_s1 == sorted(of_s1) == [message.position for one_ in (one, three) for message in one_.messages]
@@ -66,6 +72,131 @@ def test_what_recall_reads_by_number_agrees_with_what_was_said(store: Store, tel
     assert store.summaries.of_sessions([n for n in numbers.values() if n]) == {numbers["s2"]: summary}
     by_both = store.summaries.sessions_of(seqs=[summary.seq], text_ids=[summary.text_id])
     assert by_both == {summary.seq: numbers["s2"], summary.text_id: numbers["s2"]}
+
+
+#: Numbers of messages in a block.
+BLOCK = 2048
+
+
+def fill_blocks(store: Store, teller: Teller) -> None:
+    """Some messages in each of two full blocks, sealed, and some after them; most numbers are never used."""
+    for number in range(3):
+        for word in ("apple", "pear", "plum"):
+            teller.say("s1", f"{word} {number}")
+        with store.database.write() as tx:
+            tx.next("conversation", BLOCK - 6)
+    for _ in range(3):  # one at a time
+        embed_all(store)
+
+
+def sealed(store: Store) -> list[int]:
+    """The blocks that are sealed."""
+    return sorted(row[0] for row in store.database.run("SELECT number FROM message_block"))
+
+
+def values(parts: list[MessageColumns]) -> list[list[float]]:
+    """The rows of columns."""
+    return [list(map(float, row)) for part in parts for row in zip(*part, strict=True)]
+
+
+def read_whole(store: Store) -> list[list[float]]:
+    """Where all messages are, sealed or not."""
+    parts = list(store.messages.sealed_columns())
+    last = max((int(part.seq[-1]) for part in parts if len(part.seq)), default=0)
+    return values([*parts, store.messages.columns_after(last, 99)])
+
+
+def test_full_blocks_are_sealed_and_read_as_their_rows_are(store: Store, teller: Teller) -> None:
+    fill_blocks(store, teller)
+    assert sealed(store) == [0, 1, 2]
+    assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+    assert len(read_whole(store)) == 18
+    teller.say("s1", "after them")
+    assert sealed(store) == [0, 1, 2]
+    assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+
+
+def _undo_and_redo(store: Store) -> Iterator[None]:
+    gone = store.rounds.undo("s1", 5)
+    yield
+    store.rounds.redo(gone)
+
+
+def _hide_and_unhide(store: Store) -> Iterator[None]:
+    store.rounds.hide(["u5"])
+    yield
+    store.rounds.unhide(["u5"])
+
+
+def _archive_and_restore(store: Store) -> Iterator[None]:
+    store.opening("s2").rounds.save("s1", "fruit", {})
+    yield
+    store.archive.archive([one for one in store.archive.oldest_visited(99) if one.name == "u5"])
+    yield
+    store.archive.restore(["u5"])
+
+
+def _put_before(store: Store) -> Iterator[None]:
+    store.rounds.store("s1", "before it", "yes", at(1), "stop", before=store.messages.rounds("s1")[4])
+    yield
+
+
+def _replace_words(store: Store) -> Iterator[None]:
+    (message,) = store.messages.with_ids(["u5"])
+    with store.database.write() as tx:
+        store.of.index.add_messages(tx, [replace(message, text="User: rather many other words than there were")])
+    yield
+
+
+def _erase(store: Store) -> Iterator[None]:
+    store.erasure.commit(store.erasure.scope_of_message("u5"))
+    yield
+
+
+@pytest.mark.parametrize(
+    "change", [_undo_and_redo, _hide_and_unhide, _archive_and_restore, _put_before, _replace_words, _erase]
+)
+def test_a_block_goes_with_the_first_change_of_one_of_its_messages(
+    store: Store, teller: Teller, change: Callable[[Store], Iterator[None]]
+) -> None:
+    fill_blocks(store, teller)
+    for _ in change(store):
+        assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+        assert 0 in sealed(store)
+        if change is not _archive_and_restore:
+            assert 1 not in sealed(store)
+        for _ in range(3):
+            embed_all(store)
+        assert sealed(store) == [0, 1, 2]
+        assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+    assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+
+
+def test_a_block_with_a_flipped_bit_is_read_from_its_rows(store: Store, teller: Teller) -> None:
+    fill_blocks(store, teller)
+    ((data,),) = store.database.run("SELECT data FROM message_block WHERE number = 1")
+    with store.database.write() as tx:
+        tx.do("UPDATE message_block SET data = ? WHERE number = 1", bytes([data[0] ^ 1]) + data[1:])
+    assert read_whole(store) == values([store.messages.columns_after(0, 99)])
+
+
+@with_files
+def test_nothing_of_an_erased_message_is_left_in_a_block(store: Store, teller: Teller) -> None:
+    fill_blocks(store, teller)
+    ((data,),) = store.database.run("SELECT data FROM message_block WHERE number = 1")
+    size = (len(data) - 4) // 6
+    rows = [data[at : at + size] for at in range(0, 6 * size, size)]
+
+    def written() -> list[bool]:
+        content = b"".join(path.read_bytes() for path in sorted(store.folder.iterdir()) if path.is_file())
+        return [row in content for row in rows]
+
+    assert written() == [True] * 6
+    store.erasure.erase(store.erasure.scope_of_message("u5"))
+    for _ in range(3):
+        embed_all(store)
+    assert sealed(store) == [0, 1, 2]
+    assert written() == [True, True, False, True, True, True]
 
 
 def test_a_fact_finds_its_turns_and_goes_with_any_of_them(store: Store, teller: Teller) -> None:

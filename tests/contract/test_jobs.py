@@ -58,3 +58,14 @@ def test_a_job_that_failed_is_named_with_its_reason_until_it_is_done(store):
     assert [(job.kind, job.key, job.reason) for job in store.jobs.failed()] == [("extract", "s1", "model.refused")]
     assert store.jobs.finish(store.jobs.find("extract", "s1"))
     assert store.jobs.failed() == []
+
+
+def test_a_step_that_is_too_old_is_forgotten_and_an_erasure_forgets_what_waits_for_tools(store):
+    for hour in ("08", "10"):
+        store.steps.store("tools", hour, "", "a text", f"2026-03-01T{hour}:00:00+00:00")
+    store.steps.drop_before("tools", "2026-03-01T09:00:00+00:00")
+    assert (store.steps.of("tools", "08"), store.steps.of("tools", "10")) == ({}, {"": ("a text", "")})
+    store.start("s9", "2026-03-01T09:00:00+00:00")
+    store.rounds.store("s9", "My cat is Douban.", "Lovely!", "2026-03-01T09:00:00+00:00", "stop")
+    store.erasure.remove(store.erasure.scope_of_words("Douban"))
+    assert store.steps.of("tools", "10") == {}

@@ -66,6 +66,21 @@ def test_a_database_is_prepared_by_one_command(tmp_path: Path) -> None:
     assert program.run(tmp_path, "--database-url", url, "-p", "Hello").code == 0
 
 
+def test_an_erasure_says_what_holds_at_once_and_a_rewrite_what_is_done(tmp_path: Path, url: str) -> None:
+    assert program.run(tmp_path, "-p", "My cat is called Douban.", DATABASE_URL=url).code == 0
+    erased = program.run(tmp_path, given="/forget Douban\ny\n/erased\n", DATABASE_URL=url)
+    assert "tables of the database" in erased.err
+    assert "0 found. From now on no query" in erased.err
+    assert "search not finished" not in erased.err
+    administrator = shared_server().replace("app:secret@/friend", "postgres@/postgres")
+    unnamed = program.run(tmp_path, "--rewrite-database", administrator)
+    assert (unnamed.code, "--rewrite-database" in unnamed.err) == (2, True)
+    done = program.run(tmp_path, "--rewrite-database", administrator, DATABASE_URL=url)
+    assert (done.code, " tables of postgresql:" in done.out, "Not done" in done.out) == (0, True, False), done
+    refused = program.run(tmp_path, "--rewrite-database", url, DATABASE_URL=url)
+    assert (refused.code, refused.out.count("\n"), "permission denied" in refused.out) == (1, 1, True)
+
+
 def test_without_its_address_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None; sys.argv = ['main.py', '--data-dir', sys.argv[1], '-p', 'Hello'];"
@@ -152,3 +167,14 @@ def test_a_folder_becomes_a_person_in_the_database_and_a_folder_again(tmp_path: 
     assert program.run(tmp_path, "--export-person", back, "--person", "ann", "--database-url", url).code == 0
     assert program.stored(tmp_path / "back") == stored
     assert "DATABASE_URL" in program.run(tmp_path, "--export-person", back).err
+
+
+def test_a_save_is_undone_where_the_memory_was_moved_since(tmp_path: Path, url: str) -> None:
+    assert program.run(tmp_path, given="My cat is called Douban.\n/save\n").code == 0
+    folder, back = str(tmp_path / "data"), tmp_path / "back"
+    moved = program.run(tmp_path, "--import-person", folder, "--database-url", url)
+    assert moved.code == 0, moved.err
+    assert program.run(tmp_path, "--export-person", str(back / "data"), "--database-url", url).code == 0
+    for home, settings in ((tmp_path, {"DATABASE_URL": url}), (back, {})):
+        undone = program.run(home, given="/undo\n/persona\n", **settings)
+        assert "/save undone: that session is open again (1 exchange)" in undone.err, undone.err

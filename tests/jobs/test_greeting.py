@@ -85,7 +85,7 @@ def test_it_is_asked_by_the_companion_and_stored_only_with_the_answer(interviewe
     assert greeted(home) == "How did the interview at the harbour office go?"
     asked = mind.asked("talk")[-1]["messages"][-1]["content"]
     assert INTERVIEW in asked
-    assert '"days_away": "-1"' in asked
+    assert '"away": "yesterday"' in asked
     assert len(home.rows("conversation")) == before
     home.say("They want me back on Monday!")
     rows = sorted(home.rows("conversation"), key=lambda row: row["seq"])[before:]
@@ -378,9 +378,9 @@ def test_what_is_near_is_in_no_prompt_once_the_person_said_not_to_ask(opened, mi
                 "We paint the barn on Wednesday.", said)  # fmt: skip
         mind.answers("talk", "Yes.")
         home.say(wish)  # three others are in this prompt
-        assert "days_away" in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert '"away"' in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
         home.say("Nice weather today.")
-        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert '"away"' not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_what_is_not_to_be_brought_up_does_not_come_up_as_near(opened, mind, clo
             decide(home.memory, matter.number, "later", "2026-11-20", clock())
         mind.answers("talk", "Yes.")
         home.say("Good morning!")
-        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert '"away"' not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
 
 
 @pytest.mark.parametrize(
@@ -419,8 +419,8 @@ def test_what_is_near_says_whose_promise_it_is_and_has_only_quotable_words_under
         mind.answers("talk", "Yes.")
         home.say("早上好！" if "鹦" in said else "Good morning!")
         shown = "\n".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
-        (record,) = (json.loads(line) for line in shown.splitlines() if line.startswith("{") and "days_away" in line)
-        assert set(record) == {"open", "words", "on", "day", "days_away", "by"}
+        (record,) = (json.loads(line) for line in shown.splitlines() if line.startswith("{") and '"away"' in line)
+        assert set(record) == {"open", "words", "on", "day", "away", "by"}
         assert whose in shown
 
 
@@ -439,6 +439,32 @@ def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
         ]
 
 
+def test_settling_reads_each_message_once(opened, mind, clock, monkeypatch):
+    from storage.messages import Messages
+
+    read, stored_after = [], Messages.stored_after
+
+    def counted(self: Messages, seq: int, most: int) -> Any:
+        found = stored_after(self, seq, most)
+        read.append(len(found))
+        return found
+
+    with opened() as home:
+        learned(home, mind, "I'm worried about the leaking roof.", kind="worry")
+        mind.answers("talk", "Yes.")
+        for number in range(30):
+            home.say(f"It rained {number} times.")
+        monkeypatch.setattr(Messages, "stored_after", counted)
+        home.memory.open_matters(clock())
+        assert read == [62]
+        home.memory.open_matters(clock())
+        clock.forward(hours=5)
+        home.say("The leaking roof is fixed now.")
+        home.memory.open_matters(clock())
+        assert read == [62, 7]
+        assert home.rows("open_matter")[0]["status"] == "closed"
+
+
 def test_incognito_nothing_is_said_first(interviewed):
     interviewed.talk.set_incognito(True)
     assert greeted(interviewed) == ""
@@ -452,11 +478,11 @@ def test_what_is_near_is_in_one_prompt_and_in_no_other(opened, mind, clock):
         home.say("Nice weather today.")
         first, second = (one["messages"] for one in mind.asked("talk")[-2:])
         assert "town hall" in "".join(one["content"] for one in first if one["role"] == "user")
-        assert '"days_away":"2"' in "".join(one["content"] for one in first).replace(" ", "")
-        assert "days_away" not in "".join(one["content"] for one in second)
+        assert '"away":"intwodays"' in "".join(one["content"] for one in first).replace(" ", "")
+        assert '"away"' not in "".join(one["content"] for one in second)
         home.save()
         home.say("Hello.")
-        assert "days_away" not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
+        assert '"away"' not in "".join(one["content"] for one in mind.asked("talk")[-1]["messages"])
 
 
 @pytest.mark.parametrize("by", ["erase", "hide"])

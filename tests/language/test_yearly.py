@@ -89,7 +89,10 @@ def test_a_lunar_day_comes_once_in_every_lunar_year_from_any_day_on() -> None:
         ("我生日是五月初一，一家人一起过", "lunar 05-01"),
         ("我妈生日是农历八月十五，不是公历", "lunar 08-15"),
         ("His birthday is in spring.", None),
-        ("Her birthday is on Tuesday.", None),
+        ("Her birthday is on Tuesday.", "solar 03-03"),
+        ("She turns five on the 20th.", "solar 03-20"),
+        ("20号我妈过生日。", "solar 03-20"),
+        ("Tomorrow we bake, her birthday is on 3 May.", "solar 05-03"),
     ],
 )
 def test_a_yearly_day_is_read(text: str, expected: str | None) -> None:

@@ -26,6 +26,7 @@ from typing import Literal
 
 from tests.mutate.breaks import Break
 from tests.mutate.breaks_of_asking import OF_ASKING
+from tests.mutate.breaks_of_evidence import OF_EVIDENCE
 from tests.mutate.breaks_of_knowing import OF_KNOWING
 from tests.mutate.breaks_of_past import OF_PAST
 from tests.mutate.breaks_of_storage import OF_STORAGE
@@ -33,7 +34,8 @@ from tests.mutate.breaks_of_talk import OF_TALK
 from tests.mutate.random_breaks import NotPassing, drawn, ended
 
 BREAKS = sorted(
-    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST), key=lambda one: (len(one.promise), one.promise)
+    (*OF_STORAGE, *OF_KNOWING, *OF_EVIDENCE, *OF_TALK, *OF_ASKING, *OF_PAST),
+    key=lambda one: (len(one.promise), one.promise),
 )
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds for the tests of one break. Tests that take longer have not said that anything is wrong.

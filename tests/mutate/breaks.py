@@ -1,7 +1,6 @@
 """What a break is: which promise, which line, what it becomes, and the tests that must notice.
 
-The lists stand in ``breaks_of_storage``, ``breaks_of_knowing``, ``breaks_of_talk``, ``breaks_of_asking`` and
-``breaks_of_past``: at least two a promise.
+The lists are the other modules here: at least two breaks a promise.
 """
 
 from __future__ import annotations

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
+from functools import cache
 
-import pytest
-
-from tests.mutate.breaks import Break
-from tests.mutate.breaks_of_asking import OF_ASKING
-from tests.mutate.breaks_of_knowing import OF_KNOWING
-from tests.mutate.breaks_of_past import OF_PAST
-from tests.mutate.breaks_of_storage import OF_STORAGE
-from tests.mutate.breaks_of_talk import OF_TALK
-
-BREAKS = sorted(
-    (*OF_STORAGE, *OF_KNOWING, *OF_TALK, *OF_ASKING, *OF_PAST), key=lambda one: (len(one.promise), one.promise)
-)
-ROOT = Path(__file__).parents[2]
+from tests.mutate.__main__ import BREAKS, ROOT
 
 
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.name)
-def test_a_break_has_its_text_exactly_once_its_tests_and_another_text(broken: Break) -> None:
-    source = (ROOT / broken.file).read_text(encoding="utf-8")
-    assert source.count(broken.old) == 1
-    ast.parse(source.replace(broken.old, broken.new))
-    for test in broken.tests:
-        file, _, name = test.partition("::")
-        assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
+def test_a_break_has_its_text_exactly_once_its_tests_and_another_text() -> None:
+    read = cache(lambda file: (ROOT / file).read_text(encoding="utf-8"))
+    for broken in BREAKS:
+        source = read(broken.file)
+        assert source.count(broken.old) == 1, broken.name
+        ast.parse(source.replace(broken.old, broken.new))
+        for test in broken.tests:
+            file, _, name = test.partition("::")
+            assert f"def {name}" in read(file), broken.name
 
 
 def test_every_promise_is_broken_at_least_twice() -> None:

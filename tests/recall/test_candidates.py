@@ -20,7 +20,7 @@ class Row:
     by_user: bool = True
     length: int = 3
     marks: int = 0
-    day: str = "2026-01-01"
+    day: int = 739_617
 
 
 def _columns(rows):

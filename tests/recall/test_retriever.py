@@ -289,10 +289,24 @@ def test_a_key_word_brings_what_holds_it_and_little_else(talkative):
     assert not found.unknown
 
 
-@pytest.mark.parametrize(("kind", "terms", "amount"), [(-0.4, 2, "best"), (0.3, 2, "enough"), (-0.4, 20, "enough")])
-def test_only_few_key_words_of_an_impersonal_kind_get_no_more_than_the_best(kind, terms, amount):
-    found = Features(1.0, 1.0, 1.0, 12.0, 1.0, terms, 200, likeness=0.4, near=0.3, kind=kind)
-    assert judge(found, "deploy script", seeks=False) == amount
+@pytest.mark.parametrize(
+    ("kind", "seeks", "amount"), [(-0.4, False, "best"), (-0.4, True, "best"), (0.3, False, "enough")]
+)
+def test_a_message_of_a_kind_that_seldom_needs_memory_gets_no_more_than_the_best(kind, seeks, amount):
+    found = Features(1.0, 1.0, 1.0, 12.0, 1.0, 20, 200, likeness=0.4, near=0.3, kind=kind)
+    assert judge(found, "How do we deploy the landing page?", seeks=seeks) == amount
+
+
+@pytest.mark.parametrize(("likeness", "amount"), [(0.4, "best"), (0.1, "nothing")])
+def test_what_the_words_surely_name_is_recalled_whatever_kind_of_message_it_is(likeness, amount):
+    found = Features(1.0, 1.0, 1.0, 5.0, 1.0, 1, 200, likeness=likeness, near=0.02, kind=-1.0)
+    assert judge(found, "fastify?", seeks=False) == amount
+
+
+@pytest.mark.parametrize(("heard", "near", "amount"), [(0.0, 0.0, "nothing"), (0.0, 0.2, "best"), (0.3, 0.0, "best")])
+def test_a_message_of_which_no_word_was_ever_said_gets_nothing_unless_something_is_near(heard, near, amount):
+    found = Features(0.0, 0.0, heard, 0.0, 0.0, 3, 200, likeness=0.1, near=near, kind=-0.1)
+    assert judge(found, "mango connection pooling", seeks=False) == amount
 
 
 @pytest.mark.parametrize("asked", ["What's my shoe size?", "Which school did I go to?", "我的车牌号是多少？"])

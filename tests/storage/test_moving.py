@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,15 @@ from domain.facts import LineEvidence, PersonaDraft
 from domain.records import Message
 from language.words import tokens
 from storage.engine import set_meta
-from storage.moving import move_person, rows_of
+from storage.moving import move_memory, move_person, rows_of
+from storage.registry import Instruction, Registry, has_memory
 from storage.repositories import OnServer, Repositories, open_repositories
 from storage.rounds import Rounds
 from storage.sqlite.schema import copied_columns
 from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import learned, new_fact
-from tests.storage.postgres.server import shared_connections
+from tests.storage.postgres.server import shared_connections, shared_server
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel", "微风", "小猫"]
 Rows = dict[str, list[tuple[object, ...]]]
@@ -163,22 +165,102 @@ def test_a_memory_moves_into_a_database_and_back_row_by_row(tmp_path: Path) -> N
     with lived("sqlite", tmp_path / "first", 7, 80) as store:
         embed_all(store)
         before, words = all_rows(store.of), postings(store.of)
-    assert move_person(tmp_path / "first", served, opened) == sum(map(len, before.values()))
+    assert move_memory(tmp_path / "first", served, opened) == sum(map(len, before.values()))
     there = opened(served)
     assert (all_rows(there), postings(there), there.database.problems()) == (before, words, [])
     (vector,) = there.database.run("SELECT vector FROM embedding LIMIT 1")
     assert len(np.frombuffer(vector[0], "<f2"))
-    move_person(served, tmp_path / "back", opened)
+    move_memory(served, tmp_path / "back", opened)
     back = opened(tmp_path / "back")
     assert (all_rows(back), postings(back), back.database.problems()) == (before, words, [])
     assert back.database.altered_rows() == []
     back.database.close()
     for target in (served, tmp_path / "back"):
         with pytest.raises(errors.StorageError) as refused:
-            move_person(tmp_path / "first", target, opened)
+            move_memory(tmp_path / "first", target, opened)
         assert refused.value.key == "person.exists"
-    with pytest.raises(errors.StorageError):
-        move_person(tmp_path / "nowhere", OnServer(tmp_path, shared_connections(), "nobody"), opened)
+
+
+def everything_of(registry: Registry, person: str) -> tuple[Rows, dict[str, tuple[Instruction, Rows]], list[object]]:
+    """The rows of a person's own memory, each instruction with the rows of its memory, and what is due."""
+
+    def rows(number: int | None) -> Rows:
+        of = opened(made(registry.place_of(person, number)))
+        found = all_rows(of)
+        of.database.close()
+        return found
+
+    instructions = registry.instructions(person)
+    titles: dict[int | None, str] = {one.number: one.title for one in instructions}
+    due = sorted(titles.get(number, "own") for whose, number in registry.due_companions() if whose == person)
+    with_memory = {one.title: (replace(one, number=0, person=""), rows(one.number)) for one in instructions}
+    return rows(None), with_memory, [due, person in registry.open_persons()]
+
+
+def made(place: Path | OnServer) -> Path | OnServer:
+    if isinstance(place, Path):
+        place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def live(place: Path | OnServer, seed: int) -> None:
+    """A life in a memory, ended by a save."""
+    of = opened(made(place))
+    life = Life(Store(of, SetStamp(), Path()), seed)
+    for step in (*[life.say] * 3, life.learn, life.embed, life.hide, life.pin, life.say, life.save):
+        step()
+    of.database.close()
+
+
+def cut_after(count: int) -> Callable[[Path | OnServer], Repositories]:
+    """Opens so many memories, and then no more."""
+    left = iter(range(count))
+
+    def opens(place: Path | OnServer) -> Repositories:
+        if next(left, None) is None:
+            raise errors.StorageError("cut")
+        return opened(place)
+
+    return opens
+
+
+def test_a_person_moves_with_the_memories_of_system_instructions_and_back_row_by_row(tmp_path: Path) -> None:
+    clock = SetStamp().clock
+    with (
+        closing(Registry(tmp_path / "served" / "registry.db", clock, shared_server())) as served,
+        closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
+    ):
+        served.add_instruction("someone else", "Poet", "Answer in verse.")
+        for seed, title in enumerate(("Poet", "老师", "Unused")):
+            number = first.add_instruction("me", title, f"Be a {title}.").number
+            if title != "Unused":
+                live(first.place_of("me", number), seed)
+                first.mark_due("me", number)
+        live(first.place_of("me"), 7)
+        first.mark_open("me")
+        before = everything_of(first, "me")
+        assert [len(rows["undoable_save"]) for rows in (before[0], before[1]["Poet"][1])] == [1, 1]
+        ann = f"ann {tmp_path}"
+        with pytest.raises(errors.StorageError) as cut:
+            move_person(served, ann, tmp_path / "first", cut_after(3), outwards=False)
+        assert cut.value.key == "cut"
+        assert not has_memory(served.place_of(ann))
+        move_person(served, ann, tmp_path / "first", opened, outwards=False)
+        assert everything_of(served, ann) == before
+        counted = [before[0], *(rows for _, rows in before[1].values())]
+        total = sum(len(rows) for of in counted for rows in of.values())
+        assert move_person(served, ann, tmp_path / "back", opened, outwards=True) == total
+        with closing(Registry(tmp_path / "back" / "registry.db", clock)) as back:
+            assert everything_of(back, "me") == before
+        for outwards, folder in ((True, "back"), (False, "first")):
+            with pytest.raises(errors.StorageError) as refused:
+                move_person(served, ann, tmp_path / folder, opened, outwards=outwards)
+            assert refused.value.key == "person.exists"
+        for outwards in (True, False):
+            with pytest.raises(errors.StorageError) as refused:
+                move_person(served, f"no one {tmp_path}", tmp_path / "nowhere", opened, outwards=outwards)
+            assert refused.value.key == "person.nothing"
+        assert everything_of(served, ann) == before
 
 
 def test_a_memory_moves_into_none_that_holds_only_an_open_session(tmp_path: Path) -> None:
@@ -189,6 +271,6 @@ def test_a_memory_moves_into_none_that_holds_only_an_open_session(tmp_path: Path
     Rounds(there).store(there.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
     before = all_rows(there)
     with pytest.raises(errors.StorageError) as refused:
-        move_person(tmp_path / "first", served, opened)
+        move_memory(tmp_path / "first", served, opened)
     assert refused.value.key == "person.exists"
     assert all_rows(opened(served)) == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,8 @@ from domain import errors
 from domain.records import ErasureScope, Persona, PersonaVersion
 from storage.personas import Personas, with_pins
 from tests.contract.stores import Store, sqlite
+from tests.interfaces.terminal.pseudo import environment
+from tests.support.warm import Piped
 
 NOON = "2026-05-04T12:00:00+00:00"
 
@@ -338,7 +339,8 @@ store.close()
 
 def test_what_other_programs_write_is_never_taken_for_a_hand_edit(store: Store, tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, name], cwd=Path(__file__).parents[2]) for name in ("one", "two")]
+    place = {"cwd": Path(__file__).parents[2], "env": environment(tmp_path)}
+    writers = [Piped([*command, name], **place) for name in ("one", "two")]
     reads = 0
     while any(writer.poll() is None for writer in writers):
         store.personas.read("user")

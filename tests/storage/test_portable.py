@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -14,22 +16,24 @@ import pytest
 from domain import errors
 from storage.backup import restore_portable, write_portable
 from storage.sqlite import schema
+from tests.conftest import Count, SetClock
 from tests.support.house import friend, house
 from tests.support.past import bring, talk
 from tests.support.server import ScriptedServer
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
         running.answer = friend
         yield running
 
 
-@pytest.fixture
-def written(tmp_path, server, clock, new_id, log) -> dict[str, Any]:
-    """A memory with everything in it, written while it is open."""
-    with house(tmp_path, server, clock, new_id, log) as first:
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory, server) -> tuple[Path, SetClock, Count]:
+    """The folder of a memory with everything in it, written while it was open, and how far its clock and ids came."""
+    home, clock, new_id = tmp_path_factory.mktemp("lived"), SetClock(), Count()
+    with house(home, server, clock, new_id, logging.Logger("quiet", logging.CRITICAL)) as first:
         first.say("My violin is by Amati.")
         first.save()
         first.say("我住在都柏林。")
@@ -37,7 +41,15 @@ def written(tmp_path, server, clock, new_id, log) -> dict[str, Any]:
         bring(first.memory, talk("chat", "Ann: Are you coming?", "Bob: No."), me="Bob")
         first.memory.personas.pin("user", "I am allergic to peanuts.")
         first.say("A line \u2028 and a tab\tand <b>brackets</b>.")
-        write_portable(tmp_path / "data", tmp_path / "all.json", clock)
+        write_portable(home / "data", home / "all.json", clock)
+    return home, clock, new_id
+
+
+@pytest.fixture
+def written(tmp_path, lived, clock, new_id) -> dict[str, Any]:
+    """What was written of that memory, which lies here with it."""
+    home, clock.now, new_id.given = lived[0], lived[1].now, lived[2].given
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
     return json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
 
 

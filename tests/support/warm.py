@@ -1,9 +1,10 @@
 """Starts the program from a process that has its libraries loaded: each run is a process of its own all the same.
 
 Loading them is most of the work of a run, and there are some hundred runs. So one process loads them once, and each run
-is a fork of it that plays ``main.py`` from its first line, with arguments, environment, streams and a terminal of its
-own, and that is a child of whoever asked for it. A run begins with Python itself where its environment says something
-to Python, or holds ``COLD_START``, or this one does; and on every system but Linux, where no process can adopt.
+is a fork of it that plays ``main.py``, or the program of a test (``-c``), from its first line, with arguments,
+environment, streams and a terminal of its own, and that is a child of whoever asked for it. A run begins with Python
+itself where its environment says something to Python, or holds ``COLD_START``, or this one does; and on every system
+but Linux, where no process can adopt.
 
 python -m tests.support.warm SOCKET    waits for orders on this descriptor, until its other end is closed
 """
@@ -67,15 +68,16 @@ class Order:
 
 
 class Piped(subprocess.Popen[bytes]):
-    """A process with pipes; a run of the program is forked where its command is this Python, ``main.py``, arguments."""
+    """A process with pipes; one of this Python that plays ``main.py``, or ``-c CODE``, is forked."""
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         folder, environment, pipes = rest[4], rest[5], rest[9:15]
+        streams = [theirs if theirs >= 0 else ours for ours, theirs in enumerate((pipes[0], pipes[3], pipes[5]))]
         if (loaded := _loaded_for(args, environment)) is None:
             super()._execute_child(args, *rest)  # type: ignore[misc]
             return
         try:
-            self.pid = loaded.run(args[2:], environment, folder, (pipes[0], pipes[3], pipes[5]))
+            self.pid = loaded.run(args[1:], environment, folder, streams)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -90,7 +92,7 @@ class InTerminal(pexpect.spawn):  # type: ignore[misc]
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *options["dimensions"], 0, 0))
         try:
-            return PtyProcess(loaded.run(args[2:], options["env"], Path.cwd(), (theirs,) * 3), ours)
+            return PtyProcess(loaded.run(args[1:], options["env"], Path.cwd(), (theirs,) * 3), ours)
         finally:
             os.close(theirs)
 
@@ -123,7 +125,7 @@ class _Loaded:
 
 def _loaded_for(command: Sequence[str], environment: Mapping[str, str]) -> _Loaded | None:
     """The process to ask for this run; None where it must begin with Python itself, or is no run of the program."""
-    if [*command[:2]] != [sys.executable, PROGRAM]:
+    if command[0] != sys.executable or command[1] not in (PROGRAM, "-c"):
         return None
     to_python = {name: value for name, value in environment.items() if name.startswith("PYTHON")}
     cold = "COLD_START" in {**os.environ, **environment} or to_python != _OF_PYTHON
@@ -166,9 +168,10 @@ def _modules_of_ours() -> Iterator[str]:
 def _make_what_every_run_makes() -> None:
     """The file of a new database, which a process makes once and copies, and the compiled patterns."""
     from domain.patterns import pattern_of
-    from storage.sqlite.schema import empty_database
+    from storage.sqlite.schema import empty_database, expected_scripts
 
     empty_database()
+    expected_scripts()
     late = type(pattern_of(""))
     for pattern in [one for one in gc.get_objects() if type(one) is late]:
         pattern.search  # noqa: B018
@@ -216,8 +219,11 @@ def _play(order: Order, streams: Sequence[int]) -> None:
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", **kind)  # noqa: SIM115
     vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv, sys.path[0] = [PROGRAM, *order.arguments], str(ROOT)
-    runpy.run_path(PROGRAM, run_name="__main__")
+    sys.argv, sys.path[0] = order.arguments, str(ROOT)
+    if order.arguments[0] == PROGRAM:
+        runpy.run_path(PROGRAM, run_name="__main__")
+    else:
+        exec(order.arguments.pop(1), {"__name__": "__main__"})
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.torture import disks, http_clients, kills, power, signals
+from tests.torture import databases, disks, http_clients, kills, power, signals
 from tests.torture.kills import ROOT, Tried
 
 #: How many orders of events are tried, drawn at random, in place of those that every test run tries.
@@ -31,6 +31,16 @@ _FADING_KILLS = "8"
 _BETWEEN = 61
 #: The same of the writes of an import, which are much alike.
 _BETWEEN_WRITES = 7
+#: Of the statements that a scene sends to PostgreSQL every so-manieth one is a kill or a cut: each trial is a copy of a
+#: database. Numbers that share no factor with what repeats.
+_STATEMENTS = {
+    ("kill", "round"): 11,
+    ("kill", "save"): 37,
+    ("kill", "erase"): 41,
+    ("cut", "round"): 23,
+    ("cut", "save"): 71,
+    ("cut", "erase"): 79,
+}
 #: How many trials run at a time.
 WORKERS = 2
 
@@ -121,6 +131,7 @@ PROMISES = (
         (
             "tests/jobs/test_erasing.py",
             "tests/storage/test_proof.py",
+            "tests/storage/postgres/test_erasing.py",
             "tests/storage/test_locks.py",
             "tests/contract/test_erased.py",
         ),
@@ -213,6 +224,24 @@ PROMISES = (
             "tests/interfaces/http/test_kills.py -k middle",
             "tests/test_together.py",
             "tests/clients",
+        ),
+    ),
+    Promise(
+        "database",
+        "in PostgreSQL nothing acknowledged is lost, and nothing doubled",
+        (
+            *(databases.points(part, scene, every) for (part, scene), every in _STATEMENTS.items()),
+            databases.stopped,
+            databases.promoted,
+            databases.full,
+            databases.side_by_side,
+        ),
+        (
+            "tests/storage/postgres/test_database.py",
+            "tests/storage/postgres/test_isolation.py",
+            "tests/storage/test_moving.py",
+            "tests/interfaces/test_on_postgres.py",
+            "tests/interfaces/test_three_servers.py",
         ),
     ),
     Promise("signals", "SIGINT, SIGTERM, SIGHUP at any moment", (signals.at_any_moment,)),

@@ -41,9 +41,9 @@ def small_disk(where: Path) -> Iterator[Path | None]:
 
 
 @contextmanager
-def mounted(disk: Path) -> Iterator[Path | None]:
-    """A disk in memory of two megabytes, at an empty folder; None where this machine lets nobody mount one."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_KB}k", "tmpfs", str(disk)]
+def mounted(disk: Path, size_kb: int = _SIZE_KB) -> Iterator[Path | None]:
+    """A small disk in memory, at an empty folder; None where this machine does not let one be mounted."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size_kb}k", "tmpfs", str(disk)]
     allowed = shutil.which("mount") and not subprocess.run(command, check=False, capture_output=True).returncode
     if not allowed:
         yield None

@@ -15,13 +15,22 @@ from tests.torture.scene import MARKER, TYPED, Stage
 Contents = dict[str, list[tuple[Any, ...]]]
 
 
-def contents(folder: Path) -> Contents:
+def contents(folder: Path, url: str = "") -> Contents:
     """What the house in a folder remembers."""
-    stage = Stage(folder)
+    stage = Stage(folder, url=url)
     try:
         return remembered(stage)
     finally:
         stage.close()
+
+
+_OF_FILE = {
+    "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
+    " FROM chapter c ORDER BY c.height, c.text",
+    "words": "SELECT tokens FROM message_words ORDER BY tokens",
+    "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
+}
+_OF_SERVER = {"words": "SELECT shelf, terms FROM indexed_words WHERE shelf <> 'fact' ORDER BY shelf, terms"}
 
 
 def remembered(stage: Stage) -> Contents:
@@ -38,21 +47,18 @@ def remembered(stage: Stage) -> Contents:
         # Other jobs are hints: whoever runs them looks first whether there is anything to do.
         "to be rebuilt": "SELECT j.kind, s.number FROM job j JOIN session s ON s.session_id = j.key"
         " WHERE j.kind IN ('summary', 'self', 'user') ORDER BY 1, 2",
-        "hidden": "SELECT text FROM conversation WHERE hidden ORDER BY text",
-        "chapters": "SELECT c.height, c.text, (SELECT group_concat(s.number) FROM session s WHERE s.chapter = c.seq)"
-        " FROM chapter c ORDER BY c.height, c.text",
-        "words": "SELECT tokens FROM message_words ORDER BY tokens",
-        "summary words": "SELECT tokens FROM summary_words ORDER BY tokens",
+        "hidden": "SELECT text FROM conversation WHERE hidden = 1 ORDER BY text",
     }
+    queries |= _OF_FILE if not stage.url else _OF_SERVER
     found = dict(zip(queries, stage.read_all(queries.values()), strict=True))
     found["files"] = [(stage.memory.personas.read(persona),) for persona in ("self", "user")]
     return found
 
 
-def judge(name: str, folder: Path, before: Contents, wanted: Contents) -> Iterator[str]:
+def judge(name: str, folder: Path, before: Contents, wanted: Contents, url: str = "") -> Iterator[str]:
     """What was promised and does not hold after a kill."""
     try:
-        stage = Stage(folder, index=True, debug=name == "erase")
+        stage = Stage(folder, index=True, debug=name == "erase", url=url)
     except errors.OldFriendError as error:
         yield f"cannot be opened: {error}"
         return
@@ -69,7 +75,7 @@ def astray(stage: Stage) -> Iterator[str]:
     if not stage.memory.index.settle(60):
         yield f"the index does not recover: {stage.memory.index.status()}"
         return
-    texts = "SELECT text_id FROM conversation WHERE NOT hidden UNION SELECT text_id FROM summary"
+    texts = "SELECT text_id FROM conversation WHERE hidden = 0 UNION SELECT text_id FROM summary"
     wanted = sorted(row[0] for row in stage.read(texts))
     if stage.indexed() != wanted:
         yield "the index does not hold what is remembered"
@@ -78,20 +84,20 @@ def astray(stage: Stage) -> Iterator[str]:
 def unsound(stage: Stage) -> Iterator[str]:
     """What must hold at any moment."""
     yield from stage.memory.problems()
+    words = "seq FROM indexed_words WHERE shelf = 'message'" if stage.url else "rowid AS seq FROM message_words"
     never = {
         "a round with half its turns": "SELECT 1 FROM conversation GROUP BY session_id, round HAVING count(*) <> 2",
         "a wrong count": "SELECT 1 FROM session s WHERE current_conv_count <> (SELECT count(*) FROM conversation c"
         " WHERE c.session_id = s.session_id AND role = 'user' AND compacted = 0)",
-        "a turn that words cannot find": "SELECT 1 FROM conversation"
-        " WHERE seq NOT IN (SELECT rowid FROM message_words) AND NOT hidden",
-        "words of no turn": "SELECT 1 FROM message_words WHERE rowid NOT IN (SELECT seq FROM conversation)",
+        "a turn that words cannot find": f"SELECT 1 FROM conversation WHERE seq NOT IN (SELECT {words}) AND hidden = 0",
+        "words of no turn": f"SELECT 1 FROM (SELECT {words}) AS of WHERE seq NOT IN (SELECT seq FROM conversation)",
         "a turn without vector and not waiting for one": "SELECT 1 FROM conversation"
         " WHERE text_id NOT IN (SELECT text_id FROM pending)"
-        " AND text_id NOT IN (SELECT text_id FROM embedding) AND NOT hidden",
-        "a vector of what is hidden": "SELECT 1 FROM conversation WHERE hidden"
+        " AND text_id NOT IN (SELECT text_id FROM embedding) AND hidden = 0",
+        "a vector of what is hidden": "SELECT 1 FROM conversation WHERE hidden = 1"
         " AND text_id IN (SELECT text_id FROM pending UNION SELECT text_id FROM embedding)",
         "more or less than one active session": "SELECT 1 FROM (SELECT count(*) AS n FROM session"
-        " WHERE status = 'active') WHERE n <> 1",
+        " WHERE status = 'active') AS active WHERE n <> 1",
     }
     found = zip(never, stage.read_all(never.values()), strict=True)
     yield from (what for what, rows in found if rows)
@@ -158,6 +164,7 @@ def _judge_erase(stage: Stage, before: Contents, wanted: Contents) -> Iterator[s
     yield from (
         f"{trace.path.name} holds it as {trace.form}" for trace in erasure.find_traces(folders, erasure.forms(MARKER))
     )
+    yield from (f"{table} holds it" for table, _ in stage.memory._of.database.find_traces(erasure.forms(MARKER))[1])
     if remembered(stage)["turns"] != wanted["turns"]:
         yield "other turns are not what they were"
     list(rebuild(stage.memory, stage.llm, CancelToken()))

@@ -95,10 +95,15 @@ def _python() -> list[str]:
     return [sys.executable, "-B", "-W", "ignore"]
 
 
-def tell_points(played: Scene, first: int, stride: int) -> None:
-    """What the process of its own does: try, and tell what came of it."""
+def print_points(trial: Callable[[int, int], Tried], first: int, stride: int) -> None:
+    """What the process of its own does: try, and print what that showed."""
     _load_everything()
-    print(_TOLD + json.dumps(asdict(_some_points(played, first, stride))))
+    print(_TOLD + json.dumps(asdict(trial(first, stride))))
+
+
+def tell_points(played: Scene, first: int, stride: int) -> None:
+    """The same for a scene that is stopped at its writes."""
+    print_points(partial(_some_points, played), first, stride)
 
 
 def _some_points(played: Scene, first: int, stride: int) -> Tried:
@@ -108,14 +113,14 @@ def _some_points(played: Scene, first: int, stride: int) -> Tried:
     tried = Tried(name)
     with scratch("kill") as where:
         base, after, folder = (Path(where, part) for part in ("base", "after", "try"))
-        _apart(partial(played.prepare, base))
+        run_apart(partial(played.prepare, base))
         shutil.copytree(base, after)
         whole = stops.run(partial(played.play, after), 0, after)
         if whole.fault:
             return Tried(name, 0, [f"undisturbed it {whole.fault}"])
-        wanted = _apart(partial(played.contents, after))
-        before = _apart(partial(played.contents, base))
-        _load(_apart(partial(_used, played, shutil.copytree(base, folder), before, wanted)))
+        wanted = run_apart(partial(played.contents, after))
+        before = run_apart(partial(played.contents, base))
+        _load(run_apart(partial(_used, played, shutil.copytree(base, folder), before, wanted)))
         shutil.rmtree(folder)
         for point in range(first, _MOST, stride):
             shutil.copytree(base, folder)
@@ -124,7 +129,7 @@ def _some_points(played: Scene, first: int, stride: int) -> Tried:
                 tried.violations.append(f"{name} at {point}: the scene {ended.fault}")
             elif ended.at:
                 tried.points += 1
-                found = _apart(partial(_judged, played, folder, before, wanted))
+                found = run_apart(partial(_judged, played, folder, before, wanted))
                 tried.violations += [f"{name} at {ended.at} {point}: {what}" for what in found]
             shutil.rmtree(folder)
             if not ended.at:
@@ -165,7 +170,7 @@ def _of_the_house(name: str) -> Scene:
     )
 
 
-def _apart(work: Callable[[], Any]) -> Any:
+def run_apart(work: Callable[[], Any]) -> Any:
     """Do something in a fork, so that no thread of it is left here; what took too long or died is a violation."""
     reading, writing = os.pipe()
     child = os.fork()

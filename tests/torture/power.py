@@ -102,13 +102,20 @@ def every_cut(seeds: int = 3, played: Played = ROUND, stride: int = 1) -> Tried:
         shutil.copytree(base, folder)
         disks = {name: Disk(_read(base / "data" / name)) for name in _DATABASE}
         kept: list[str] = []
+        judged = set[tuple[object, ...]]()  # what a disk held, and what had to be there: the same is judged once
         for number, call in enumerate(_trace(played.command(folder), Path(where, "strace"))):
             said = _apply(call, disks)
             kept += [text for told, text in played.keeps.items() if told == said]
             for seed in range(seeds) if number % stride == 0 or call.files == _STDOUT else ():
                 tried.points += 1
                 chance = random.Random(number * seeds + seed) if seed > 1 else None
-                _lay(disks, cut, chance, everything=seed == 1)
+                held = _after_the_cut(disks, chance, everything=seed == 1)
+                if (state := (*held.items(), *kept)) in judged:
+                    continue
+                judged.add(state)
+                cut.mkdir()
+                for name, content in held.items():
+                    (cut / name).write_bytes(content)
                 found = _judge(cut, played.keeps.values(), kept)
                 tried.violations += [f"at call {number}, seed {seed}: {what}" for what in found]
                 shutil.rmtree(cut)
@@ -149,11 +156,12 @@ def _read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def _lay(disks: dict[str, Disk], folder: Path, chance: random.Random | None, *, everything: bool) -> None:
-    folder.mkdir()
+def _after_the_cut(disks: dict[str, Disk], chance: random.Random | None, *, everything: bool) -> dict[str, bytes]:
+    held = {}
     for name, disk in disks.items():
         arrived = [write for write in disk.pending if everything or (chance and chance.random() < 0.5)]
-        (folder / name).write_bytes(disk.after(arrived))
+        held[name] = disk.after(arrived)
+    return held
 
 
 def _judge(folder: Path, texts: Iterable[str], kept: Collection[str]) -> Iterator[str]:

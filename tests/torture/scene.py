@@ -22,7 +22,7 @@ from interfaces.debug_log import DebugLog
 from jobs.chapters import ChapterWriter
 from jobs.rebuild import erase
 from llm import Llm
-from memory import Memory
+from memory import Memory, own_place
 from tests.jobs.writing_chapters import Writer
 from tests.support.past import bring, talk
 from tests.support.talking import models_at
@@ -40,19 +40,26 @@ BROUGHT = [
 class Stage:
     """The house on a folder, without a terminal; the built-in demo model answers.
 
-    ``index``: the vector index is kept, in its thread. ``debug``: everything is written into the debug log.
+    ``index``: the vector index is kept, in its thread. ``debug``: everything is written into the debug log. ``url`` is
+    that of a database, in place of the files.
     """
 
     def __init__(
-        self, folder: Path, *, index: bool = False, debug: bool = False, kept: Callable[[], None] = lambda: None
+        self,
+        folder: Path,
+        *,
+        index: bool = False,
+        debug: bool = False,
+        kept: Callable[[], None] = lambda: None,
+        url: str = "",
     ) -> None:
-        self._kept = kept
+        self.kept, self.url = kept, url
         environment = {"MAX_CONV_NUM": "3", "REFRESH_EVERY_CONV_NUM": "2", "EMBEDDING_MODEL": "built-in"}
         self.settings = config.load_settings(folder, environment)
         self.debug = DebugLog(self.settings.log_dir, on=debug)
         self.llm = Llm(self.settings, self.debug.log, clock=now)
         self.memory = Memory(
-            self.settings.data_dir,
+            own_place(self.settings.data_dir, url),
             self.llm.embedder,
             clock=now,
             new_id=new_id,
@@ -72,7 +79,7 @@ class Stage:
     def say(self, text: str) -> None:
         """One round, and the fold that is due."""
         list(self.talk.turn(text, CancelToken()))
-        self._kept()
+        self.kept()
         self.talk.compact_now()
 
     def save(self) -> None:
@@ -112,6 +119,8 @@ class Stage:
 
     def read_all(self, queries: Iterable[str]) -> list[list[tuple[Any, ...]]]:
         """What each of several queries finds, on one connection."""
+        if self.url:
+            return [[tuple(row) for row in self.memory._of.database.run(query)] for query in queries]
         with closing(sqlite3.connect(self.memory.folder / "memory.db", timeout=60)) as connection:
             return [connection.execute(query).fetchall() for query in queries]
 
@@ -132,9 +141,9 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-def prepare(folder: Path, scene: str) -> None:
+def prepare(folder: Path, scene: str, url: str = "") -> None:
     """What stands before the scene begins: an archived session, and a present one with a few rounds."""
-    stage = Stage(folder, index=True, debug=scene == "erase")
+    stage = Stage(folder, index=True, debug=scene == "erase", url=url)
     lines = ["My boat is called Petrel.", "She lies in Husum."]
     if scene == "erase":
         lines.insert(1, f"My secret word is {MARKER}.")

@@ -14,6 +14,8 @@ const NEAR = 120;
 let session = null;
 let open = null;
 let working = null;
+// What the companion said first and nobody has answered yet: its session, and its element once there are words.
+let first = null;
 // What was recalled for a reply, by the id of the reply.
 const recalls = new Map();
 
@@ -33,7 +35,31 @@ export async function showTalk(wanted) {
   const read = id ? await ask(`sessions/${encodeURIComponent(id)}`) : null;
   session = id;
   draw(read);
+  if (first?.session !== session) first?.speaking?.abort();
+  if (!first && !at("say").disabled && (!open || open.active)) sayFirst();
   if (read?.turns.length) await lastRecalled(read.turns.at(-1).id);
+}
+
+// Once in the life of a page; typing ends it, and what fails is no trouble.
+async function sayFirst() {
+  const said = { session, speaking: new AbortController(), item: null };
+  first = said;
+  try {
+    for await (const line of follow("greeting", { session }, said.speaking.signal)) {
+      if (line.is !== "greeting" || said.speaking.signal.aborted) continue;
+      const before = said.item;
+      said.item = turnItem({ role: "assistant", when: new Date().toISOString(), text: line.text, first: true });
+      said.item.append(make("div", "below", whyLink(line)));
+      said.found = line;
+      if (before) before.replaceWith(said.item);
+      else at("talk").append(said.item);
+      hello(false);
+      toEnd();
+    }
+  } catch {
+    // What was said stays.
+  }
+  if (said.item) tell(`${speaker({ role: "assistant" })}: ${said.item.querySelector(".words").textContent}`);
 }
 
 async function lastRecalled(id) {
@@ -46,8 +72,9 @@ function draw(read) {
   const title = open?.title || say("chat.new");
   at("title").textContent = title;
   const turns = read?.turns ?? [];
-  at("talk").replaceChildren(...earlier(read), ...turns.map((turn, number) => turnItem(turn, number === turns.length - 1)));
-  hello(!turns.length);
+  const unanswered = first?.item && first.session === session ? [first.item] : [];
+  at("talk").replaceChildren(...earlier(read), ...turns.map((turn, number) => turnItem(turn, number === turns.length - 1)), ...unanswered);
+  hello(!turns.length && !unanswered.length);
   const elsewhere = Boolean(open?.active && open.client);
   const note = elsewhere ? say("chat.elsewhere", open) : open && !open.active ? say("chat.archived") : "";
   at("say-note").textContent = note;
@@ -93,7 +120,7 @@ function actions() {
 // -- a message
 
 function turnItem(turn, last = false) {
-  const item = make("li", `turn ${turn.role}`);
+  const item = make("li", `turn ${turn.role}${turn.first ? " first" : ""}`);
   const head = make("p", "head", make("span", "who", speaker(turn)), " ", moment(turn.when));
   for (const state of states(turn)) head.append(make("span", "mark", state));
   const place = make("div", "line", body(turn));
@@ -191,6 +218,7 @@ function memoryItem(memory) {
 export async function talk() {
   const text = at("say").value;
   if (working || at("send").disabled || !text.trim()) return;
+  first?.speaking?.abort();
   write("");
   await converse(text, false);
 }
@@ -261,6 +289,7 @@ function begun(id) {
   const resumed = open && !open.active;
   if (session !== id || resumed) {
     if (resumed) open = null;
+    if (first?.session === session) first.session = id;
     session = id;
     history.replaceState(null, "", `#chat/${encodeURIComponent(id)}`);
     mark(id);
@@ -290,9 +319,20 @@ function replied(line, shown) {
   theirs.append(...shown.theirs.querySelectorAll(".notice"));
   if (shown.recalled?.memories.length) theirs.append(make("div", "below", whyLink(shown.recalled)));
   shown.theirs.replaceWith(theirs);
+  if (line.greeting) answered(line.greeting, shown.mine);
   shown.mine.replaceWith(turnItem(line.user));
   tell(`${speaker({ role: "assistant" })}: ${theirs.querySelector(".words").textContent}`);
   if (near) toEnd();
+}
+
+// What the companion said first is stored with the answer to it.
+function answered(greeting, mine) {
+  const before = mine.previousElementSibling;
+  const item = turnItem(greeting);
+  if (before?.matches(".first")) before.replaceWith(item);
+  else mine.before(item);
+  if (first?.found) recalls.set(greeting.id, first.found);
+  first = { session: null };
 }
 
 function whyLink(found) {
@@ -431,6 +471,7 @@ export function watchChat() {
   });
   at("say").addEventListener("keydown", typed);
   at("say").addEventListener("input", () => {
+    first?.speaking?.abort();
     keepDraft();
     grow();
   });

@@ -3,10 +3,10 @@
 import { ask, at, button, day, make, menu, moment, said, say, speaker, tell, trying } from "./base.js";
 import { forget } from "./forgetting.js";
 import { showImport } from "./importing.js";
-import { showGraph, showTimeline } from "./pictures.js";
+import { showDiary, showGraph, showTimeline } from "./pictures.js";
 import { showProfiles } from "./profiles.js";
 
-const TABS = { facts: showKnown, profiles: showProfiles, timeline: showTimeline, connections: showGraph, import: showImport };
+const TABS = { facts: showKnown, profiles: showProfiles, timeline: showTimeline, diary: showDiary, connections: showGraph, import: showImport };
 const TYPING = 250;
 let timer = 0;
 let asked = 0;

@@ -2,6 +2,7 @@
 
     a reply     begun, recalled, text ..., notice, retrying, replied
     a save      begun, stage ..., notice, saved or nothing
+    a greeting  begun, greeting ...; each with all of it so far
 
 ``stopped`` or ``failed`` may follow at any place. The work has its own thread. Promises: an error before it begins has
 its own status; ``replied`` and ``saved`` are sent once everything is stored; a client that hangs up stops the work, and
@@ -26,12 +27,13 @@ from domain.events import Notice, Recalled, Replied, Reply, Retrying, TextDelta,
 from domain.records import Session
 from domain.workers import CancelToken
 from interfaces.http.error_responses import Problems
-from interfaces.http.page.views import View, message_view, recalled_view
+from interfaces.http.page.views import View, matter_view, message_view, recalled_view
 from interfaces.messages import Words
 from jobs.maintenance import session_to_open
 from people import Companion, People
 
 if TYPE_CHECKING:
+    from jobs.greeting import Greeting
     from jobs.saving import SaveEvent
 
 #: What is done for a companion, as the lines that say so.
@@ -115,6 +117,26 @@ def reply_work(words: Words, text: str, wanted: str | None, count: Callable[[Rep
     return work
 
 
+def greeting_work(words: Words, wanted: str | None, count: Callable[[Greeting], None]) -> Work:
+    """What the companion says first in the session that is to be talked in; nothing, and no session, in most cases."""
+
+    def work(companion: Companion, stop: CancelToken) -> Iterator[View]:
+        from jobs.greeting import find_due
+
+        yield {"is": "begun"}
+        if not companion.settings.greeting or not find_due(companion.memory, companion.clock()):
+            return
+        with companion.turns:
+            session = _open_session(companion, wanted) if wanted else _session_to_talk_in(companion, wanted)
+            conversation = companion.open_conversation(session)
+        for greeting in conversation.greet(stop):
+            count(greeting)
+            memories = [matter_view(words, one, companion.clock()) for one in greeting.matters]
+            yield {"is": "greeting", "text": greeting.text, "memories": memories}
+
+    return work
+
+
 def save_work(words: Words, session_id: str) -> Work:
     """Save and archive a session. 404 where there is none, 409 where it is not one that is talked in here."""
 
@@ -155,8 +177,8 @@ def _event_line(words: Words, event: TurnEvent, count: Callable[[Reply], None]) 
             yield {"is": "retrying", "attempt": attempt, "of": of, "seconds": round(seconds)}
         case Replied(spoken, _):
             count(event.reply)
-            user, assistant = map(message_view, spoken.messages)
-            yield {"is": "replied", "user": user, "assistant": assistant}
+            said = {one.role if one.round > 0 else "greeting": message_view(one) for one in spoken.messages}
+            yield {"is": "replied", **said}
 
 
 def _session_to_talk_in(companion: Companion, wanted: str | None) -> Session:

@@ -1,6 +1,6 @@
-// The timeline, and how what is known is connected, drawn.
+// The timeline, the diary, and how what is known is connected, drawn.
 
-import { ask, at, day, make, moment, said, say, shape } from "./base.js";
+import { ask, at, button, day, language, make, moment, said, say, shape } from "./base.js";
 
 const WIDTH = 720;
 const HEIGHT = 520;
@@ -106,4 +106,27 @@ const factOfDay = (fact) => make("li", fact.current ? "" : "past", said(dated(fa
 function dated(fact) {
   const until = fact.until ? [say("fact.until", { day: day(fact.until) })] : [];
   return [fact.text, ...until, ...fact.marks].join(" · ");
+}
+
+// -- the diary
+
+export async function showDiary(month = "") {
+  const found = await ask(`diary?${new URLSearchParams({ month })}`);
+  const shown = found.pages.at(-1)?.date.slice(0, 7);
+  const months = found.months.map((one) => {
+    const chosen = button("diary.month", () => showDiary(one));
+    chosen.textContent = monthName(one);
+    chosen.toggleAttribute("aria-pressed", one === shown);
+    return chosen;
+  });
+  const parts = [make("div", "row", ...months, button("diary.print", () => window.print(), "small primary")), ...found.pages.map(diaryPage)];
+  at("tab-diary").replaceChildren(...(months.length ? parts : [make("p", "empty", say("diary.none"))]));
+}
+
+const monthName = (month) => new Intl.DateTimeFormat(language(), { year: "numeric", month: "long", timeZone: "UTC" }).format(new Date(month));
+
+function diaryPage(page) {
+  const source = make("a", "quiet", say("diary.source"));
+  source.href = `#chat/${encodeURIComponent(page.session)}`;
+  return make("article", "page", make("h3", "", moment(page.date, false)), ...page.sentences.map((one) => said(one.text)), source);
 }

@@ -40,10 +40,12 @@ from interfaces.http.guards import CurrentCaller, ServerToken
 from interfaces.http.limits import Affordable, Text, count_tokens
 from interfaces.http.page import views
 from interfaces.http.page.assets import InLanguage
-from interfaces.http.page.page_chat import Work, reply_work, save_work, start_work
+from interfaces.http.page.page_chat import Work, greeting_work, reply_work, save_work, start_work
 from interfaces.http.page.views import View
 from interfaces.messages import Words
 from interfaces.recollections import describe_fact
+from interfaces.service.memory_service import MemoryService
+from jobs.greeting import Greeting
 from jobs.importing import FileProgress, ImportDone, Importing, digest_of, make_context, preview_file
 from jobs.maintenance import session_to_open
 from jobs.rebuild import Erased
@@ -128,6 +130,22 @@ def _add_chat(api: APIRouter, people: People) -> None:
         work = reply_work(words, check_input(text), session, count, again=again)
         return await start_work(people, words, caller.person(), work, server)
 
+    @api.post("/greeting", dependencies=[Affordable])
+    async def greet(
+        caller: CurrentCaller,
+        words: InLanguage,
+        server: ServerToken,
+        asked: Request,
+        session: Annotated[str | None, Body(max_length=_LONGEST_NAME, embed=True)] = None,
+    ) -> Response:
+        """What the companion says first in a session, as ``chat`` names it, where something is due."""
+
+        def count(said: Greeting) -> None:
+            count_tokens(asked, None, None, [*(one.content for one in said.messages), said.text])
+
+        work = greeting_work(words, session, count)
+        return await start_work(people, words, caller.person(), work, server)
+
     @api.post("/sessions/{session_id}/save", dependencies=[Affordable])
     async def save(session_id: str, caller: CurrentCaller, words: InLanguage, server: ServerToken) -> Response:
         return await start_work(people, words, caller.person(), save_work(words, session_id), server)
@@ -195,6 +213,14 @@ def _add_sessions(api: APIRouter, people: People) -> None:
                 "summary": summary.summary if summary else "",
                 **_messages_view(companion, session_id),
             }
+
+    @api.get("/diary")
+    def diary(
+        caller: CurrentCaller, asked: Request, month: Annotated[str, Query(pattern=r"^(\d{4}-\d{2})?$")] = ""
+    ) -> View:
+        """The companion's diary of a month, the last one where none is named; and every month that has pages."""
+        service: MemoryService = asked.app.state.service
+        return service.diary(caller.person(), month).model_dump()
 
     @api.get("/timeline")
     def timeline(caller: CurrentCaller, words: InLanguage) -> list[View]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from domain.facts import Fact, Relation
+from domain.matters import OpenMatter
 from domain.quotations import quotation_spans, without_tags
 from domain.recollection import RecalledFact, Recollection
 from domain.records import PREFIX, ErasureScope, Message, Session
@@ -18,6 +20,7 @@ from domain.text import one_line
 from interfaces.messages import Words
 from interfaces.messages.reasons import explain_recall
 from interfaces.recollections import RecalledItem, describe_fact, recalled_items
+from jobs.greeting import due_day
 from jobs.rebuild import Erased
 
 #: An object of the page's JSON.
@@ -44,6 +47,8 @@ _ERASED_THINGS = {
 def message_view(message: Message) -> View:
     """One message; ``speaker`` is who said it where that was neither the person nor the companion.
 
+    ``first``: the companion spoke first with it.
+
     ``quoted`` has the day of the memory that each outermost quotation repeats, "" for one that is in no memory.
     """
     days = {one.number: one.timestamp[:10] for one in message.quoted}
@@ -54,6 +59,7 @@ def message_view(message: Message) -> View:
         "role": message.role,
         "text": message.words,
         "finish": message.finish,
+        "first": message.round < 0,
         "hidden": message.hidden,
         "demo": message.demo,
         "speaker": message.speaker,
@@ -129,6 +135,14 @@ def recalled_view(words: Words, found: Recollection) -> View:
     }
 
 
+def matter_view(words: Words, one: OpenMatter, now: datetime) -> View:
+    """What a greeting brings up, as a memory: the words it rests on, and its day."""
+    return {
+        "kind": "turn", "when": one.said, "role": one.role, "text": one.words,
+        "marks": [words.say(f"open.kind.{one.kind}"), due_day(one, now) or words.say("open.no_day")],
+    }  # fmt: skip
+
+
 def _memory_view(words: Words, item: RecalledItem) -> View:
     """A recalled memory, and the ``reasons`` in words. ``number`` is that of a fact."""
     memory = item.memory
@@ -181,11 +195,12 @@ def proof_view(words: Words, erased: Erased) -> View:
     found = erased.proof
     rebuilt = [words.count("summary", erased.summaries_rebuilt)] if erased.summaries_rebuilt else []
     rebuilt += [words.say(f"persona.{persona}") for persona in erased.personas_rebuilt]
-    files = words.count("file", found.files)
+    searched = {"files": words.count("file", found.files), "tables": words.count("table", found.tables)}
+    key = "forget.proof_database" if found.tables else "forget.proof"
     return {
         "done": words.say("forget.done", **_count_things(words, erased.selection)),
         "rebuilt": words.say("forget.rebuilt", what=", ".join(rebuilt)) if rebuilt else "",
-        "proof": words.say("forget.proof", files=files, searched=found.searched, found=len(found.traces)),
+        "proof": words.say(key, **searched, searched=found.searched, found=len(found.traces)),
         "files": found.files,
         "searched": found.searched,
         "traces": len(found.traces),

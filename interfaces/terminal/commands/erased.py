@@ -59,5 +59,5 @@ def _describe(one: ErasureReceipt, words: Words, most: int) -> list[str]:
         words.say(f"erased.reason.{one.reason}"),
         *([said, ", ".join([*days[:most], *more])] if one.messages else []),
         *([words.say("erased.derived", count=one.derived)] if one.derived else []),
-        words.say(proof, files=words.count("file", one.files), searched=one.searched, traces=one.traces),
+        words.say(proof, places=words.count("place", one.files), searched=one.searched, traces=one.traces),
     ]

@@ -142,9 +142,10 @@ def _show_erased(context: CommandContext, erased: Erased) -> None:
         context.tell("forget.rebuilt", what=", ".join(made))
     proof = erased.proof
     context.tell(
-        "forget.proof",
+        "forget.proof_database" if proof.tables else "forget.proof",
         "trouble" if proof.traces else "good",
         files=context.words.count("file", proof.files),
+        tables=context.words.count("table", proof.tables),
         searched=proof.searched,
         found=len(proof.traces),
     )

@@ -19,6 +19,7 @@ from interfaces.http.page import assets
 from interfaces.http.page.assets import preferred_language
 from language.scripts import Language
 from tests.interfaces.http.remembered import remember
+from tests.interfaces.terminal.test_first_words import INTERVIEW, make_due
 from tests.support.served import Server, here, until
 from tests.support.server import ScriptedServer, delta, hang, say, status, stream
 
@@ -66,13 +67,15 @@ def test_the_page_and_its_files_need_no_token_and_what_they_ask_for_does(served:
         assert came.headers["x-content-type-options"] == "nosniff"
         assert came.headers["referrer-policy"] == "no-referrer"
     asked = (
-        "now", "recalled", "sessions", "sessions/x", "timeline", "facts", "facts/1", "relations", "personas", "import"
+        "now", "recalled", "sessions", "sessions/x", "timeline", "diary", "facts", "facts/1", "relations", "personas",
+        "import",
     )  # fmt: skip
     assert {served.ask("GET", f"/page/{path}").status for path in asked} == {401}
     assert {
         served.ask("POST", f"/page/{path}", {}).status
         for path in (
             "chat",
+            "greeting",
             "forget",
             "forget/scope",
             "hide",
@@ -204,6 +207,90 @@ def test_looking_opens_no_session(served: Server) -> None:
     for path in ("now", "recalled", "timeline", "relations", "facts"):
         assert served.ask("GET", f"/page/{path}").status == 200
     assert served.ask("GET", "/page/sessions").json == []
+
+
+# -- speaking first
+
+
+def first_words(served: Server, **body: Any) -> list[dict[str, Any]]:
+    came = served.ask("POST", "/page/greeting", body)
+    assert came.status == 200, came.body
+    return [json.loads(line) for line in came.body.splitlines()]
+
+
+def test_the_page_greets_where_something_is_due_and_what_it_said_is_stored_with_the_answer(
+    served: Server, model: ScriptedServer
+) -> None:
+    with served.people.companion("me") as companion:
+        make_due(companion.memory)
+    model.script(say("Hello again. How did the interview go?"), say("Congratulations!"))
+    begun, *said = first_words(served)
+    assert begun == {"is": "begun"}
+    assert [one["text"] for one in said] == ["Hello again.", "Hello again. How did the interview go?"]
+    ((memory,),) = [one["memories"] for one in said[-1:]]
+    assert (memory["text"], memory["role"], memory["marks"][0]) == (INTERVIEW, "user", "ahead")
+    asked = len(model.chats)
+    assert first_words(served) == [begun]  # once a day, whoever asks
+    assert len(model.chats) == asked
+    *_, replied = lines(served, "They took me!")
+    assert [one["content"] for one in model.chats[-1]["messages"]][-2:] == [said[-1]["text"], "They took me!"]
+    assert (replied["greeting"]["text"], replied["greeting"]["first"]) == (said[-1]["text"], True)
+    stored = served.ask("GET", "/page/now").json["turns"]
+    assert [one["text"] for one in stored[-3:]] == [said[-1]["text"], "They took me!", "Congratulations!"]
+    assert [one["first"] for one in stored[-3:]] == [True, False, False]
+
+
+def test_a_greeting_that_nobody_answers_is_not_stored_and_one_not_due_opens_no_session(
+    served: Server, model: ScriptedServer
+) -> None:
+    assert first_words(served) == [{"is": "begun"}]
+    assert served.ask("GET", "/page/sessions").json == []
+    assert model.chats == []
+    with served.people.companion("me") as companion:
+        make_due(companion.memory)
+    model.script(say("How did the interview go?"))
+    assert len(first_words(served)) == 2
+    assert [one["text"] for one in served.ask("GET", "/page/now").json["turns"]] == [INTERVIEW, "Good luck!"]
+
+
+def test_typing_ends_a_greeting_of_the_page(served: Server, model: ScriptedServer) -> None:
+    with served.people.companion("me") as companion:
+        make_due(companion.memory)
+    model.script(hang)
+    line = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    line.request("POST", "/page/greeting", "{}", {"Content-Type": "application/json"})
+    came = line.getresponse()
+    until(lambda: model.chats)
+    came.close()
+    line.close()
+    until(lambda: not any(thread.name == "page-chat" for thread in threading.enumerate()))
+    with served.people.companion("me") as companion:
+        assert companion.memory.matters.greeting()[1] == 0
+
+
+# -- the diary
+
+
+def test_the_diary_is_shown_by_month_with_what_each_sentence_rests_on(served: Server) -> None:
+    assert served.ask("GET", "/page/diary").json["pages"] == []
+    with served.people.companion("me") as companion:
+        memory = companion.memory
+        for day in ("2026-04-30", "2026-05-02", "2026-05-03"):
+            session = memory.sessions.resume_or_start()[0].session_id
+            spoken = memory.rounds.store(session, f"It is {day}.", "Yes.", f"{day}T12:00:00+00:00", "stop")
+            memory.rounds.save(session, "A day.", {})
+            ids = [one.text_id for one in spoken.messages]
+            assert memory.chapters.put_page(session, ids, [(f"We spoke on {day}.", ids[:1])])
+    last = served.ask("GET", "/page/diary").json
+    assert last["months"] == ["2026-04", "2026-05"]
+    assert [one["date"] for one in last["pages"]] == ["2026-05-02", "2026-05-03"]
+    assert last["pages"][1]["sentences"] == [{"text": "We spoke on 2026-05-03.", "messages": ids[:1]}]
+    (first,) = served.ask("GET", "/page/diary?month=2026-04").json["pages"]
+    assert first["date"] == "2026-04-30"
+    assert served.ask("GET", "/page/diary?month=x").status == 422
+    assert served.ask("GET", "/diary/me?date=2026-05").json["pages"] == last["pages"]
+    assert [one["date"] for one in served.ask("GET", "/diary/me?date=2026-05-02").json["pages"]] == ["2026-05-02"]
+    assert served.ask("GET", "/diary/somebody").status == 404
 
 
 # -- what is remembered

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(browsers.found() is None, reason="there is no Ch
 #: Whatever is pressed is large enough for a finger.
 _PRESSED = "[...document.querySelectorAll('button, nav a')].filter((one) => one.offsetHeight)"
 _LARGE_ENOUGH = f"{_PRESSED}.every((one) => one.offsetHeight >= 28)"
-TABS = ("memory", "memory/profiles", "memory/timeline", "memory/connections", "memory/import")
+TABS = ("memory", "memory/profiles", "memory/timeline", "memory/diary", "memory/connections", "memory/import")
 VIEWS = ("chat", "new", *TABS)
 _SHOWN = "[...document.querySelectorAll('main > section')].find((one) => !one.hidden)"
 

@@ -29,7 +29,7 @@ from tests.support.house import Mind
 from tests.support.server import ScriptedServer
 
 FIVE = ["process_memory", "end_session", "get_session_status", "debug_process_memory", "get_user_graph"]
-FULL = [*FIVE, "recall", "search", "remember", "forget", "erased", "open_matters", "profile"]
+FULL = [*FIVE, "recall", "search", "remember", "forget", "erased", "open_matters", "diary", "profile"]
 ERAS = ["legacy", "2026-07-28"]
 Talk = Callable[[Client], Coroutine[Any, Any, Any]]
 
@@ -104,7 +104,7 @@ def test_the_five_answer_with_the_bodies_of_the_service_byte_for_byte(opened: Op
         assert result.structured_content == json.loads(text(result))
 
 
-def test_five_tools_are_offered_and_seven_more_where_all_are_wanted(opened: OpenedService) -> None:
+def test_five_tools_are_offered_and_eight_more_where_all_are_wanted(opened: OpenedService) -> None:
     async def offered(client: Client) -> Any:
         return list((await client.list_tools()).tools)
 
@@ -115,7 +115,16 @@ def test_five_tools_are_offered_and_seven_more_where_all_are_wanted(opened: Open
     hints = {one.name: one.annotations for one in full}
     assert all(one.open_world_hint is False for one in hints.values())
     assert [name for name in FULL if hints[name].destructive_hint] == ["forget"]
-    looking = ["get_session_status", "debug_process_memory", "get_user_graph", "recall", "search", "erased", "profile"]
+    looking = [
+        "get_session_status",
+        "debug_process_memory",
+        "get_user_graph",
+        "recall",
+        "search",
+        "erased",
+        "diary",
+        "profile",
+    ]
     assert [name for name in FULL if hints[name].read_only_hint] == looking
     assert all(list(one.input_schema["properties"])[-1] or one.output_schema for one in full)
     assert sorted(full[0].input_schema["properties"]) == ["input", "user_id"]

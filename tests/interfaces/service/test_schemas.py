@@ -20,7 +20,7 @@ from interfaces.service.schemas import (
     ProcessResponse,
     SessionStatusResponse,
 )
-from interfaces.service.search_schemas import OpenResponse
+from interfaces.service.search_schemas import DiaryResponse, OpenResponse
 from tests.interfaces.service.known import LYON
 from tests.interfaces.service.opened import OpenedService
 from tests.support.house import Mind
@@ -160,7 +160,7 @@ def test_the_page_about_it_shows_bodies_as_they_are() -> None:
     shown = re.findall(r"```json\n(.+)\n```", page.read_text(encoding="utf-8"))
     models = (
         ProcessResponse, EndSessionResponse, EndSessionResponse, SessionStatusResponse, DebugResponse,
-        GraphResponse, ErasedResponse, OpenResponse, ErrorResponse,
+        GraphResponse, ErasedResponse, OpenResponse, DiaryResponse, ErrorResponse,
     )  # fmt: skip
     for body, model in zip(shown, models, strict=True):
         assert model.model_validate_json(body).model_dump_json() == body

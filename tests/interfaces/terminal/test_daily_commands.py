@@ -75,28 +75,26 @@ def test_help_all_lists_every_command_and_no_other_name_of_one(chat: Chat, langu
 
 
 @pytest.mark.parametrize("spelling", [0, 1], ids=["old", "new"])
-@pytest.mark.parametrize(
-    ("old", "new", "shown"),
-    [
-        ("/show 1", "/sessions show 1", "I like tea"),
-        ("/show", "/sessions show", "Which session?"),
-        ("/resume 1", "/sessions resume 1", "Back in"),
-        ("/pin I like tea", "/persona pin I like tea", "no update changes it: The user likes tea"),
-        ("/recall off", "/memory recall off", "Recall is off until /memory recall on."),
-        ("/reindex", "/memory reindex", "The index is complete"),
-        ("/summary", "/context summary", "This session has no summary yet"),
-    ],
-)
 def test_a_folded_command_is_understood_in_both_spellings(
-    chat: Chat, server: ScriptedServer, connected: dict[str, str], old: str, new: str, shown: str, spelling: int
+    chat: Chat, server: ScriptedServer, connected: dict[str, str], spelling: int
 ) -> None:
     terminal = chat(rows=60, columns=120, **connected)
     terminal.prompt()
     spoke(terminal, server, "I like tea")
     saved(terminal, server, "Tea.")
-    typed = (old, new)[spelling]
-    terminal.say(typed)
-    terminal.wait(lambda: shown in terminal.text().partition(f"> {typed}")[2], shown)
+    for old, new, shown in (
+        ("/show 1", "/sessions show 1", "I like tea"),
+        ("/show", "/sessions show", "Which session?"),
+        ("/pin I like tea", "/persona pin I like tea", "no update changes it: The user likes tea"),
+        ("/recall off", "/memory recall off", "Recall is off until /memory recall on."),
+        ("/reindex", "/memory reindex", "The index is complete"),
+        ("/summary", "/context summary", "This session has no summary yet"),
+        ("/resume 1", "/sessions resume 1", "Back in"),
+    ):
+        typed = (old, new)[spelling]
+        terminal.say(typed)
+        terminal.wait(lambda: shown in terminal.text().rpartition(f"> {typed}")[2], f"{shown} after {typed}")  # noqa: B023
+        terminal.prompt()
 
 
 def test_completion_offers_the_folded_commands_where_they_are_now(chat: Chat) -> None:

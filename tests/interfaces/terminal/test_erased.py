@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,19 @@ LINES = {
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
 
 
+@pytest.fixture(scope="module")
+def home_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Language], Path]:
+    """A home in a language, with a backup and an export, in which something was erased afterwards."""
+    return cache(lambda language: _lived_in(tmp_path_factory.mktemp(f"home-{language}"), language))
+
+
 @pytest.fixture
-def home(tmp_path: Path, language: Language) -> Path:
-    """A home with a backup and an export, in which something was erased afterwards."""
+def home(tmp_path: Path, language: Language, home_in: Callable[[Language], Path]) -> Path:
+    """That home."""
+    return Path(shutil.copytree(home_in(language), tmp_path, dirs_exist_ok=True))
+
+
+def _lived_in(tmp_path: Path, language: Language) -> Path:
     settings = {"LANGUAGE": language}
     assert run(tmp_path, given=f"{SECRET[language]}\n/save\nIt rains.\n", **settings).code == 0
     assert run(tmp_path, "--backup", "friend.db", **settings).code == 0

@@ -31,7 +31,7 @@ SHOWN = {
     "diary": ("The diary is off", "现在不写日记"),
     "life": ("There is no chapter yet: every 8 saved sessions", "每存够 8 次会话"),
     "facts": ("Ann lives in Oslo.", "Ann lives in Oslo."),
-    "open": ("Nothing is open.", "现在没有没了结的事。"),
+    "open": ("Nothing is open.", "眼下没有惦记的事。"),
     "ask": ("What do you want to know?", "想知道什么？"),
     "why": ("/why full: with scores", "/why full：附分数"),
     "forget": ("What should I forget?", "要忘掉什么？"),

@@ -30,7 +30,7 @@ def ago(days: int, hour: int) -> str:
         (ago(0, 8), "earlier today", "今天早些时候"),
         (ago(1, 20), "yesterday evening", "昨天晚上"),
         (ago(1, 23), "yesterday evening", "昨天晚上"),
-        (ago(1, 2), "yesterday before dawn", "昨天凌晨"),
+        (ago(1, 2), "in the early hours of yesterday", "昨天凌晨"),
         (ago(1, 9), "yesterday morning", "昨天上午"),
         (ago(3, 20), "on Sunday", "星期天"),
         (ago(6, 20), "on Thursday", "星期四"),

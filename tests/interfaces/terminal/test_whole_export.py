@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from tests.support.program import run
 ENGLISH = {"LANGUAGE": "en"}
 
 
-@pytest.fixture
-def lived(tmp_path: Path) -> Path:
-    """A home in which two evenings were lived and everything was exported."""
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a home in which two evenings were lived, and everything that was exported."""
+    tmp_path = tmp_path_factory.mktemp("exported")
     home = tmp_path / "first"
     home.mkdir()
     told = run(
@@ -24,7 +26,14 @@ def lived(tmp_path: Path) -> Path:
     wrote = run(home, "--export", str(tmp_path / "all.json"), **ENGLISH)
     assert wrote.code == 0
     assert "--import reads it back" in wrote.out
-    return home
+    return tmp_path
+
+
+@pytest.fixture
+def lived(exported: Path, tmp_path: Path) -> Path:
+    """That home; what was exported lies beside it."""
+    shutil.copytree(exported, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "first"
 
 
 def tables(path: Path) -> dict[str, list[dict[str, object]]]:

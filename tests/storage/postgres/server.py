@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,28 +24,67 @@ from storage.postgres.setup import initialise
 _INSTEAD_OF_ROOT = "nobody"
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A server whose data, log and socket are in one folder."""
+
+    folder: Path
+
+    @property
+    def administrator(self) -> str:
+        """How to connect to it as its superuser."""
+        return f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def create(self, *options: str) -> None:
+        """Make it, empty."""
+        self.run("initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync", *options)
+
+    def start(self) -> None:
+        """Start it, also after it was stopped or has crashed."""
+        options = f"-c listen_addresses='' -k {self.folder} -c fsync=off -c logging_collector=off"
+        self.run("pg_ctl", "-w", "-t", "120", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """End all of its processes at once, as a power cut does."""
+        self.run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs on its data, as a user that it accepts."""
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC", "PGDATA": str(self.folder / "data")}
+        user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            found = pwd.getpwnam(_INSTEAD_OF_ROOT)
+            user = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+            os.chown(self.folder, found.pw_uid, -1)
+        done = subprocess.run(
+            [str(_programs() / program), *arguments],
+            cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            check=False, **user,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout.decode()
+
+
 @contextmanager
-def postgres() -> Iterator[str]:
-    """Start an empty server; yields how to connect to it as its superuser. It is stopped and removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path: the name of a socket has at most 107 bytes
-    user: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        user = {"user": _INSTEAD_OF_ROOT, "group": pwd.getpwnam(_INSTEAD_OF_ROOT).pw_gid, "extra_groups": []}
-        os.chown(folder, pwd.getpwnam(_INSTEAD_OF_ROOT).pw_uid, -1)
-    data = folder / "data"
+def running_cluster() -> Iterator[Cluster]:
+    """A server that was started, empty. It is stopped and removed at the end."""
+    cluster = Cluster(Path(tempfile.mkdtemp(prefix="pg-")))  # short: the name of a socket has at most 107 bytes
     try:
-        _run(
-            "initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync", **user
-        )
-        options = f"-c listen_addresses='' -k {folder} -c fsync=off -c logging_collector=off"
-        _run("pg_ctl", "-D", str(data), "-w", "-t", "120", "-l", str(folder / "log"), "-o", options, "start", **user)
+        cluster.create()
+        cluster.start()
         try:
-            yield f"postgresql://postgres@/postgres?host={folder}"
+            yield cluster
         finally:
-            _run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop", **user)
+            cluster.stop()
     finally:
         with suppress(FileNotFoundError):
-            shutil.rmtree(folder)
+            shutil.rmtree(cluster.folder)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Start an empty server; yields how to connect to it as its superuser."""
+    with running_cluster() as cluster:
+        yield cluster.administrator
 
 
 def _programs() -> Path:
@@ -53,16 +93,6 @@ def _programs() -> Path:
     assert package, "requirements-dev.txt is not installed"
     assert package.origin
     return Path(package.origin).parent / "pginstall18" / "bin"
-
-
-def _run(program: str, *arguments: str, **user: Any) -> None:
-    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}
-    done = subprocess.run(
-        [str(_programs() / program), *arguments],
-        cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        check=False, **user,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout.decode()
 
 
 @cache

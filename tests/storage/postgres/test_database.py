@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from domain import errors
 from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import initialise
-from tests.contract.stores import QUIET
+from tests.contract.stores import QUIET, Teller, at, postgres
 from tests.storage.postgres.server import shared_server
 
 
@@ -176,3 +178,30 @@ def test_a_database_may_be_prepared_again_and_keeps_what_it_holds(database: Post
     url = shared_server()
     initialise(url.replace("app:secret", "postgres").replace("/friend", "/postgres"), url)
     assert read_meta(database, "a") == "b"
+
+
+def trips(server: Server, act: Callable[[], object], file: Path) -> int:
+    """How often the connections of a server waited for an answer meanwhile."""
+    connections = [server.take() for _ in range(2)]
+    with file.open("w+") as traced:
+        for connection in connections:
+            connection.pgconn.trace(traced.fileno())
+            connection.pgconn.set_trace_flags(pq.Trace.SUPPRESS_TIMESTAMPS)
+            server.give_back(connection)
+        act()
+        for connection in connections:
+            connection.pgconn.untrace()
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    asks = [line.startswith("F\t") and line.split("\t")[2] in ("Sync", "Flush") for line in lines]
+    return sum(now and not before for before, now in pairwise([False, *asks]))
+
+
+def test_a_round_takes_three_trips_to_the_server(server: Server, tmp_path: Path) -> None:
+    store = postgres(tmp_path, server)
+    store.start("s1", at(0))
+    teller = Teller(store)
+    teller.say("s1", "Hello there")
+    assert trips(server, lambda: teller.say("s1", "Hello again"), tmp_path / "trace") == 3
+    assert [one.words for one in store.messages.of_session("s1")][2] == "Hello again"
+    assert store.messages.highest_number() == 4
+    assert len(store.database.run("SELECT digest FROM stored_message")) == 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from domain import errors
 from storage.engine import read_meta, set_meta
 from storage.postgres.database import PostgresDatabase, Server
 from storage.postgres.setup import OWNER
-from storage.registry import place_of
+from storage.registry import Registry, registry_in
 from storage.repositories import OnServer
 from tests.contract.stores import QUIET, Store, at, postgres
 from tests.storage.postgres.server import shared_connections, shared_server
@@ -158,21 +159,23 @@ def test_a_role_that_policies_do_not_hold_for_is_refused(role: str, what: str) -
 
 
 def test_a_person_whose_id_is_made_of_sql_is_a_person_like_any_other(tmp_path: Path) -> None:
+    registry = Registry(registry_in(tmp_path), lambda: datetime.now(UTC), shared_server())
     server = shared_connections()
     ids = ["1", "x'; SELECT set_config('friend.person', '1', true); --", '", null]', "me", "ann\\", "\ud800", "*"]
     numbers = set()
     for one in ids:
         for instruction in (None, 2):
-            place = place_of(tmp_path, server, one, instruction)
+            place = registry.place_of(one, instruction)
             assert isinstance(place, OnServer)
             database = PostgresDatabase(server, place.person, QUIET)
             set_meta(database, "whose", json.dumps([one, instruction]))
             numbers.add(database._number)
     assert len(numbers) == 2 * len(ids)
     for one in ids:
-        place = place_of(tmp_path, server, one)
+        place = registry.place_of(one)
         assert isinstance(place, OnServer)
         assert read_meta(PostgresDatabase(server, place.person, QUIET), "whose") == json.dumps([one, None])
+    registry.close()
 
 
 def test_nobody_can_list_who_has_a_memory(two: tuple[Store, PostgresDatabase]) -> None:

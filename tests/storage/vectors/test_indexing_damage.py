@@ -46,7 +46,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with an index, later rows, a deleted row and folded files."""
     folder = tmp_path_factory.mktemp("original")
     store = IndexedStore(folder).started()
-    for number in range(10):
+    for number in range(4):
         store.add_session(f"s{number}")
         store.add_messages(f"s{number}", [f"{said} in session {number}" for said in SAID])
         store.add_summary(f"s{number}", f"spoke of cats, session {number}")

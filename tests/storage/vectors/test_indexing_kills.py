@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 
 from storage.vectors.table import normalise
+from tests.interfaces.terminal.pseudo import environment
 from tests.storage.vectors.indexed import IndexedStore
+from tests.support.warm import Piped
 
 HOUSE = Path(__file__).parents[3]
 LIFE = """
@@ -33,7 +35,7 @@ for number in range(first, first + 4000, 2):
 
 def live_and_die(folder: Path, seconds: float) -> None:
     command = [sys.executable, "-c", LIFE, str(folder)]
-    with subprocess.Popen(command, cwd=HOUSE, stdout=subprocess.PIPE) as process:
+    with Piped(command, cwd=HOUSE, env=environment(folder), stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
         time.sleep(seconds)

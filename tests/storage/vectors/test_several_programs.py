@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.interfaces.terminal.pseudo import environment
 from tests.storage.vectors.indexed import PATIENCE, IndexedStore
+from tests.support.warm import Piped
 
 HOUSE = Path(__file__).parents[3]
 SCRIPT = """
@@ -41,7 +43,8 @@ class Program:
 
     def __init__(self, folder: Path, most_in_memory: int = MANY) -> None:
         command = [sys.executable, "-c", SCRIPT, str(folder), str(most_in_memory)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOUSE)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = Piped(command, **pipes, text=True, cwd=HOUSE, env=environment(folder))
 
     def do(self, python: str) -> Any:
         assert self.process.stdin
