@@ -206,6 +206,7 @@ A record with "chapter" tells what the conversations of the days "from" .. "to" 
 never said by anybody: use it for what went on in that time, and never quote it.""",
     became={
         "changed": "changed since {when}: {text}",
+        "will_change": "so until {when}; planned from then on: {text}",
         "until": "until {when}",
         "corrected": "corrected: {text}",
         "untrue": "not true",
@@ -481,6 +482,7 @@ _ZH = Templates(
 带 "chapter" 的记录说的是 "from" 到 "to" 这些天的对话总的来说谈了什么。它是从对话里归纳出来的，没有人这样说过：可以用来讲那段时间的事，绝不要引用。""",
     became={
         "changed": "{when} 起变了，{text}",
+        "will_change": "{when} 之前还是这样；打算从那天起：{text}",
         "until": "到 {when} 为止",
         "corrected": "更正，{text}",
         "untrue": "不是真的",

@@ -61,9 +61,9 @@ class Why:
 
 #: The kind of client that stored something: one that stores what it knows, or a chat client.
 Client = Literal["", "stored", "chat"]
-#: What happened to a fact: it was replaced, ended, corrected to another value, never true, may no longer hold, or its
-#: planned day is past.
-Became = Literal["changed", "until", "corrected", "untrue", "doubtful_since", "was_planned_for"]
+#: What happened to a fact: it was replaced, or will be on a day ahead; it ended, was corrected to another value, was
+#: never true, may no longer hold, or its planned day is past.
+Became = Literal["changed", "will_change", "until", "corrected", "untrue", "doubtful_since", "was_planned_for"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -572,7 +572,9 @@ _LIGHT = (
 #: The same in Chinese; and characters that mean nothing alone, or only write a date or an age.
 _LIGHT_HAN = frozenset("住在打算计划想要工作上班养叫做名目前现已开始后来一直仍还会用户本人说自己可能许再确定")
 _EMPTY = (
-    frozenset("的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那其之由向给让管跟同及或并又再只都个")
+    frozenset(
+        "的了是在有和与于不就也着过被把从到为年月日号岁约生至起止自共对这那他她它们其之由向给让管跟同及或并又再只都个"
+    )
     | _LIGHT_HAN
 )
 
@@ -712,7 +714,8 @@ def is_past(line: str, stated: Sequence[Fact], today: date) -> bool | None:
 def _is_over(fact: Fact, today: date) -> bool:
     planned = fact.stance == "planned" or fact.slot.attribute in ("plan", "appointment", "promise")
     day = fact.end or (fact.start if planned else "")
-    return not fact.current or bool(day and day < today.isoformat()[: len(day)])
+    gone = fact.corrected or (fact.until and fact.until[:10] <= today.isoformat())
+    return bool(gone or (day and day < today.isoformat()[: len(day)]))
 
 
 def facts_in_line(line: LineEvidence, resting: Mapping[str, Sequence[Fact]]) -> list[Fact]:

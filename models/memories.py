@@ -194,7 +194,8 @@ def _fact_fields(fact: RecalledFact, context: RecordContext) -> dict[str, object
     planned = Annotation("was_planned_for", fact.planned_for, text) if fact.planned_for else None
     remarks = [_remark(mark, TEMPLATES[context.language], about=False) for mark in (doubt, planned) if mark]
     how_said = {} if fact.stance == "stated" else {"only": TEMPLATES[context.language].stances[fact.stance]}
-    since = {"since": fact.since[:10]} if fact.since and not planned else {}
+    begins = "from" if fact.since[:10] > context.now.date().isoformat() else "since"
+    since = {begins: fact.since[:10]} if fact.since and not planned else {}
     known = "maybe" if fact.basis == "inferred" else "known"
     return {known: context.harmless_text("".join([text, *remarks])), **how_said, "when": when, **since}
 

@@ -103,7 +103,7 @@ class KnownFacts:
         current = [
             fact
             for fact in facts
-            if fact.current
+            if (fact.current or (not fact.corrected and fact.until[:10] > self._today))
             and (fact.quotes or fact.basis != "quoted")
             and not self.is_covered(fact, ())
             and not any(_says_more(one, fact) for one in in_asked)
@@ -316,16 +316,27 @@ def annotations_from(facts: Iterable[Fact], later: Mapping[str, Fact], today: st
             yield Annotation("corrected", after.said, after.restatement, value)
         elif fact.corrected:
             yield Annotation("untrue", "", fact.restatement)
+        elif fact.until and after and _is_unlike_plan(fact, after):
+            continue
         elif fact.until and after:
             # The day belongs to what is so now: the first of several changes was on another one.
             direct = fact.replaced_by == after.text_id
-            yield Annotation("changed", fact.until if direct else after.since, after.restatement, value)
+            when = fact.until if direct else after.since
+            yield Annotation("will_change" if when[:10] > today else "changed", when, after.restatement, value)
         elif fact.until and not _was_over(fact):
             yield Annotation("until", fact.until, fact.restatement)
         elif fact.doubtful_since and not fact.is_over(fact.doubtful_since):
             yield Annotation("doubtful_since", fact.doubtful_since, fact.restatement)
         elif planned := planned_for(fact, today):
             yield Annotation("was_planned_for", planned, fact.restatement)
+
+
+def _is_unlike_plan(plan: Fact, after: Fact) -> bool:
+    """Whether what took the place of a plan shares no word with it but a name, so that it does not tell how it went."""
+    if plan.stance not in ("planned", "wished") or language_of(plan.restatement) != language_of(after.restatement):
+        return False
+    names = _term_set(f"{plan.subject} {after.subject} {plan.start} {after.start}")
+    return not (_term_set(f"{plan.restatement} {plan.value}") & _term_set(f"{after.restatement} {after.value}")) - names
 
 
 def _was_over(fact: Fact) -> bool:

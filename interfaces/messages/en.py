@@ -555,6 +555,7 @@ MESSAGES = {
     "why.chapter": "{first} – {last} · chapter · {title}",
     "why.fact": "{day} · fact {number}",
     "why.became.changed": "changed on {day}",
+    "why.became.will_change": "will change on {day}",
     "why.became.until": "true until {day}",
     "why.became.corrected": "was never true, corrected on {day}",
     "why.became.untrue": "was never true",

@@ -555,6 +555,7 @@ MESSAGES = {
     "why.chapter": "{first} – {last} · 章 · {title}",
     "why.fact": "{day} · 事实 {number}",
     "why.became.changed": "{day} 变了",
+    "why.became.will_change": "到 {day} 才变",
     "why.became.until": "到 {day} 为止",
     "why.became.corrected": "从来不是这样，{day} 更正",
     "why.became.untrue": "从来不是这样",

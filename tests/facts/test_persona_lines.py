@@ -306,6 +306,7 @@ def test_a_line_in_doubt_may_say_so_in_the_words_of_the_prompt(
         ("老友说以后对两个小李就叫全名。", "老友说以后两个小李就叫全名。"),
         ("陈默在小区门口喂一只橘猫，管橘猫叫“房租”。", "陈默管小区门口喂的一只橘猫叫“房租”。"),
         ("陈默养了这条柯基。", "陈默养了一条柯基。"),
+        ("陈默养柯基，朋友都叫他老陈。", "陈默养柯基，朋友都叫陈默老陈。"),
     ],
 )
 def test_chinese_words_that_only_join_others_need_no_fact(text: str, says: str) -> None:
@@ -436,6 +437,8 @@ def test_a_line_with_a_plan_whose_day_has_passed_may_be_reworded_or_dropped_with
     assert is_past(JOB, [replace(plan, start="2025-09-08"), firm], TODAY) is None
     assert is_past(JOB, [replace(plan, until="2025-06-09"), firm], TODAY) is None
     assert is_past("蜀芯在成都，做车规芯片", [plan, firm], TODAY) is None
+    assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-12")], TODAY) is True
+    assert is_past("蜀芯在成都，做车规芯片", [replace(firm, until="2025-07-13")], TODAY) is None
     evidence = [LineEvidence(JOB, ("old",), "2025-06-08", 8)]
     given = {"on": Grounds((), TODAY, CHEN, past={JOB: False}), "persona": JOB, "evidence": evidence, "language": "zh"}
     text = "陈默找到新工作了，成都的蜀芯，做车规芯片，原定2025年6月八号入职"

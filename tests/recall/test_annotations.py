@@ -118,6 +118,32 @@ def test_a_value_that_took_anothers_place_says_since_when_it_holds_where_it_was_
     assert (said.text, said.since) == ("Ann works at Bolt.", since)
 
 
+@pytest.mark.parametrize(("start", "became"), [("2026-12-16", "will_change"), ("2026-11-16", "changed")])
+def test_what_is_replaced_from_a_day_ahead_still_holds_until_then(life, start, became):
+    employed(life)
+    employed(life, "new job", days=5, where="Bolt", start=start)
+    recalled = life.recall("Did they take me on at Acme?", gated=False)
+    assert marks(recalled, "job-0u") == [(Annotation(became, start, "Ann works at Bolt.", "of Acme"),)]
+    asked = life.recall("Where do I work?", embed=None, limits=replace(LIMITS, messages=0))
+    holds = ["Ann works at Acme."] if became == "will_change" else []
+    assert sorted(told(asked)) == [*holds, "Ann works at Bolt."]
+
+
+@pytest.mark.parametrize(
+    ("after", "marked"), [("Theo and Ann laughed until it hurt.", 0), ("Theo got in at Leeds an hour late.", 1)]
+)
+def test_what_took_a_plans_place_is_told_only_where_it_is_about_the_plan(life, after, marked):
+    life.live("visit", [("Theo is coming on Friday at four!", "Lovely.")], NOW - timedelta(days=9))
+    visit, plan = Slot("theo", "visit"), "Theo gets in at Leeds at 4."
+    given = {"slot": visit, "subject": "Theo", "single": False, "value": "gets in at 4"}
+    life.learn("visit", fact("plan", "visit-0u", plan, **given, stance="planned", start="2026-11-13"))
+    life.live("since", [("What a weekend that was.", "Tell me.")], NOW - timedelta(days=3))
+    change = Change("plan", "changes", "2026-11-14", "after")
+    life.learn("since", fact("after", "since-0u", after, **given | {"value": ""}), changes=[change])
+    (found,) = marks(life.recall("Is Theo coming on Friday at four?", gated=False), "visit-0u")
+    assert len(found) == marked
+
+
 def test_of_a_value_that_changed_twice_the_last_is_told(life):
     for number, where in enumerate(("Acme", "Zenith", "Orbit")):
         employed(life, f"job{number}", 200 - number, where)
