@@ -34,6 +34,8 @@ _UNITS = {
     "微克": "mcg", "µg": "mcg", "毫克": "mg", "毫升": "ml", "单位": "unit", "units": "unit", "iu": "unit", "克": "g",
     "粒": "片",
 }  # fmt: skip
+#: Where a sentence that fails is taken apart.
+_SEMICOLON = pattern_of(r"(?<=[;；])\s*")
 #: How often the two talked, which no message says.
 _COUNTED_TALKS = pattern_of(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten) (?:conversations|sessions|talks|chats|evenings|times)\b"
@@ -80,7 +82,8 @@ class SummarySources:
 
     def _check_line(self, line: str, language: Language) -> str:
         sentences = split_sentences(line)
-        checked = [one if self._is_supported(one) else self._quote_instead(one, language) for one in sentences]
+        parts = [part for one in sentences for part in ([one] if self._is_supported(one) else _SEMICOLON.split(one))]
+        checked = [one if self._is_supported(one) else self._quote_instead(one, language) for one in parts]
         if checked == list(sentences):
             return line
         return ("" if language == "zh" else " ").join(dict.fromkeys(filter(None, checked)))

@@ -701,7 +701,7 @@ def _hours_of(match: re.Match[str]) -> tuple[time, time] | None:
     minute = _MINUTES[minutes] if minutes in _MINUTES else parse_number(minutes.rstrip("分")) or 0
     if hour is None or hour > 24 or minute > 59:
         return None
-    part = _group(match, "mark", "zh_part")
+    part = _group(match, "mark", "zh_part").replace(".", "")
     if beyond := match["beyond"]:
         minute = _MINUTES_BEYOND[beyond.removeprefix("a ").removesuffix(" past").removesuffix(" to").replace("-", " ")]
         if beyond.endswith("to"):
@@ -773,7 +773,7 @@ _NTH_WEEKDAYS = {
     "thanksgiving": (11, 3, 4), "感恩节": (11, 3, 4), "mothers": (5, 6, 2), "母亲节": (5, 6, 2), "fathers": (6, 6, 3),
     "父亲节": (6, 6, 3), "labor": (9, 0, 1),
 }  # fmt: skip
-_MORNINGS = frozenset(("am", "a.m.", "a.m", "早上", "上午", "早晨", "清晨", "凌晨", "半夜", "深夜"))
+_MORNINGS = frozenset(("am", "早上", "上午", "早晨", "清晨", "凌晨", "半夜", "深夜"))
 _MINUTES_BEYOND = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45, "整": 0}
 _PARTS = {
