@@ -42,7 +42,15 @@ def without_quotations(text: str) -> str:
 
 
 def find_quotations(text: str) -> list[str]:
-    """The outermost quotations of a text, in order, their tags removed."""
+    """The outermost quotations of a text, in order, their tags removed; one that is not closed goes to the end.
+
+    >>> find_quotations("<blockquote>a</blockquote> and <blockquote>b")
+    ['a', 'b']
+    """
+    depth = 0
+    for tag in QUOTATION_TAG.finditer(text):
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+    text += "</blockquote>" * depth
     found = (QUOTATION_TAG.sub("", text[start:end]).strip() for start, end in quotation_spans(text))
     return [quotation for quotation in found if quotation]
 

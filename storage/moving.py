@@ -57,18 +57,17 @@ def _move(source: Registry, person: str, target: Registry, other: str, opened: O
         raise errors.StorageError("person.nothing", path=f"{source.address} ({person})")
     if not _is_empty(own[1], opened):
         raise errors.StorageError("person.exists", path=target.address)
-    count, due = 0, source.due_companions()
+    count = 0
+    # What is due in these memories is in them; a folder's server looks where it is marked.
+    target.mark_open(other)
+    target.mark_due(other, None)
     for one in instructions:
         new = target.bring_instruction(other, one)
         pair = places(one.number, new)
         if has_memory(pair[0]) and _is_empty(pair[1], opened):
-            count += move_memory(*pair, opened)
-        if (person, one.number) in due:
-            target.mark_due(other, new)
-    if (person, None) in due:
-        target.mark_due(other, None)
-    if person in source.open_persons():
-        target.mark_open(other)
+            if moved := move_memory(*pair, opened):
+                target.mark_due(other, new)
+            count += moved
     return count + (move_memory(*own, opened) if has_memory(own[0]) else 0)
 
 

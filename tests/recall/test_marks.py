@@ -92,6 +92,7 @@ class Life:
 def life(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SetClock, new_id: Count, log: logging.Logger
 ) -> Iterator[Life]:
+    clock.now = datetime.fromisoformat("2026-06-10T12:00:00+00:00")
     memory = Memory(tmp_path / "data", HashedEmbedder(), clock=clock, new_id=new_id, log=log)
     yield Life(memory, request.param)
     memory.close()

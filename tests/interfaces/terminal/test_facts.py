@@ -225,7 +225,7 @@ def test_a_long_fact_goes_on_in_the_next_row_and_a_list_of_them_fits_the_screen(
 
 @pytest.mark.parametrize(
     ("language", "nothing", "unknown"),
-    [("en", "Nothing is known yet.", "There is no fact 77."), ("zh", "还什么都不知道。", "没有第 77 条事实。")],
+    [("en", "I know nothing yet.", "There is no fact 77."), ("zh", "还什么都不知道。", "没有第 77 条事实。")],
 )
 def test_where_nothing_is_known_or_a_number_is_none_one_line_says_so(
     asked: Callable[..., str], language: str, nothing: str, unknown: str

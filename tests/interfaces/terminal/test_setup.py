@@ -99,7 +99,7 @@ def test_what_is_set_already_is_kept_by_enter_and_the_question_says_so(
     terminal.see(say("setup.base"))
     terminal.send(f"{server.base}\r")
     called = say("setup.companion", default="")[:6]
-    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona, "(y/n"):
+    for question in (say("setup.key")[:6], say("setup.model", default="")[:3], called, person, persona, "y/n"):
         terminal.see(question)
         terminal.send("\r")
     terminal.see(say("setup.written", path="")[-10:])

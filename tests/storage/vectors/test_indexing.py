@@ -95,6 +95,7 @@ def reopened(store: IndexedStore, folder: Path) -> Iterator[IndexedStore]:
 def test_an_index_is_searched_while_its_ids_are_still_compared(
     reopened: IndexedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reopened.add_messages("s1", ["one that waits for its vector"], first=10_000)
     compare, let_go = reopened.embeddings.take_stock, threading.Event()
     monkeypatch.setattr(reopened.embeddings, "take_stock", lambda model: let_go.wait(PATIENCE) and compare(model))
     reopened.started()
