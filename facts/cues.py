@@ -128,8 +128,12 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
-#: A supposition with what follows from it in one clause: 要是下雨就不去.
-_WHOLE_CONDITION = pattern_of(r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*")
+#: A supposition with what follows from it in one clause, before one with a subject or a turn: 要是下雨就不去，我在家呢.
+_WHOLE_CONDITION = pattern_of(
+    r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*"
+    r"(?=[，；\s]+(?:[我你他她它咱这那]|但|可是|不过|反正|其实|还好|好在|幸[好亏]|现在|目前|今天|昨天|已经"
+    r"|[阿小老][\u4e00-\u9fff]|[爸妈哥姐弟妹爷奶])(?![^，；。\s]{0,8}[就会再便]))"
+)
 
 
 def governs_whole(sentence: str) -> bool:
