@@ -180,7 +180,7 @@ def is_promise(sentence: str) -> bool:
 _DENIES = Guarded(
     "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
     r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?![错过超仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?![错过超仅但管止断久少同光得论]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -266,7 +266,7 @@ def words_of_staying(text: str) -> str:
 
 _NO = pattern_of(
     r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah|not|never|neither)\b(?! (?:wonder|problem|only|idea))"
-    r"|^\W*(?:才)?(?:没有?|不(?!错|过)|哪[有来儿]|别提|并没)",
+    r"|^\W*(?:才)?(?:没有?|不(?!错|过(?!敏))|哪[有来儿]|别提|并没)",
     re.IGNORECASE,
 )
 
@@ -276,6 +276,8 @@ def begins_with_no(text: str) -> bool:
 
     >>> begins_with_no("God no. I'd hate it."), begins_with_no("没呢，约了19号。"), begins_with_no("No wonder!")
     (True, True, False)
+    >>> begins_with_no("不过敏。"), begins_with_no("不过我喜欢。")
+    (True, False)
     """
     return _NO.match(text) is not None
 
