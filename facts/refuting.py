@@ -217,7 +217,7 @@ def find_fault(
     plain = around.casefold().replace("’", "'")
     if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
         return "unsaid"
-    if _is_corrected(statement, plain):
+    if _is_corrected(statement, [each.casefold().replace("’", "'") for each in (*sentences, said)], plain):
         return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
@@ -308,14 +308,48 @@ def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own
     return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
 
 
-#: A number that somebody takes back.
-_NOT_NUMBER = pattern_of(r"(?:\b(?:not|no longer)|不是)\s?(?P<number>\d[\d.,:]*)")
+_FIGURE = r"\d+(?:[.,:]\d+)*(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
+_UNIT = (
+    r"(?:\s?(?P<{}>(?!(?:an?|the|it|its|i|as|but|and|or|not|is|was|per|of|in|on|at|for|to|from|so|any ?more)\b)[a-z]+"
+    r"|(?![不是而])[\u4e00-\u9fff]))?(?: (?:an?|per) [a-z]+)?的?"
+)
+_WRONG = rf"(?:\b(?:not|no longer)|(?<!是)不是)\s?[£$€]?(?P<wrong>{_FIGURE}){_UNIT.format('unit')}"
+#: A number that is taken back beside the right one: "145, not 155", "not 155, it's 145", 是145不是155.
+_CORRECTIONS = (
+    pattern_of(
+        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}"
+    ),
+    pattern_of(
+        rf"{_WRONG}(?P<other>)[\s,;.，；。—–-]*(?:(?:but|it's|its|it is|it was|i mean|i meant|rather|actually|sorry|only|just"
+        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})"
+    ),
+)
+#: What begins a correction of something said before.
+_SORRY = pattern_of(
+    r"\b(?:sorry|wait|oops|correction|meant|mistake|wrong|misremembered)\b|不对|错了|更正|不好意思|抱歉"
+)
+_SORRY_BEFORE = 30
 
 
-def _is_corrected(statement: str, around: str) -> bool:
-    """Whether a number of a statement was taken back: "it's 145, not 155"."""
-    wrong = {found["number"].rstrip(".,:") for found in _NOT_NUMBER.finditer(around)}
-    return bool(wrong) and not is_denial(statement) and any(wrong & forms for forms in asserted_numbers(statement))
+def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool:
+    """Whether a number of a statement was taken back, in its sentences or by who excuses themselves elsewhere."""
+    stated = [] if is_denial(statement) else asserted_numbers(statement)
+    for text in (*sentences, around) if stated else ():
+        for found in (each for pattern in _CORRECTIONS for each in pattern.finditer(text)):
+            before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
+            if text is around and not _SORRY.search(before) or found["right"] == found["wrong"]:
+                continue
+            counted = re.search(
+                rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
+            )
+            units = {
+                one.removesuffix("s").replace("日", "号")
+                for one in (found["unit"], found["other"], counted and counted["unit"])
+                if one
+            }
+            if len(units) < 2 and any(found["wrong"] in forms for forms in stated):
+                return True
+    return False
 
 
 def _is_said_seldom(evidence: Sentence) -> bool:
