@@ -337,7 +337,7 @@ def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool
     for text in (*sentences, around) if stated else ():
         for found in (each for pattern in _CORRECTIONS for each in pattern.finditer(text)):
             before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
-            if text is around and not _SORRY.search(before) or found["right"] == found["wrong"]:
+            if (text is around and not _SORRY.search(before)) or found["right"] == found["wrong"]:
                 continue
             counted = re.search(
                 rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
