@@ -55,10 +55,11 @@ _BEGINS = pattern_of(r"\b(?:start\w*|begin\w*|join\w*|mov(?:e|es|ing))\b|开始|
 _FIELDS = _TRIGGERS - {"death"}
 #: What people do on a day without beginning or ending such a state; any other word may be a new job, home or partner.
 _DEEDS = pattern_of(
-    r"\b(?:visit(?:s|ed)|met up|caught up|worked (?:late|overtime|all night)|(?:handed|turned) in(?! (?:\w+ )?(?:notice|resignation))"
-    r"|submitted|presented|finished (?:the|an?|her|his|their) (?!job|contract|probation|degree)|wrote|sent|painted|decorated|cleaned"
-    r"|tidied|cooked|repaired|fixed the|mowed|argued|quarrell?ed|fought|talked|watched|celebrated|helped|trip|cried"
-    r"|had (?:\w+ ){0,2}(?:breakfast|brunch|lunch|dinner|coffee|drinks?|tea|row|fight|argument|talk|chat|call|meeting|guests|party))\b"
+    r"\b(?:visit(?:s|ed)|met up|caught up|worked (?:late|overtime|all night)|submitted|presented|wrote|sent|painted"
+    r"|(?:handed|turned) in(?! (?:\w+ )?(?:notice|resignation))|decorated|cleaned|tidied|cooked|repaired|fixed the"
+    r"|finished (?:the|an?|her|his|their) (?!job|contract|probation|degree)|mowed|argued|quarrell?ed|fought|talked|watched"
+    r"|celebrated|helped|trip|cried|had (?:\w+ ){0,2}(?:breakfast|brunch|lunch|dinner|coffee|drinks?|tea|row|fight"
+    r"|argument|talk|chat|call|meeting|guests|party))\b"
     r"|加班|出差|开会|汇报|述职|报告|交[了的上完](?!.{0,4}[男女]|房)|[写弄做忙]完|吵|拌嘴|冷战|闹别扭|吃[饭了火]|喝酒|看电影|逛|打电话|聊"
     r"|旅[游行](?!公司|社|局|集团)|爬山|拜访|探望|做客|聚[餐会]|打扫|收拾|刷[墙了]|修[好了]|装修|迟到|请假|过生日|送了",
     re.IGNORECASE,
