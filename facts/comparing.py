@@ -57,7 +57,7 @@ _FIELDS = _TRIGGERS - {"death"}
 _DEEDS = pattern_of(
     r"\b(?:visit(?:s|ed)|met up|caught up|worked (?:late|overtime|all night)|submitted|presented|wrote|sent|painted"
     r"|(?:handed|turned) in(?! (?:\w+ )?(?:notice|resignation))|decorated|cleaned|tidied|cooked|repaired|fixed the"
-    r"|finished (?:the|an?|her|his|their) (?!job|contract|probation|degree)|mowed|argued|quarrell?ed|fought|talked|watched"
+    r"|finished (?:the|an?|her|his|their) (?!job|contract|probation|degree)|argued|quarrell?ed|fought|talked|watched"
     r"|celebrated|helped|trip|cried|had (?:\w+ ){0,2}(?:breakfast|brunch|lunch|dinner|coffee|drinks?|tea|row|fight"
     r"|argument|talk|chat|call|meeting|guests|party))\b"
     r"|加班|出差|开会|汇报|述职|报告|交[了的上完](?!.{0,4}[男女]|房)|[写弄做忙]完|吵|拌嘴|冷战|闹别扭|吃[饭了火]|喝酒|看电影|逛|打电话|聊"
