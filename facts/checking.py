@@ -35,7 +35,7 @@ from facts.evidence import (
     weakest_stance,
 )
 from facts.figures import Figures, correct_figures, wrong_figure
-from facts.refuting import find_fault, mentions_kin
+from facts.refuting import find_fault, is_asked_of_speaker, mentions_kin
 from facts.restating import is_in_first_person, tells_birthday, with_days
 from facts.slots import COMPANION, PERSON, Names, is_kin, slot_of
 from facts.spans import is_pasted, locate_quote
@@ -376,6 +376,8 @@ class _Checking:
             [quote.words for quote in claim.quotes],
         ):
             return fault, claim.stance
+        if subject and claim.about == "other" and is_asked_of_speaker(subject, said, answered, self._names.person):
+            return "subject", claim.stance
         of_companion = claim.about == "companion"
         own = tuple(source for source in sources if of_companion and not source.spoken_by_person)
         return "", weakest_stance(wanted, best_sentences(wanted, own) or best, of_companion)

@@ -53,11 +53,15 @@ _GOT = pattern_of(
 _BEGINS = pattern_of(r"\b(?:start\w*|begin\w*|join\w*|mov(?:e|es|ing))\b|开始|入职|上班|报到|到岗|搬", re.IGNORECASE)
 #: Slots whose names also mean the whole field, so that a deed of a day may be in them: work, home, a partner.
 _FIELDS = _TRIGGERS - {"death"}
-#: With the words above: how such a state begins or ends.
-_TURNS = pattern_of(
-    r"\b(?:marri\w*|wed|engaged|propos\w*|divorc\w*|separat\w*|split|broke|met|dating|together|retir\w*|resign\w*|fired|sacked"
-    r"|redundant|laid off|let go|dismissed|lost|rent(?:ed|ing)|bought|settled|lives?|work(?:s|ed|ing)? (?:as|at|for))\b"
-    r"|婚|分手|在一起|恋爱|复合|认识|离职|辞|裁|解雇|退休|上任|转正|当上|当了|做了|升|住|租|买|签",
+#: What people do on a day without beginning or ending such a state; any other word may be a new job, home or partner.
+_DEEDS = pattern_of(
+    r"\b(?:visit(?:s|ed)|met up|caught up|worked (?:late|overtime|all night)|submitted|presented|wrote|sent|painted"
+    r"|(?:handed|turned) in(?! (?:\w+ )?(?:notice|resignation))|decorated|cleaned|tidied|cooked|repaired|fixed the"
+    r"|finished (?:the|an?|her|his|their) (?!job|contract|probation|degree)|argued|quarrell?ed|fought|talked|watched"
+    r"|celebrated|helped|trip|cried|had (?:\w+ ){0,2}(?:breakfast|brunch|lunch|dinner|coffee|drinks?|tea|row|fight"
+    r"|argument|talk|chat|call|meeting|guests|party))\b"
+    r"|加班|出差|开会|汇报|述职|报告|交[了的上完](?!.{0,4}[男女]|房)|[写弄做忙]完|吵|拌嘴|冷战|闹别扭|吃[饭了火]|喝酒|看电影|逛|打电话|聊"
+    r"|旅[游行](?!公司|社|局|集团)|爬山|拜访|探望|做客|聚[餐会]|打扫|收拾|刷[墙了]|修[好了]|装修|迟到|请假|过生日|送了",
     re.IGNORECASE,
 )
 _PAST = pattern_of(r"\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|以前|曾经?|从前|原先", re.IGNORECASE)
@@ -413,11 +417,12 @@ def _is_said_with(one: NewFact, other: Fact | NewFact) -> bool:
 
 
 def _is_deed(fact: NewFact, *, elsewhere: bool) -> bool:
-    """Whether a fact tells only what happened, on a day or ``elsewhere``: no lasting state ends by that."""
+    """Whether a fact tells only what somebody did, on a day or ``elsewhere``: no lasting state ends by that."""
     words = " ".join([fact.restatement, *(quote.words for quote in fact.quotes)])
     of_a_day = len(fact.start) >= len("2026-03-01") and fact.start[:10] <= fact.said[:10]
-    turns = any(pattern.search(words) for pattern in (_CHANGES, _GOT, _BEGINS, _PAST, _TURNS))
-    return (of_a_day or elsewhere) and fact.slot.attribute in _FIELDS and not turns and not ends_or_denies(words)
+    does = fact.slot.attribute in _FIELDS and _DEEDS.search(fact.restatement) is not None
+    turns = any(pattern.search(words) for pattern in (_CHANGES, _GOT, _BEGINS, _PAST))
+    return (of_a_day or elsewhere) and does and not turns and not ends_or_denies(words)
 
 
 def _with_day_ahead(fact: NewFact, listed: Iterable[NewFact]) -> NewFact:

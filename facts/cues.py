@@ -128,8 +128,12 @@ def stance_of(sentence: str, following: str = "") -> Stance:
     return "planned" if _PLANNED.search(sentence) else "stated"
 
 
-#: A supposition with what follows from it in one clause: 要是下雨就不去.
-_WHOLE_CONDITION = pattern_of(r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*")
+#: A supposition with what follows from it in one clause, before one with a subject or a turn: 要是下雨就不去，我在家呢.
+_WHOLE_CONDITION = pattern_of(
+    r"(?:如果|要是|假如|假设|倘若)[^，；。\s]*就[^，；。\s]*"
+    r"(?=[，；\s]+(?:[我你他她它咱这那]|但|可是|不过|反正|其实|还好|好在|幸[好亏]|现在|目前|今天|昨天|已经"
+    r"|[阿小老][\u4e00-\u9fff]|[爸妈哥姐弟妹爷奶])(?![^，；。\s]{0,8}[就会再便]))"
+)
 
 
 def governs_whole(sentence: str) -> bool:
@@ -176,7 +180,7 @@ def is_promise(sentence: str) -> bool:
 _DENIES = Guarded(
     "no|n't|nt|nah|never|neither|不|没|别|无|未|哪",
     r"n't\b|\b(?:(?:do|does|did|ca|wo|is|are|was|were|has|have|had|would|could|should|must)nt|aint|nope|nah|not(?! only)|no(?! idea| wonder| problem| doubt| worries| matter| longer than)|never|nobody|nothing|none|neither|nor|cannot)\b"
-    r"|(?<![要差了好是对能可行])不(?![错过超仅但管止断久少同光得论])|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
+    r"|(?<![要差了好是对能可行])不(?:(?=过敏)|(?![错过超仅但管止断久少同光得论]))|没(?![错关问事])|(?<![特分级性区告识送辨])别(?![人的墅处])|(?<!独一)无(?!论|所谓|锡|人机)|未(?!来|婚|必)|哪[来有儿](?:的|啊|呀)?",
 )
 #: Words for an end or a lack, with or without "not".
 _ENDS = Guarded(
@@ -262,7 +266,7 @@ def words_of_staying(text: str) -> str:
 
 _NO = pattern_of(
     r"^\W*(?:(?:god|oh|ha|well|um|er|hm+|lol)\W+)*(?:no|nope|nah|not|never|neither)\b(?! (?:wonder|problem|only|idea))"
-    r"|^\W*(?:才)?(?:没有?|不(?!错|过)|哪[有来儿]|别提|并没)",
+    r"|^\W*(?:才)?(?:没有?|不(?!错|过(?!敏))|哪[有来儿]|别提|并没)",
     re.IGNORECASE,
 )
 
@@ -272,6 +276,8 @@ def begins_with_no(text: str) -> bool:
 
     >>> begins_with_no("God no. I'd hate it."), begins_with_no("没呢，约了19号。"), begins_with_no("No wonder!")
     (True, True, False)
+    >>> begins_with_no("不过敏。"), begins_with_no("不过我喜欢。")
+    (True, False)
     """
     return _NO.match(text) is not None
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from domain.facts import About
 from domain.patterns import Guarded, pattern_of
 from facts.cues import is_denial
-from facts.evidence import Sentence, telling_terms
+from facts.evidence import Sentence, Source, telling_terms
 from language.calendar import MONTH_NAMES
 from language.numbers import asserted_numbers, find_numbers, parse_number
 from language.sentences import split_clauses
@@ -99,7 +99,7 @@ _KIN_HAN = (
     "老婆|妻子|媳妇|老公|丈夫|妈妈|母亲|老妈|爸爸|父亲|老爸|婆婆|公公|岳母|岳父|姐姐|妹妹|哥哥|弟弟|女儿|儿子|外婆|外公|奶奶|爷爷"
     "|姥姥|姥爷|小姨|舅舅|姑姑|叔叔|女朋友|男朋友|女友|男友|老板|同事|室友|邻居"
 )
-_MY_KIN = rf"{_KIN_HAN}|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆公娃侄]|闺女|儿子|孩子"
+_MY_KIN = rf"{_KIN_HAN}|[爸妈哥姐弟妹爷奶姥姨姑舅叔伯婶嫂婆娃侄]|公(?![园司寓路交里斤共])|闺女|儿子|孩子"
 _KIN_MENTIONED = pattern_of(_MY_KIN)
 #: The subject at the beginning of a clause that is somebody else.
 _OTHER_SUBJECT = pattern_of(
@@ -217,7 +217,7 @@ def find_fault(
     plain = around.casefold().replace("’", "'")
     if around and any(claim.search(statement.casefold()) and not cue.search(plain) for claim, cue in _GRAVE):
         return "unsaid"
-    if _is_corrected(statement, plain):
+    if _is_corrected(statement, [each.casefold().replace("’", "'") for each in (*sentences, said)], plain):
         return "number"
     if _is_miscounted(statement, sentences) or any(_is_of_the_other_one(statement, each) for each in sentences):
         return "number"
@@ -226,6 +226,8 @@ def find_fault(
         wrong = not others and all(_is_of_another(statement, clause, around) for clause in clauses)
     else:
         wrong = all(_lacks_subject(statement, subject, others, each, said.casefold()) for each in sentences)
+    owner = re.split("'s |的", subject, maxsplit=1)[0]
+    wrong = wrong or (about == "other" and owner in own and _is_of_another_owner(subject, said.casefold()))
     return "subject" if wrong else ""
 
 
@@ -288,14 +290,66 @@ def _is_almost(statement: str, sentences: Sequence[str]) -> bool:
     return any(parse_number(word) is None and wanted.intersection(terms(word)) - rest for word in words)
 
 
-#: A number that somebody takes back.
-_NOT_NUMBER = pattern_of(r"(?:\b(?:not|no longer)|不是)\s?(?P<number>\d[\d.,:]*)")
+def is_asked_of_speaker(subject: str, said: str, answered: Sequence[Source], own: Collection[str]) -> bool:
+    """Whether words answer a question about "you" and name no one, while a statement is about somebody else.
+
+    A matter of the speaker, who is known by their ``own`` names, is about no one else.
+    """
+    if re.split("'s |的", subject, maxsplit=1)[0] in own and not mentions_kin(subject):
+        return False
+    texts = [said.casefold()]
+    asked = [question.casefold() for each in answered for question in each.questions]
+    named = any(part in one for part in _parts(subject) for one in (*texts, *asked))
+    if named or not asked:
+        return False
+    somebody = any(
+        _ANOTHER.search(one) or _SOMEBODY.search(one) or _KIN_MENTIONED.search(one) for one in (*texts, *asked)
+    )
+    return not somebody and all(re.search(r"\byou\b|你", one) for one in asked[-1:])
 
 
-def _is_corrected(statement: str, around: str) -> bool:
-    """Whether a number of a statement was taken back: "it's 145, not 155"."""
-    wrong = {found["number"].rstrip(".,:") for found in _NOT_NUMBER.finditer(around)}
-    return bool(wrong) and not is_denial(statement) and any(wrong & forms for forms in asserted_numbers(statement))
+_FIGURE = r"\d+(?:[.,:]\d+)*(?![.,:]?\d|\s?(?:[%％]|per ?cent))"
+_UNIT = (
+    r"(?:\s?(?P<{}>(?!(?:an?|the|it|its|i|as|but|and|or|not|is|was|per|of|in|on|at|for|to|from|so|any ?more)\b)[a-z]+"
+    r"|(?![不是而])[\u4e00-\u9fff]))?(?: (?:an?|per) [a-z]+)?的?"
+)
+_WRONG = rf"(?:\b(?:not|no longer)|(?<!是)不是)\s?[£$€]?(?P<wrong>{_FIGURE}){_UNIT.format('unit')}"
+#: A number that is taken back beside the right one: "145, not 155", "not 155, it's 145", 是145不是155.
+_CORRECTIONS = (
+    pattern_of(
+        rf"(?P<right>{_FIGURE}){_UNIT.format('other')}[\s,;.，；。—–-]*(?:(?:and|sorry|it's|i mean)[\s,]*)*{_WRONG}"
+    ),
+    pattern_of(
+        rf"{_WRONG}(?P<other>)[\s,;.，；。—–-]*(?:(?:but|it's|its|it is|it was|i mean|i meant|rather|actually|sorry|only|just"
+        rf"|that's|make it|而|其实|应该|是)[\s,，]*)*[£$€]?(?P<right>{_FIGURE})"
+    ),
+)
+#: What begins a correction of something said before.
+_SORRY = pattern_of(
+    r"\b(?:sorry|wait|oops|correction|meant|mistake|wrong|misremembered)\b|不对|错了|更正|不好意思|抱歉"
+)
+_SORRY_BEFORE = 30
+
+
+def _is_corrected(statement: str, sentences: Sequence[str], around: str) -> bool:
+    """Whether a number of a statement was taken back, in its sentences or by who excuses themselves elsewhere."""
+    stated = [] if is_denial(statement) else asserted_numbers(statement)
+    for text in (*sentences, around) if stated else ():
+        for found in (each for pattern in _CORRECTIONS for each in pattern.finditer(text)):
+            before = text[max(0, found.start() - _SORRY_BEFORE) : found.start()]
+            if (text is around and not _SORRY.search(before)) or found["right"] == found["wrong"]:
+                continue
+            counted = re.search(
+                rf"(?<!\d){re.escape(found['wrong'])}(?!\d){_UNIT.format('unit')}", statement.casefold()
+            )
+            units = {
+                one.removesuffix("s").replace("日", "号")
+                for one in (found["unit"], found["other"], counted and counted["unit"])
+                if one
+            }
+            if len(units) < 2 and any(found["wrong"] in forms for forms in stated):
+                return True
+    return False
 
 
 def _is_said_seldom(evidence: Sentence) -> bool:
@@ -399,6 +453,32 @@ def _lacks_subject(statement: str, subject: str, others: Collection[str], senten
         return False
     clause = _best_clause(statement, sentence).casefold()
     return bool(re.match(r"(?:i|i'm|i've|we)\b|我(?!们?[家的])", clause)) and not _ANOTHER.search(plain)
+
+
+_POSSESSED = pattern_of(
+    rf"\b(?P<whose>my|our|his|her|their|[\w-]+'s) (?:\w+ )?(?P<kin>{_KIN})\b|(?P<zh>[我咱他她])们?家?的?(?P<han>{_KIN_HAN})",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another_owner(subject: str, said: str) -> bool:
+    """Whether a relation of the person ("Mara's daughter") was named only as another's ("his daughter")."""
+    found = _RELATION.search(subject.casefold())
+    if not found:
+        return False
+    kin = found["kin"] or found["han"]
+    if not kin:
+        return False
+    if re.search(rf"\b(?:{kin}-in-law|step-?{kin})\b", said) and not re.search(rf"(?<![-\w]){kin}\b(?!-in-law)", said):
+        return True
+    owners = [
+        each["whose"] or each["zh"] or "" for each in _POSSESSED.finditer(said) if kin in (each["kin"], each["han"])
+    ]
+    own = re.search(rf"(?<![\w'])(?<!his )(?<!her )(?<!their )(?<!'s ){kin}\b", said) if kin.isascii() else None
+    return bool(owners) and not own and all(re.match(r"his|her|their|[他她]", each) for each in owners)
+
+
+_RELATION = pattern_of(rf"^[^\s的]+(?:'s |的)(?P<kin>{_KIN})?(?P<han>{_KIN_HAN})?$")
 
 
 def mentions_kin(text: str) -> bool:

@@ -292,6 +292,21 @@ _CLAUSE = pattern_of(
     r"|[我你您他她它咱了着过是说要会想在给有没不能去来做让叫买吃看住找得把被交约]",
     re.IGNORECASE,
 )
+#: What leaves out the words that were asked: "she does, every night", "I used to", "do that", 他会, 早就戒了.
+_ELLIPTIC = pattern_of(
+    r"^\W*(?:[\w']+\W+){1,3}?(?:am|is|are|was|were|have|has|had|do|does|did|will|would|can|could|should|might|must)"
+    r"(?:n['’]?t| not)?\s*(?=[,;.!…—–-]|$)"
+    r"|^\W*(?:[\w']+\W+){1,3}?(?:do|does|did|will|would|can|could|should|might|must)(?:n['’]?t| not)? (?:(?:at|in|on|for|when|if|but"
+    r"|because|since|until|before|after|every|most|once|twice|as|though)\b|(?:now|then|too|still|sometimes|always|often|usually"
+    r"|occasionally|again|yesterday|today)\b(?= (?:at|in|on|for|with|when|if|but|and|every|as)\b|\W*$|[,;.]))"
+    r"|^[^,;.!?]{0,40}\bto(?=\s*(?:[,;.!…—–-]|$)| (?:some ?day|one day|soon|now|again|once|when|if|as|but)\b)"
+    r"|^[^,;.!?]{0,40}\b(?:do|does|did|done|doing) (?:that|it|so|this)\b"
+    r"|^\W*[我你您他她它咱]们?(?:都|也|真|就|只|还|一直|从来|不|没)*(?:会|是|有|在|要|能|想|行|可以|去过|做过)[啊呀吧呢了的]*(?=\W|$)"
+    r"|^\W*(?:早就?|已经|都|还|刚刚?|一直|从来|从小|总是?|经常|偶尔|[前去今]年|昨天|又|也|就|才|其实)*(?![我你您他她它咱爸妈哥姐弟妹])"
+    r"(?:[\u4e00-\u9fff]{1,2}[了过着完掉](?:[\d一二两三四五六七八九十百千几半好多]+个?(?:年|月|天|周|星期|小时|分钟|次|回|遍)[多半]?)?[了的]?"
+    r"|[没不][\u4e00-\u9fff]{1,2})[啊呀吧呢]*(?=\W|$)",
+    re.IGNORECASE,
+)
 _MEANS_WHAT_WAS_ASKED = pattern_of(r"\b(?:it|that|this|them|ones?|so|there)\b|[它这那]", re.IGNORECASE)
 #: So long is a clause that is understood alone, and a phrase, in English words and in Chinese characters.
 _WHOLE_CLAUSE, _WHOLE_PHRASE = (6, 5), (9, 11)
@@ -299,7 +314,7 @@ _WHOLE_CLAUSE, _WHOLE_PHRASE = (6, 5), (9, 11)
 
 def _is_short_answer(words: str) -> bool:
     """Whether words may not be understood without the question before them: yes or no, a phrase, "I sold it"."""
-    if _ANSWERS.search(words):
+    if _ANSWERS.search(words) or _ELLIPTIC.search(words):
         return True
     han = unspaced_length(words)
     length, kind = (han, 1) if han else (len(words.split()), 0)

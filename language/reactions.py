@@ -36,8 +36,8 @@ _ENDEARMENTS = (
 )  # fmt: skip
 #: What a companion may never say: its name in both languages, and how it is seen.
 _HABITS = (
-    ("lists", "列表", pattern_of(r"^\s*(?:[-*•]|\d+[.)、])\s", re.MULTILINE)),
-    ("headings", "标题", pattern_of(r"^\s*#{1,6}\s|^\s*\*\*[^*\n]+\*\*:?\s*$", re.MULTILINE)),
+    ("lists", "列表", pattern_of(r"^[ \t]*(?:[-*•]|\d+[.)、])\s", re.MULTILINE)),
+    ("headings", "标题", pattern_of(r"^[ \t]*#{1,6}\s|^[ \t]*\*\*[^*\n]+\*\*:?[ \t]*$", re.MULTILINE)),
     ("emoji", "表情符号", pattern_of("[\u2600-\u27bf\U0001f300-\U0001faff]")),
     ("exclamation marks", "感叹号", pattern_of(r"[!！]")),
     ("questions", "问句", pattern_of(r"[?？]")),

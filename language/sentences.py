@@ -8,7 +8,9 @@ from domain.patterns import pattern_of
 
 _SENTENCE = pattern_of(r"[^.!?。！？…\n]+(?:\.(?=\S)[^.!?。！？…\n]+)*[.!?。！？…]*[\"”’」』)）]*")
 #: Many people type a space for a comma in Chinese.
-_CLAUSE = pattern_of(r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过|可是|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
+_CLAUSE = pattern_of(
+    r"[,;:，；：—–]| - |\bbut\b|\bthough\b|但是?|不过(?!敏)|可是|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])"
+)
 #: A denial after "and" is separate if a clause precedes it.
 _DENIED_BESIDES = pattern_of(
     r"(?<=\w)\s+and\s+(?=(?:(?:i|we|he|she|they|it)\s+)?(?:(?:never|not|no)\b|\w+n't\b|cannot\b))", re.IGNORECASE

@@ -17,6 +17,7 @@ from domain.workers import CancelToken
 from interfaces.terminal.markdown import stream_for
 from interfaces.terminal.reply import QuotationSplitter, QuotedStream
 from interfaces.terminal.screen import Screen
+from language.reactions import manner_of
 from language.scripts import estimate, language_of
 from language.words import tokens as words_of
 from models.chat import (
@@ -92,7 +93,7 @@ _WORK: dict[str, Callable[[str], object]] = {
     "control_tokens": texts.without_control_tokens, "estimate": estimate, "error_body": read_failure,
     "collect": _collect,
     "think": _think, "stray": without_stray_thinking, "stream": _stream, "stand_in": _demo, "tokens": words_of,
-    "language": language_of,
+    "language": language_of, "manner": lambda given: manner_of([given] * 12, "Kim", "en"),
 }  # fmt: skip
 
 

@@ -716,6 +716,12 @@ def test_a_promise_of_the_companion_ends_with_what_happened_to_the_person(promis
         ("work", "Imogen does the framing at a framer's.", "Imogen handed in the report on 2026-10-23."),
         ("女朋友", "何嘉树的女朋友是林筱。", "何嘉树2026-10-23跟女朋友吵了一架。"),
         ("home", "Imogen has a flat in Lewes.", "Imogen painted the kitchen on 2026-10-23."),
+        ("work", "Imogen works at a bank.", "Imogen worked late on 2026-10-23."),
+        ("partner", "Imogen's partner is Tom.", "Imogen had dinner with Tom on 2026-10-23."),
+        ("partner", "Imogen's partner is Tom.", "Imogen met up with Tom on 2026-10-23."),
+        ("home", "Imogen lives in Lewes.", "Imogen visited her parents in York on 2026-10-23."),
+        ("工作", "何嘉树在银行当柜员。", "何嘉树2026-10-23加班到十一点。"),
+        ("女朋友", "何嘉树的女朋友是林筱。", "何嘉树2026-10-23跟林筱吃饭。"),
     ],
 )
 def test_a_deed_of_a_day_takes_the_place_of_no_lasting_state(attribute: str, lasting: str, deed: str) -> None:
@@ -731,6 +737,16 @@ def test_a_deed_of_a_day_takes_the_place_of_no_lasting_state(attribute: str, las
         ("工作", "何嘉树2026-10-23当上了车间主任。"), ("工作", "何嘉树2026-10-23被裁了。"),
         ("work", "Imogen was made redundant on 2026-10-23."), ("home", "Imogen moved to York on 2026-10-23."),
         ("relationship status", "Imogen married Tom on 2026-10-23."),
+        ("work", "Imogen was appointed head nurse on 2026-10-23."), ("work", "Imogen took up a post in Hull on 2026-10-23."),
+        ("work", "Imogen transferred to Hull on 2026-10-23."), ("work", "Imogen opened her own bakery on 2026-10-23."),
+        ("work", "Imogen handed in her notice on 2026-10-23."), ("home", "Imogen relocated to York on 2026-10-23."),
+        ("home", "Imogen emigrated to Chile on 2026-10-23."), ("partner", "Imogen eloped with Tom on 2026-10-23."),
+        ("relationship status", "Imogen and Tom tied the knot on 2026-10-23."),
+        ("工作", "何嘉树2026-10-23被任命为厂长。"), ("工作", "何嘉树2026-10-23调到上海分公司。"),
+        ("工作", "何嘉树2026-10-23跳槽到华为。"), ("工作", "何嘉树2026-10-23去了华为。"),
+        ("home", "何嘉树2026-10-23定居大理。"), ("home", "何嘉树2026-10-23落户上海。"),
+        ("relationship status", "何嘉树2026-10-23和林筱领证。"), ("女朋友", "何嘉树2026-10-23和林筱确定关系。"),
+        ("女朋友", "何嘉树2026-10-23交了新女朋友小唐。"),
     ],
 )  # fmt: skip
 def test_a_state_that_began_or_ended_on_a_day_takes_the_place_of_the_one_before(attribute: str, text: str) -> None:
