@@ -107,13 +107,25 @@ _CALLED_OFF = pattern_of(
 #: It takes place on another day. Where it is said, and names one, the day before is void.
 _MOVED = pattern_of(
     r"\b(?:been|was|is|be|got|gets|they|they've|have|has|it) (?:\w+ )?(?:moved|pushed|changed (?:it )?to|put (?:it )?(?:off|back)"
-    r"|brought (?:it )?forward)\b|\b(?:postponed|rescheduled|delayed)\b"
+    r"|brought (?:it )?forward)\b|\b(?:postponed|rescheduled|delayed (?:to|until|till))\b"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
-    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前[到了]|换[到成]|往后推",
+    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
+    re.IGNORECASE,
+)
+_PUT_OFF = r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed)"
+#: Where no word names what is moved: the message opens with it, or says it of "it".
+_IT_MOVED = pattern_of(
+    rf"^\W*(?:(?:so|well|oh|ok|okay|hi|hey|sorry|update|news|actually|no|just|got|been)\W+)*{_PUT_OFF}\b(?! (?:my|our|the|a)\b)"
+    rf"|(?:\b(?:it|mine)|(?:^|[,.;:!?] |\b(?:and|but|so) )that)(?:'s)? (?:(?:has|had|is|was|got|gets|been|be|now|just) )*{_PUT_OFF}\b"
+    rf"|\bthey(?:'ve| have| had)? (?:just )?(?:{_PUT_OFF} (?:it|that|mine)\b|(?:postponed|rescheduled)(?! (?:my|our|the|a)\b))"
+    r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
+    r"|(?:^|[，。！？；,\s](?=[它这那])|(?:说|通知|电话|消息|短信|邮件|[他她]们|人家|时间|日期)(?:[^，。！？]{0,6}[，,])?)"
+    r"(?:[它又被给]|[这那](?:个|件|场|次)?事?|临时|已经|现在|刚刚?)*(?:(?:改|推|延|挪|换|提前|推迟|延期)[到在成为至]|推迟|改期|改时间|延[期后]|往后推|提前)"
+    r"了?(?=\W|$|[周下这明后大今星礼月上本早晚\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
-_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"[^\"]{12,}\"")
+_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"")
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
@@ -240,7 +252,9 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if kind in _YEARLY:
         day = read_yearly(quoted, said.date()) or read_yearly(sentence.text, said.date())
         return schedule(replace(matter, yearly=day.text), said, own) if day else "date"
-    own_text = _OF_OTHERS.sub(lambda found: " " * len(found[0]), sentence.text) if kind in _DATED else sentence.text
+    own_text = sentence.text
+    if kind in _DATED:
+        own_text = _OF_OTHERS.sub(lambda one: " " * len(one[0]) if one["short"] is None else one[0], own_text)
     due = _due(own_text, said, past=kind in _DATED, quoted=quoted)
     if due is None and kind in _DATED:
         return "past"
@@ -477,17 +491,21 @@ def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> Ma
 
 
 def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row]) -> bool:
-    """Whether the person said before its day that it takes place on another: of it, or of nothing else that has one."""
+    """Whether the person said before its day that it takes place on another: by a word for it, or of "it" right after."""
     if matter.kind not in _DATED:
         return False
     key, after = frozenset(matter.key.split()), (one.place for one in matters if one.place > matter.place)
     following = min((place for place in after), default=None)
     for message, terms, words in rows:
-        if message.role != "user" or message.seq <= matter.place or not _MOVED.search(words.replace("’", "'")):
+        if message.role != "user" or message.seq <= matter.place or not _MOVED.search(plain := words.replace("’", "'")):
             continue
         said = datetime.fromisoformat(message.timestamp)
         latest = following is None or message.seq <= following
-        if (latest or key & terms) and said <= _moment(matter.due_to, said, end=True) and day_ahead(words, said):
+        if (
+            (key & terms or (latest and _IT_MOVED.search(plain)))
+            and said <= _moment(matter.due_to, said, end=True)
+            and day_ahead(words, said)
+        ):
             return True
     return False
 

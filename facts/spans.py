@@ -73,7 +73,7 @@ _INTRODUCED = pattern_of(
     r"|(?P<head>^(?:from|subject|to|dear [^\n]{1,40}|发件人|主题|收件人|尊敬的[^\n]{1,20})[:：,，]?[^\n]*\n.+)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_IN_MARKS = pattern_of(r'"[^"]{4,}"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
+_IN_MARKS = pattern_of(r'"[^"]*"|“[^”]{2,}”|「[^」]{2,}」|『[^』]{2,}』')
 _SENTENCE_INSIDE = pattern_of(r"[,;:.!?](?:\s|\W?$)|[，；：。！？]")
 _SOMEBODY_SAYS = pattern_of(
     r"(?:\b(?:said|says|wrote|writes|texted|replied|goes|was like|told \w+|asked)|[说问写回喊道])[,:，：]?\s*$",

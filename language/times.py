@@ -963,7 +963,7 @@ _RULES = (
     _rule("天|日|晚|早|夜", rf"(?<![然以之从])(?P<zh_near>大前|大后|前|昨|今|明|后)(?=[天日晚早夜])(?:[天日](?![气空生赋性]))?(?P<part>{_ZH_PARTS}|早|晚|夜)?(?<![前昨今明后])", _read_near_day),
     _rule("day", rf"\b(?:the )?(?P<weekday>{_DAYS}) (?P<before_last>before last)\b", _read_weekday, "weekday"),
     _rule("day", rf"\b(?:(?P<which>last|next|this|coming|past)\s+)?(?P<weekday>{_DAYS})\b{_PART}", _read_weekday, "weekday"),
-    _rule("mon|tue|wed|thu|fri|sat|sun", rf"\b(?:(?P<which>last|next|this)|on|til|till|until)\s+(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b{_PART}", _read_weekday, "weekday"),
+    _rule("mon|tue|wed|thu|fri|sat|sun", rf"\b(?:(?P<which>last|next|this)|on|til|till|until)\s+(?P<weekday>mon|tues?|thu(?:rs?)?|fri|(?:wed|sat|sun)(?=\s*(?:[^\w\s'’-]|$)|\s+(?:\d|(?:at|in|and|morning|afternoon|evening|night)\b)))\b{_PART}", _read_weekday, "weekday"),
     _rule("th|st|nd|rd", r"\b(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:floor|grade|century|birthday|anniversary|street|time|place))", _read_day_of_month, "day of month"),
     _rule("号|日", rf"(?<![\d{_HAN}月])(?P<day>\d{{1,2}}|[{_HAN}廿]{{1,3}})[日号](?![楼线码院店])", _read_day_of_month, "day"),
     # only for a question about the whole of it

@@ -44,8 +44,24 @@ _NOT = pattern_of(
     r"(?! (?:until|till|far|before|long))\b.*?(?=[,;:.]|\bbut\b|$)|不(?:是|按|过).*?(?=[，,；;。]|而是|$)",
     re.IGNORECASE,
 )
-#: What names one day: "3 May", "the 20th", "next Friday", "tomorrow".
-_DAYS = ("day", "date", "day of month", "weekday", "relative")
+#: "Next Friday" and "tomorrow" are the birthday only where one of these is before or behind.
+_BIRTHDAY, _ZH_BIRTHDAY = r"(?:birthday|anniversary)", r"(?:生日|纪念日|忌日|周年)"
+_BEFORE_IT = pattern_of(
+    rf"\b{_BIRTHDAY}(?:'s| is| was| falls| fell| will be)(?: (?:actually|just|coming up))?(?: on)? ?$"
+    rf"|(?:^|[,.;:!?] |\b(?:and|but|so|because) )(?:it's|it is|it was) (?:[\w'-]+ ){{1,4}}{_BIRTHDAY}(?: on)? $"
+    rf"|\bha[sd] (?:my|his|her|their|our|a) {_BIRTHDAY}(?: on)? $|\bborn (?:on )?$"
+    r"|\bturn(?:s|ed|ing)? (?:\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|\w+teen|\w+ty(?:-\w+)?) (?:on )?$"
+    rf"|{_ZH_BIRTHDAY}(?:[就也都]|正好|刚好|应该|其实)*[是在]$",
+    re.IGNORECASE,
+)
+_BEHIND_IT = pattern_of(
+    rf"(?:,? it)?(?:'s| is| was| will be) (?:[\w'-]+ ){{1,4}}{_BIRTHDAY}(?=\s*(?:$|[^\w\s'-])| (?:and|but|so|too)\b)"
+    r"|(?:[就也又]|正好|刚好)*(?:是[^，。！？；,]{0,10}?|[我你他她咱爸妈爷奶外儿女老小哥姐弟妹]"
+    rf"[^，。！？；,给去买帮陪为替送订办吃庆聚回提补备]{{0,6}}?|(?=过))(?:的|刚?过[了完的]?)?{_ZH_BIRTHDAY}(?=[了啦呀哦啊吧呢]*(?:\W|$))",
+    re.IGNORECASE,
+)
+_PAST = pattern_of(r"\b(?:was|turned|born|had|fell)\b|过[了完的]|刚过", re.IGNORECASE)
 _NAMED_MONTHS = {"正": 1, "冬": 11, "腊": 12}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
              "twelfth")  # fmt: skip
@@ -122,9 +138,17 @@ def read_yearly(text: str, reference: date) -> YearlyDay | None:
         return _valid("lunar" if lunar else "solar" if solar else "unclear", month, day, bool(han["leap"]))
     if leap := re.search(r"\b(?:29(?:th)?(?: of)? february|february (?:the )?29(?:th)?|feb\.? 29)\b|2月29", text, re.I):
         return YearlyDay("solar", 2, 29) if leap else None  # no rule reads it in a year that has none
-    days = [one for one in read_times(text, reference) if one.kind in _DAYS and one.possible[:1] and not one.recurrence]
-    days.sort(key=lambda one: one.kind not in ("day", "date"))  # a day of a month before "tomorrow"
-    ranges = (one for each in days for one in (*(of for of in each.possible if of.last >= reference), each.possible[0]))
+    times = [one for one in read_times(text, reference) if not one.recurrence]
+    days = [(one, False) for one in times if one.kind in ("day", "date")]  # a day of a month before "tomorrow"
+    for one in times if all(each.kind != "month" for each in times) else ():
+        it = _BEFORE_IT.search(text, max(0, one.start - 80), one.start) or _BEHIND_IT.match(text, one.end)
+        if one.kind == "day of month" or (it and one.kind in ("weekday", "relative")):
+            days.append((one, bool(it and _PAST.search(it[0]))))
+    ranges = (
+        each
+        for one, past in days
+        for each in (*(of for of in one.possible if past or of.last >= reference), *one.possible[:1])
+    )
     single = next((one.first for one in ranges if one.days == 1), None)
     lunar = bool(_SAYS_LUNAR.search(text))
     return _valid("lunar" if lunar else "solar", single.month, single.day, leap=False) if single else None

@@ -27,7 +27,7 @@ _END = pattern_of(r"[.!?。！？\n]")
 _SEEKS = pattern_of(
     r"(?:^|[.!?]\s+|\band\s+)(?:what|when|where|who|whom|whose|which|why|how)\b|(?<!\bi )\b(?:remember|recall)\b"
     r"|^\s*(?:did|does|do|is|are|was|were|has|have|had|would|could|can|will|should)\b"
-    r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|(?<![前这那过好十没])几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
+    r"|(?<!没)(?<!没有)(?<!些)(?:什么|谁|哪[里儿]?)(?!都|也)|(?<![前这好十没])(?!(?<=那)几[天个年]|(?<=^过)几[天个年]|(?<=[我你他她们再就，。！？；、\s]过)几[天个年])几[个天岁点次号年月]|多少|(?<!我)记得|曾经",
     re.IGNORECASE,
 )
 _ADVICE = pattern_of(

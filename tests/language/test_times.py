@@ -24,6 +24,9 @@ TODAY = date(2026, 11, 20)  # a Friday
         ("last December", "2025-12-01", "2025-12-31"),
         ("last summer", "2026-06-01", "2026-08-31"),
         ("last Friday", "2026-11-13", "2026-11-13"),
+        ("my run on sat", "2026-11-14", "2026-11-14"),
+        ("this wed", "2026-11-18", "2026-11-18"),
+        ("next sun evening", "2026-11-22", "2026-11-22"),
         ("last week", "2026-11-09", "2026-11-15"),
         ("three years ago", "2023-01-01", "2023-12-31"),
         ("a couple of weeks ago", "2026-11-02", "2026-11-10"),
@@ -60,8 +63,10 @@ def test_a_day_without_a_year_is_meant_in_any_year(text, day):
 
 @pytest.mark.parametrize(
     "text",
-    ["I may go", "this may no longer hold", "日前", "march on", "What is new?", "2 cats", "February 31st", "0月"],
-)
+    ["I may go", "this may no longer hold", "日前", "march on", "What is new?", "2 cats", "February 31st", "0月",
+     "this sun hat", "He relies on sat nav.", "lying on sun loungers", "I put it on sun burns", "this sun-kissed skin",
+     "the next wed couple"],
+)  # fmt: skip
 def test_what_names_no_time_has_no_window(text):
     assert read_ranges(text, TODAY) == ()
 

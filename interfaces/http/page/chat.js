@@ -36,13 +36,14 @@ export async function showTalk(wanted) {
   session = id;
   draw(read);
   if (first?.session !== session) first?.speaking?.abort();
-  if (!first && !at("say").disabled && (!open || open.active)) sayFirst();
+  if (!first && !at("say").disabled && (!open || open.active)) sayFirst(read?.turns.at(-1)?.id);
   if (read?.turns.length) await lastRecalled(read.turns.at(-1).id);
 }
 
 // Once in the life of a page; typing ends it, and what fails is no trouble.
-async function sayFirst() {
-  const said = { session, speaking: new AbortController(), item: null };
+// ``after``: the last message before it. Once there is another, what was said first is stored or void.
+async function sayFirst(after) {
+  const said = { session, after, speaking: new AbortController(), item: null };
   first = said;
   try {
     for await (const line of follow("greeting", { session }, said.speaking.signal)) {
@@ -59,7 +60,14 @@ async function sayFirst() {
   } catch {
     // What was said stays.
   }
-  if (said.item) tell(`${speaker({ role: "assistant" })}: ${said.item.querySelector(".words").textContent}`);
+  if (said.item && first === said) tell(`${speaker({ role: "assistant" })}: ${said.item.querySelector(".words").textContent}`);
+}
+
+export function dropFirst() {
+  if (!first) return;
+  first.speaking?.abort();
+  first.item?.remove();
+  first = { session: null };
 }
 
 async function lastRecalled(id) {
@@ -72,6 +80,7 @@ function draw(read) {
   const title = open?.title || say("chat.new");
   at("title").textContent = title;
   const turns = read?.turns ?? [];
+  if (first?.item && first.session === session && turns.at(-1)?.id !== first.after) dropFirst();
   const unanswered = first?.item && first.session === session ? [first.item] : [];
   at("talk").replaceChildren(...earlier(read), ...turns.map((turn, number) => turnItem(turn, number === turns.length - 1)), ...unanswered);
   hello(!turns.length && !unanswered.length);
@@ -320,6 +329,7 @@ function replied(line, shown) {
   if (shown.recalled?.memories.length) theirs.append(make("div", "below", whyLink(shown.recalled)));
   shown.theirs.replaceWith(theirs);
   if (line.greeting) answered(line.greeting, shown.mine);
+  else if (first?.session === session) dropFirst();
   shown.mine.replaceWith(turnItem(line.user));
   tell(`${speaker({ role: "assistant" })}: ${theirs.querySelector(".words").textContent}`);
   if (near) toEnd();

@@ -1,7 +1,7 @@
 // The page: which view is open, and who is there.
 
 import { at, closeMenu, person, preferredLanguage, say, speak, switchLanguage, token, trouble, trying, watchMenus, watchSheet } from "./base.js";
-import { showTalk, stop, watchChat } from "./chat.js";
+import { dropFirst, showTalk, stop, watchChat } from "./chat.js";
 import { watchImport } from "./importing.js";
 import { showMemory, watchMemory } from "./memory.js";
 import { openSide, showSessions, sideIsOpen, watchSide } from "./sessions.js";
@@ -35,12 +35,18 @@ async function comeIn(event) {
   token.set(at("token").value.trim());
   person.drop();
   at("token").value = "";
-  await everything();
+  await afresh();
 }
 
 async function namePerson(event) {
   event.preventDefault();
   person.set(at("person").value.trim());
+  await afresh();
+}
+
+// Somebody else is there, or something is gone that the first words may rest on.
+async function afresh() {
+  dropFirst();
   await everything();
 }
 
@@ -81,7 +87,7 @@ async function begin() {
   document.addEventListener("keydown", escaped);
   document.addEventListener("stranger", () => askFor("token"));
   document.addEventListener("unnamed", () => askFor("person"));
-  document.addEventListener("erased", everything);
+  document.addEventListener("erased", afresh);
   window.addEventListener("hashchange", () => open({ moved: true }));
   await everything();
   document.body.dataset.ready = "yes";

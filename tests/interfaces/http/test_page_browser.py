@@ -12,6 +12,7 @@ from domain.records import Quoted
 from tests.interfaces.http import browser as browsers
 from tests.interfaces.http.browser import Browser, Page
 from tests.interfaces.http.remembered import HOSTILE, remember
+from tests.interfaces.terminal.test_first_words import INTERVIEW, make_due
 from tests.support.served import Server, here, until
 from tests.support.server import ScriptedServer, delta, hang, say, status, stream
 
@@ -101,6 +102,58 @@ def test_a_reply_streams_in_and_the_policy_holds(browser: Browser, served: Serve
     assert all(address.startswith((f"http://127.0.0.1:{served.port}/", "data:")) for address in page.asked)
     assert page.js("fetch('http://127.0.0.1:9/').then(() => 'let through', () => 'refused')") == "refused"
     assert any("Content Security Policy" in line for line in page.console)
+
+
+def greeted(browser: Browser, served: Server) -> Page:
+    """A page on which the companion has begun to speak first."""
+    with served.people.companion("me") as companion:
+        make_due(companion.memory)
+    page = opened(browser, served)
+    page.until("document.querySelector('.turn.first .words')?.textContent.includes('Hello again.')")
+    assert shown(page) == [INTERVIEW, "Good luck!", page.text(".turn.first .words").strip()]
+    return page
+
+
+def shown(page: Page) -> list[str]:
+    found = page.js("[...document.querySelectorAll('.turn .words')].map((one) => one.textContent.trim())")
+    assert isinstance(found, list)
+    return found
+
+
+def test_typing_ends_what_is_said_first_and_the_answer_stores_it_once(
+    browser: Browser, served: Server, model: ScriptedServer
+) -> None:
+    model.script(stream(delta(content="Hello again. How "), end="open"), say("Congratulations!"))
+    page = greeted(browser, served)
+    write(page, "They took me!")
+    page.until("document.getElementById('told').textContent.includes('Congratulations!')")
+    assert shown(page) == [INTERVIEW, "Good luck!", "Hello again.", "They took me!", "Congratulations!"]
+    assert turns(served) == shown(page)
+
+
+def test_what_was_said_first_is_shown_once_after_its_answer_was_stopped(
+    browser: Browser, served: Server, model: ScriptedServer
+) -> None:
+    model.script(say("Hello again."), stream(delta(content="Congratulations"), end="open"))
+    page = greeted(browser, served)
+    write(page, "They took me!")
+    page.until("document.querySelector('#talk li:last-child .words').textContent.includes('Congratulations')")
+    page.key("Escape")
+    page.until("[...document.querySelectorAll('.turn.user')].every((one) => one.dataset.turn)")
+    assert shown(page) == [INTERVIEW, "Good luck!", "Hello again.", "They took me!", "Congratulations"]
+    assert turns(served) == shown(page)
+
+
+def test_what_was_said_first_goes_with_the_message_that_it_rests_on(
+    browser: Browser, served: Server, model: ScriptedServer
+) -> None:
+    model.script(say("Hello again."))
+    page = greeted(browser, served)
+    page.until("document.querySelector('.turn.first .below')")
+    choose(page, ".turn.user .more", "turn.hide")
+    page.until("document.querySelector('.turn.user .mark')")
+    assert shown(page) == [INTERVIEW, "Good luck!"]
+    assert page.js("document.querySelector('.below')") is None
 
 
 def test_what_got_no_reply_is_in_the_field_again_before_what_was_typed_since(
