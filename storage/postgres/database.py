@@ -614,6 +614,8 @@ class ServedPrograms:
     def _renew(self) -> None:
         """Live on; what processes that were killed were doing is free from then on."""
         self._server.ask("SELECT registry.renew($1)", self.name)
+        with suppress(errors.StorageError):  # the next one may get through
+            self._server.ask("SELECT registry.remove_ended()")
 
     def _renew_often(self) -> None:
         while not self._ended.wait(_RENEW_EVERY):

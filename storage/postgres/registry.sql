@@ -14,13 +14,18 @@ CREATE TABLE registry.program (
     until timestamptz NOT NULL
 );
 
--- Live for half a minute more; whoever did not do so in time lives no longer.
+-- Live for half a minute more; whoever did not do so in time lives no longer. It waits for no one.
 CREATE FUNCTION registry.renew(own text) RETURNS void LANGUAGE sql
 BEGIN ATOMIC
-    DELETE FROM registry.program WHERE until < now() AND name <> own;
     INSERT INTO registry.program (name, until) VALUES (own, now() + interval '30 seconds')
         ON CONFLICT (name) DO UPDATE SET until = excluded.until;
 END;
+
+-- Free what processes were doing that live no longer. It gives up where somebody is writing what has to change for that.
+CREATE FUNCTION registry.remove_ended() RETURNS void LANGUAGE sql SET lock_timeout = '500ms' AS $$
+    DELETE FROM registry.program WHERE name IN
+        (SELECT name FROM registry.program WHERE until < now() FOR UPDATE SKIP LOCKED);
+$$;
 
 CREATE TABLE registry.token (
     digest text PRIMARY KEY,

@@ -100,6 +100,25 @@ def test_two_servers_take_other_people_and_what_a_dead_one_took_is_free(url: str
     other.close()
 
 
+def test_a_server_lives_on_while_a_long_write_keeps_what_a_dead_one_took(url: str, server: Server) -> None:
+    other = Server(url)
+    assert len(other.take_due(1_000, 8)) == 3
+    other.programs._ended.set()  # it says no more that it lives
+    with administrator(url) as connection, psycopg.connect(url, autocommit=False) as busy:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE \"{name}\" SET lock_timeout = '5s'")  # whoever waits fails, not this test
+        busy.execute("SELECT name FROM registry.due WHERE name = %s FOR UPDATE", [name_of(DUE[0])])
+        connection.execute("UPDATE registry.program SET until = now() - interval '1 second'")
+        server.programs.enter()
+        assert server.programs.lives(server.programs.name)
+        assert not server.programs.lives(other.programs.name)
+        assert server.take_due(1_000, 8) == []
+        busy.rollback()
+        server.programs._renew()
+        assert sorted(server.take_due(1_000, 8)) == sorted(map(name_of, DUE))
+    other.close()
+
+
 def test_a_memory_that_is_released_is_due_when_its_next_job_is_or_when_it_is_to_be_looked_at(
     url: str, server: Server, tmp_path: Path
 ) -> None:
