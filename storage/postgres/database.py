@@ -71,6 +71,11 @@ TAKE_DUE = (
     "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
     " AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING name"
 )
+#: Of several processes that had a memory open one was to look after it; what the others know still counts.
+_RELEASE = (
+    "UPDATE registry.due SET program = NULL, look = CASE WHEN program IS NULL THEN least(look, $1::double precision)"
+    " ELSE $1 END WHERE name = $2 AND (program = $3 OR program IS NULL) RETURNING name"
+)
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
@@ -259,8 +264,7 @@ class Server:
 
     def release(self, person: str, at: float | None) -> None:
         """Let any process look after a memory when its next job is to run, or ``at`` this moment if that is sooner."""
-        sql = "UPDATE registry.due SET program = NULL, look = $1::double precision WHERE name = $2 AND program = $3"
-        self.ask(f"{sql} RETURNING name", at, person, self.programs.name)
+        self.ask(_RELEASE, at, person, self.programs.name)
 
     def take_due(self, now: float, most: int) -> list[str]:
         """Look after at most so many memories that are due and that no living process has open; their names."""

@@ -142,3 +142,26 @@ def test_a_memory_that_is_released_is_due_when_its_next_job_is_or_when_it_is_to_
     assert due() == [(2_000, None)]
     server.remove(name_of(1))
     assert due() == []
+
+
+def test_what_the_last_of_two_servers_knows_of_a_memory_counts_though_the_other_was_to_look_after_it(
+    url: str, server: Server
+) -> None:
+    def due() -> list[Any]:
+        return [tuple(row) for row in server.ask("SELECT at, program FROM registry.due WHERE name = $1", name_of(1))]
+
+    other = Server(url)
+    for one in (server, other):
+        one.programs.enter()
+        one.hold(name_of(1), 5_000)
+    other.release(name_of(1), None)
+    assert due() == [(2_000, None)]
+    server.release(name_of(1), 1_500)
+    assert due() == [(1_500, None)]
+    server.release(name_of(1), 1_700)  # an earlier moment stays
+    server.release(name_of(1), None)
+    assert due() == [(1_500, None)]
+    other.hold(name_of(1), 5_000)
+    server.release(name_of(1), 1_000)  # nor is it taken from one that has it open
+    assert due() == [(2_000, other.programs.name)]
+    other.close()
