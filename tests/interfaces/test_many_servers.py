@@ -18,8 +18,10 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 
+from domain.errors import StorageError
 from interfaces.http.app import make_app
 from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from jobs.maintenance import Maintenance
 from people import Companion, People, Registry, registry_in
 from tests.interfaces.http import running as in_here
 from tests.interfaces.http.running import running
@@ -383,3 +385,19 @@ def test_what_is_due_when_a_server_starts_waits_until_it_serves_and_has_its_sess
         until(lambda: checked)
         assert checked == [("bob", True)]
         until(lambda: len(mind.asked("notes")) == 1)
+
+
+def test_a_memory_is_closed_and_free_though_it_cannot_be_found_when_it_is_due(
+    tmp_path: Path, url: str, mind: Mind, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(maintenance: Maintenance) -> None:
+        raise ValueError("no moment")
+
+    monkeypatch.setattr(Maintenance, "next_look", fail)
+    with running(tmp_path, server, DATABASE_URL=url) as first, first.people.companion("ann") as companion:
+        memory = companion.memory
+    with pytest.raises(StorageError, match="closed"):
+        memory.sessions.counts()
+    with administrator(url) as connection:
+        found = connection.execute("SELECT program, look > 0 FROM registry.due").fetchall()
+    assert found == [(None, True)]
