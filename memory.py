@@ -242,7 +242,13 @@ class Memory:
                 self._search.vectors.close()
         if isinstance(self._place, OnServer):  # its program lives on, with other memories
             with suppress(errors.StorageError):
-                at = look_at() if look_at else (self._clock() + _LOOK_AGAIN).timestamp()
+                at: float | None = (self._clock() + _LOOK_AGAIN).timestamp()
+                try:
+                    at = look_at() if look_at else at
+                except errors.StorageError:
+                    raise
+                except Exception as fault:  # what is damaged is looked at soon, and closed all the same
+                    self._log.error("when a memory is due could not be found", exc_info=fault)
                 self.claims.release_all()
                 self._place.server.release(self._place.person, at)
         try:

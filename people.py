@@ -130,17 +130,14 @@ class People:
         self._shut: set[str] = set()
         #: The least recently used first.
         self._places: OrderedDict[Key, _Place] = OrderedDict()
-        #: Called with a companion that is due.
-        self.when_due: Callable[[Companion], None] = Companion.start_maintenance
         self._upkeep = Worker("old-friend-people", self._do_upkeep, log)
         self._keep_at = time.monotonic() + _KEEP_EVERY
         self._upkeep.start()
         #: What is due and could not be opened: another server would fare no better.
         self._failed: list[Key] = []
         self._retry_at = self._keep_at
-        self._due = Worker("old-friend-due", self._look_after_due, log)
-        if registry.server:
-            self._due.start()
+        self._when_due: Callable[[Companion], None] = Companion.start_maintenance
+        self._due = Worker("old-friend-due", self._open_due, log)
 
     def prepare(self) -> None:
         """Load what is heavy, a second or two; without this, the first person waits for it."""
@@ -270,7 +267,13 @@ class People:
         queues = (companion.maintenance.queue for companion in self.open_now())
         return self._resumed.wait(timeout) and all(queue.settle(kind, timeout) for queue in queues)
 
-    def _look_after_due(self) -> Again:
+    def look_after_due(self, when_due: Callable[[Companion], None]) -> None:
+        """From now on open memories of a shared database that are due, and call ``when_due`` with each."""
+        self._when_due = when_due
+        if self.registry.server:
+            self._due.start()
+
+    def _open_due(self) -> Again:
         """Open the memories of a shared database in which something is due and that no server has open."""
         due = self.registry.take_due(_DUE_AT_ONCE)
         again: list[Key] = []
@@ -282,7 +285,7 @@ class People:
                 break
             try:
                 with self.known_companion(person, instruction) as companion:
-                    self.when_due(companion)
+                    self._when_due(companion)
             except UsageError:
                 continue  # no one is known by this name, or no more
             except Exception as fault:  # other memories are not to wait for this one

@@ -255,14 +255,17 @@ class Maintenance:
         """
         memory, settings = self.memory, self.settings
         moments = [self.clock()] if memory.rebuilds.due_requests() else []
+        reads = settings.extract_after and not self.llm.describe().demo
         for session in memory.sessions.active():
             limits = [settings.idle_limit(session)]
             if session.client == SERVICE_CLIENT:
                 limits.append(timedelta(seconds=min(settings.session_timeout, settings.session_max_duration)))
-            elif not session.client and not self.llm.describe().demo and memory.messages.unread(session.session_id):
+            elif not session.client and reads and memory.messages.last_moment(session.session_id, unread=True):
                 limits.append(settings.extract_after)
-            said = memory.messages.of_session(session.session_id)[-1:]
-            moments += [datetime.fromisoformat(one.timestamp) + limit for one in said for limit in limits if limit]
+            if (limit := min(filter(None, limits), default=None)) and (
+                last := memory.messages.last_moment(session.session_id)
+            ):
+                moments.append(datetime.fromisoformat(last) + limit)
         return max(self.clock() + _LOOK_AGAIN, min(moments)).timestamp() if moments else None
 
     # -- doing it ------------------------------------------------------------------------------------------------

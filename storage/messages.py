@@ -138,6 +138,12 @@ class Messages:
         """Every message of a session in order, also one whose partner was erased."""
         return self._read_messages(f"{MESSAGE} WHERE c.session_id = ? ORDER BY c.position", session_id)
 
+    def last_moment(self, session_id: str, *, unread: bool = False) -> str | None:
+        """When the last message of a session came, or the last that no extraction has read; no text is read."""
+        where = f"c.session_id = ? AND {UNREAD}" if unread else "c.session_id = ?"
+        query = f"SELECT c.timestamp FROM conversation c WHERE {where} ORDER BY c.position DESC LIMIT 1"
+        return next((row[0] for row in self._database.run(query, session_id)), None)
+
     def first_words(self, most: int) -> list[str]:
         """What the person said first in this memory, oldest first; nothing hidden. Where they never spoke, others."""
         queries = (f"{MESSAGE} WHERE {who} AND {_VISIBLE} ORDER BY c.seq LIMIT ?" for who in _FIRST_SPEAKERS)

@@ -17,6 +17,7 @@ import asyncio
 import json
 import math
 import re
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -144,14 +145,16 @@ class _Counted:
         self.under_way: set[str] = set()
         self.caller = caller
         self._limits = limits
+        self._lock = threading.Lock()
         self._tokens = 0
 
     def admit(self, person: str | None) -> None:
         """Count it once for the person whose memory it uses, else for its caller. Raises OverLimit."""
         who = f"caller {self.caller.name}" if person is None else f"person {person}"
-        if who not in self.under_way:
-            self._limits.begin(who)
-            self.under_way.add(who)
+        with self._lock:
+            if who not in self.under_way:
+                self._limits.begin(who)
+                self.under_way.add(who)
 
     def check_day(self) -> None:
         """Raises what answers a request for a reply where the day is used up."""

@@ -119,7 +119,7 @@ class MemoryService:
     def __init__(self, people: People) -> None:
         self._people = people
         self._watch = SessionWatch(people)
-        people.when_due = self._look_after
+        people.look_after_due(self._look_after)
 
     def process(
         self,

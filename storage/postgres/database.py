@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -50,6 +50,8 @@ _ROWS = 1_000
 _PAUSE, _ATTEMPTS = 0.2, 25
 #: Seconds after which a process says again that it lives, a third of the time after which it counts as ended.
 _RENEW_EVERY = 10
+#: Locks for the counts of callers.
+_LOCKS = 64
 #: How long a write waits for one of the same person, and how long one that does nothing keeps others waiting.
 _WAITS, _STANDS_STILL = "30s", "60s"
 
@@ -70,6 +72,11 @@ _TAKE = "UPDATE person SET stamp = gen_random_uuid() RETURNING pg_current_xact_i
 TAKE_DUE = (
     "UPDATE registry.due SET program = $1 WHERE name IN (SELECT name FROM registry.due WHERE program IS NULL"
     " AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING name"
+)
+#: Of several processes that had a memory open one was to look after it; what the others know still counts.
+_RELEASE = (
+    "UPDATE registry.due SET program = NULL, look = CASE WHEN program IS NULL THEN least(look, $1::double precision)"
+    " ELSE $1 END WHERE name = $2 AND (program = $3 OR program IS NULL) RETURNING name"
 )
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
@@ -259,8 +266,7 @@ class Server:
 
     def release(self, person: str, at: float | None) -> None:
         """Let any process look after a memory when its next job is to run, or ``at`` this moment if that is sooner."""
-        sql = "UPDATE registry.due SET program = NULL, look = $1::double precision WHERE name = $2 AND program = $3"
-        self.ask(f"{sql} RETURNING name", at, person, self.programs.name)
+        self.ask(_RELEASE, at, person, self.programs.name)
 
     def take_due(self, now: float, most: int) -> list[str]:
         """Look after at most so many memories that are due and that no living process has open; their names."""
@@ -586,6 +592,8 @@ class ServedPrograms:
         self._server = server
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._renewing: threading.Thread | None = None
+        #: Called each time that this process has said that it lives. Raises StorageError.
+        self.when_renewed: Callable[[], None] = lambda: None
 
     def enter(self) -> None:
         """Live from now on."""
@@ -614,21 +622,30 @@ class ServedPrograms:
     def _renew(self) -> None:
         """Live on; what processes that were killed were doing is free from then on."""
         self._server.ask("SELECT registry.renew($1)", self.name)
+        with suppress(errors.StorageError):  # the next one may get through
+            self._server.ask("SELECT registry.remove_ended()")
 
     def _renew_often(self) -> None:
         while not self._ended.wait(_RENEW_EVERY):
             with suppress(errors.StorageError):  # the next one may get through
                 self._renew()
+                self.when_renewed()
 
 
 class ServedUsage:
     """The usage of all processes together, in the schema ``registry``; see ``storage.usage.Usage``.
 
-    A request of a process that has ended is no longer under way.
+    A request of a process that has ended is no longer under way. Of those under way this process counts its own and
+    writes how many there are, which may be done twice; what it could not write it writes with its next sign of life.
     """
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._under_way: Counter[str] = Counter()
+        self._unwritten: set[str] = set()
+        #: Numbers of the same caller are written in the order in which they were counted.
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        server.programs.when_renewed = self._write_again
 
     def let_in(self, caller: str, most: int) -> float:
         """Count a request, or the seconds to wait."""
@@ -637,12 +654,16 @@ class ServedUsage:
     def begin(self, who: str, most: int) -> bool:
         """Count a request that is under way."""
         self._server.programs.enter()
-        begun = self._server.ask("SELECT registry.begin_request($1, $2, $3)", who, self._server.programs.name, most)
-        return bool(begun[0][0])
+        with self._lock_of(who):
+            if begun := self._write(who, self._under_way[who] + 1, most):
+                self._under_way[who] += 1
+        return begun
 
     def end(self, who: str) -> None:
-        """Count it no longer."""
-        self._server.ask("SELECT registry.end_request($1, $2)", who, self._server.programs.name)
+        """Count it no longer, also where that cannot be written yet."""
+        with self._lock_of(who):
+            self._under_way[who] -= 1
+            self._write(who, self._under_way[who], None)
 
     def spend(self, caller: str, day: str, tokens: int) -> None:
         """Count tokens of a day."""
@@ -652,6 +673,27 @@ class ServedUsage:
         """The tokens of this day."""
         found = self._server.ask("SELECT tokens FROM registry.usage WHERE caller = $1 AND day = $2", caller, day)
         return int(found[0][0]) if found else 0
+
+    def _lock_of(self, who: str) -> threading.Lock:
+        return self._locks[hash(who) % _LOCKS]
+
+    def _write(self, who: str, number: int, most: int | None) -> bool:
+        """Write how many requests are under way here; False, and one fewer, where ``most`` are everywhere."""
+        sql = "SELECT registry.set_under_way($1, $2, $3, $4)"
+        try:
+            written = self._server.ask(sql, who, self._server.programs.name, number, most)
+        except errors.StorageError:
+            self._unwritten.add(who)
+            raise
+        self._unwritten.discard(who)
+        if not self._under_way[who]:
+            del self._under_way[who]
+        return bool(written[0][0])
+
+    def _write_again(self) -> None:
+        for who in list(self._unwritten):
+            with self._lock_of(who):
+                self._write(who, self._under_way[who], None)
 
 
 class ServedRegistry:

@@ -14,13 +14,18 @@ CREATE TABLE registry.program (
     until timestamptz NOT NULL
 );
 
--- Live for half a minute more; whoever did not do so in time lives no longer.
+-- Live for half a minute more; whoever did not do so in time lives no longer. It waits for no one.
 CREATE FUNCTION registry.renew(own text) RETURNS void LANGUAGE sql
 BEGIN ATOMIC
-    DELETE FROM registry.program WHERE until < now() AND name <> own;
     INSERT INTO registry.program (name, until) VALUES (own, now() + interval '30 seconds')
         ON CONFLICT (name) DO UPDATE SET until = excluded.until;
 END;
+
+-- Free what processes were doing that live no longer. It gives up where somebody is writing what has to change for that.
+CREATE FUNCTION registry.remove_ended() RETURNS void LANGUAGE sql SET lock_timeout = '500ms' AS $$
+    DELETE FROM registry.program WHERE name IN
+        (SELECT name FROM registry.program WHERE until < now() FOR UPDATE SKIP LOCKED);
+$$;
 
 CREATE TABLE registry.token (
     digest text PRIMARY KEY,
@@ -131,27 +136,29 @@ BEGIN
     RETURN 0;
 END $$;
 
-CREATE FUNCTION registry.begin_request(wanted text, own text, most bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+-- This process has so many requests of somebody under way, unless all processes then had more than ``most``: one fewer.
+CREATE FUNCTION registry.set_under_way(wanted text, own text, number bigint, most bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    refused boolean;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM pg_advisory_xact_lock(hashtextextended(wanted, 0));  -- until this statement ends
-    IF (SELECT coalesce(sum(u.requests), 0) FROM registry.under_way u JOIN registry.program p ON p.name = u.program
-        WHERE u.who = wanted AND p.until > clock_timestamp()) >= most THEN
-        RETURN false;
+    SELECT coalesce(number + coalesce(sum(u.requests), 0) > most, false) INTO refused
+        FROM registry.under_way u JOIN registry.program p ON p.name = u.program
+        WHERE u.who = wanted AND u.program <> own AND p.until > clock_timestamp();
+    number := number - refused::integer;
+    IF number <= 0 THEN
+        DELETE FROM registry.under_way WHERE who = wanted AND program = own;
+        RETURN NOT refused;
     END IF;
     IF NOT EXISTS (SELECT 1 FROM registry.program WHERE name = own) THEN
         PERFORM registry.renew(own);
     END IF;
-    INSERT INTO registry.under_way AS u (who, program, requests) VALUES (wanted, own, 1)
-        ON CONFLICT (who, program) DO UPDATE SET requests = u.requests + 1;
-    RETURN true;
+    INSERT INTO registry.under_way (who, program, requests) VALUES (wanted, own, number)
+        ON CONFLICT (who, program) DO UPDATE SET requests = excluded.requests;
+    RETURN NOT refused;
 END $$;
-
-CREATE FUNCTION registry.end_request(ended text, own text) RETURNS void LANGUAGE sql
-BEGIN ATOMIC
-    UPDATE registry.under_way SET requests = requests - 1 WHERE who = ended AND program = own;
-    DELETE FROM registry.under_way WHERE who = ended AND program = own AND requests <= 0;
-END;
 
 CREATE FUNCTION registry.spend(who text, today text, more bigint) RETURNS void LANGUAGE sql
 BEGIN ATOMIC

@@ -16,8 +16,14 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from fastapi import FastAPI
 
-from people import Registry, registry_in
+from domain.errors import StorageError
+from interfaces.http.app import make_app
+from interfaces.service.service_sessions import ServiceSessions, SessionWatch
+from jobs.maintenance import Maintenance
+from people import Companion, People, Registry, registry_in
+from tests.interfaces.http import running as in_here
 from tests.interfaces.http.running import running
 from tests.storage.postgres.server import own_database
 from tests.support.house import Mind
@@ -341,3 +347,57 @@ def test_what_comes_due_with_time_after_its_server_has_closed_is_done_by_another
         find = "SELECT name FROM registry.due WHERE program = $1 ORDER BY name"
         held = second.people.registry.server.ask(find, second.people.registry.server.programs.name)
         assert [tuple(row) for row in held] == [('["ann", null]',), ('["bob", null]',)]
+
+
+def test_what_is_due_when_a_server_starts_waits_until_it_serves_and_has_its_sessions_ended(
+    tmp_path: Path, url: str, mind: Mind, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [datetime(2026, 3, 1, 9, tzinfo=UTC)]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with running(tmp_path / "a", server, clock=lambda: now[0], DATABASE_URL=url) as first:
+        secret = first.people.registry.add_token("bob", "bob")
+        body = {"input": "My sister lives in Lyon.", "user_id": "bob"}
+        heads = {"Authorization": f"Bearer {secret}"}
+        assert httpx2.post(f"{first.base}/process", json=body, headers=heads, timeout=60).status_code == 200
+    now[0] += timedelta(days=2)
+    looked, checked = threading.Event(), list[tuple[str, bool]]()
+    take_due, check = Registry.take_due, SessionWatch.check
+
+    def take(registry: Registry, most: int) -> list[tuple[str, int | None]]:
+        taken = take_due(registry, most)
+        looked.set()
+        return taken
+
+    def note(watch: SessionWatch, companion: Companion, sessions: ServiceSessions) -> bool:
+        checked.append((companion.person, ended := check(watch, companion, sessions)))
+        return ended
+
+    def make_late(people: People, version: str) -> FastAPI:
+        assert not looked.wait(1)  # loading the models takes longer
+        return make_app(people, version)
+
+    monkeypatch.setattr(Registry, "take_due", take)
+    monkeypatch.setattr(SessionWatch, "check", note)
+    monkeypatch.setattr(SessionWatch, "sweep", lambda watch, sessions_of: 0)
+    monkeypatch.setattr(in_here, "make_app", make_late)
+    with running(tmp_path / "b", server, clock=lambda: now[0], DATABASE_URL=url):
+        until(lambda: checked)
+        assert checked == [("bob", True)]
+        until(lambda: len(mind.asked("notes")) == 1)
+
+
+def test_a_memory_is_closed_and_free_though_it_cannot_be_found_when_it_is_due(
+    tmp_path: Path, url: str, mind: Mind, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(maintenance: Maintenance) -> None:
+        raise ValueError("no moment")
+
+    monkeypatch.setattr(Maintenance, "next_look", fail)
+    with running(tmp_path, server, DATABASE_URL=url) as first, first.people.companion("ann") as companion:
+        memory = companion.memory
+    with pytest.raises(StorageError, match="closed"):
+        memory.sessions.counts()
+    with administrator(url) as connection:
+        found = connection.execute("SELECT program, look > 0 FROM registry.due").fetchall()
+    assert found == [(None, True)]

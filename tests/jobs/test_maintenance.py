@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -303,3 +304,20 @@ def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(tmp_pa
     assert "nine rivets" in prompts
     assert "demo model" not in prompts
     assert "You said:" not in prompts
+
+
+def test_when_to_look_again_is_found_without_reading_a_text(opened, clock, monkeypatch):
+    with opened(EXTRACT_AFTER="2") as at:
+        for _ in range(3):
+            at.say("I have a cat called Mimi")
+        last = at.memory.messages.of_session(at.talk.session.session_id)[-1].timestamp
+        clock.pass_by(minutes=1)
+        monkeypatch.setattr(at.memory.messages, "_read_messages", None)
+        look = at.talk.maintenance.next_look()
+        monkeypatch.undo()
+    assert look == (datetime.fromisoformat(last) + timedelta(hours=2)).timestamp()
+    with opened(AUTOSAVE_AFTER="0", EXTRACT_AFTER="0") as at:
+        monkeypatch.setattr(at.memory.messages, "last_moment", None)
+        look = at.talk.maintenance.next_look()
+        monkeypatch.undo()
+    assert look is None

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import socket
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from interfaces.http.error_responses import Problem
-from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT
+from fastapi import FastAPI
+
+from interfaces.http.error_responses import Problem, Problems
+from interfaces.http.guards import Caller
+from interfaces.http.limits import LARGEST_BODY, LONGEST_TEXT, Limits, Quota, _Counted
+from interfaces.messages import Words
+from storage.usage import ProcessUsage
 from tests.support.program import connected
 from tests.support.served import Server, here, trying, until
 from tests.support.server import ScriptedServer, answer, delta, say, stream, whole
@@ -163,3 +170,21 @@ def _told(server: Server, headers: Mapping[str, str], body: bytes = b"") -> int:
         with suppress(OSError):  # it may be refused before it is all there
             line.sendall(body)
         return int(line.makefile("rb").readline().split()[1])
+
+
+def test_a_request_that_names_a_person_twice_at_once_counts_once_for_them() -> None:
+    both = threading.Barrier(2)
+
+    class Slow(ProcessUsage):
+        def begin(self, who: str, most: int) -> bool:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(1)
+            return super().begin(who, most)
+
+    problems = Problems(Words("en"), logging.Logger("quiet", logging.CRITICAL))
+    usage = Slow()
+    counted = _Counted(Limits(FastAPI(), problems, Quota(9, 2), usage=usage), Caller(None))
+    with ThreadPoolExecutor(2) as at_once:
+        assert [*at_once.map(counted.admit, ["ann", "ann"])] == [None, None]
+    assert usage.begin("person ann", 2)
+    assert not usage.begin("person ann", 2)

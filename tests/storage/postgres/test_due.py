@@ -1,20 +1,26 @@
-"""Who is due: one look at an index finds them, each server other ones, and those of a server that died."""
+"""Who is due: one look at an index finds them, each server other ones, and those of a server that died. And what is
+under way on each server.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from domain.errors import StorageError
 from language.words import tokens
-from storage.postgres.database import TAKE_DUE, Server
+from storage.postgres import database
+from storage.postgres.database import TAKE_DUE, ServedUsage, Server
 from storage.repositories import OnServer, Repositories, open_repositories
 from tests.contract.stores import QUIET, SetStamp
 from tests.storage.postgres.server import own_database
+from tests.support.served import until
 
 PEOPLE, DUE = 1_000, (7, 500, 993)
 
@@ -100,6 +106,25 @@ def test_two_servers_take_other_people_and_what_a_dead_one_took_is_free(url: str
     other.close()
 
 
+def test_a_server_lives_on_while_a_long_write_keeps_what_a_dead_one_took(url: str, server: Server) -> None:
+    other = Server(url)
+    assert len(other.take_due(1_000, 8)) == 3
+    other.programs._ended.set()  # it says no more that it lives
+    with administrator(url) as connection, psycopg.connect(url, autocommit=False) as busy:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE \"{name}\" SET lock_timeout = '5s'")  # whoever waits fails, not this test
+        busy.execute("SELECT name FROM registry.due WHERE name = %s FOR UPDATE", [name_of(DUE[0])])
+        connection.execute("UPDATE registry.program SET until = now() - interval '1 second'")
+        server.programs.enter()
+        assert server.programs.lives(server.programs.name)
+        assert not server.programs.lives(other.programs.name)
+        assert server.take_due(1_000, 8) == []
+        busy.rollback()
+        server.programs._renew()
+        assert sorted(server.take_due(1_000, 8)) == sorted(map(name_of, DUE))
+    other.close()
+
+
 def test_a_memory_that_is_released_is_due_when_its_next_job_is_or_when_it_is_to_be_looked_at(
     url: str, server: Server, tmp_path: Path
 ) -> None:
@@ -123,3 +148,83 @@ def test_a_memory_that_is_released_is_due_when_its_next_job_is_or_when_it_is_to_
     assert due() == [(2_000, None)]
     server.remove(name_of(1))
     assert due() == []
+
+
+def test_what_the_last_of_two_servers_knows_of_a_memory_counts_though_the_other_was_to_look_after_it(
+    url: str, server: Server
+) -> None:
+    def due() -> list[Any]:
+        return [tuple(row) for row in server.ask("SELECT at, program FROM registry.due WHERE name = $1", name_of(1))]
+
+    other = Server(url)
+    for one in (server, other):
+        one.programs.enter()
+        one.hold(name_of(1), 5_000)
+    other.release(name_of(1), None)
+    assert due() == [(2_000, None)]
+    server.release(name_of(1), 1_500)
+    assert due() == [(1_500, None)]
+    server.release(name_of(1), 1_700)  # an earlier moment stays
+    server.release(name_of(1), None)
+    assert due() == [(1_500, None)]
+    other.hold(name_of(1), 5_000)
+    server.release(name_of(1), 1_000)  # nor is it taken from one that has it open
+    assert due() == [(2_000, other.programs.name)]
+    other.close()
+
+
+@contextmanager
+def nothing_can_be_counted(url: str) -> Iterator[None]:
+    with administrator(url) as connection:
+        connection.execute("REVOKE UPDATE, DELETE ON registry.under_way FROM app")
+        yield
+        connection.execute("GRANT UPDATE, DELETE ON registry.under_way TO app")
+
+
+def test_a_request_whose_end_could_not_be_written_soon_counts_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = own_database(tmp_path)
+    with closing(Server(url)) as server, closing(Server(url)) as other:
+        usage, elsewhere = ServedUsage(server), ServedUsage(other)
+        for _ in range(2):
+            assert usage.begin("person ann", 1)
+            assert not usage.begin("person ann", 1)
+            with nothing_can_be_counted(url), pytest.raises(StorageError):
+                usage.end("person ann")
+        assert not elsewhere.begin("person ann", 1)
+    monkeypatch.setattr(database, "_RENEW_EVERY", 0.05)
+    with closing(Server(url)) as server, closing(Server(url)) as other:
+        usage, elsewhere = ServedUsage(server), ServedUsage(other)
+        assert usage.begin("person ann", 1)
+        with nothing_can_be_counted(url), pytest.raises(StorageError):
+            usage.end("person ann")
+        until(lambda: elsewhere.begin("person ann", 1))
+        assert not usage.begin("person ann", 1)
+        elsewhere.end("person ann")
+        assert usage.begin("person ann", 1)
+
+
+def test_a_request_counts_once_though_the_connection_breaks_when_it_has_been_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Server(own_database(tmp_path))) as server:
+        usage, take, broken = ServedUsage(server), server.take, list[str]()
+        server.programs.enter()
+
+        def take_one_that_breaks() -> psycopg.Connection[Any]:
+            connection = take()
+
+            def execute(sql: bytes, values: tuple[object, ...]) -> None:
+                psycopg.Connection.execute(connection, sql, values)
+                broken.append(sql.decode())
+                connection.close()
+                raise psycopg.OperationalError("the connection is lost")
+
+            if not broken:
+                monkeypatch.setattr(connection, "execute", execute)
+            return connection
+
+        monkeypatch.setattr(server, "take", take_one_that_breaks)
+        assert [usage.begin("person ann", 2) for _ in range(3)] == [True, True, False]
+        assert len(broken) == 1
