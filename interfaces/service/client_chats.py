@@ -99,7 +99,7 @@ class RelayedChat:
     """A request as it is sent on; without a ``turn`` it does not use the memory.
 
     ``response`` is the id by which its reply is found later, ``previous`` the response that it follows; ``added`` the
-    profile and the memories in the request.
+    profile and the memories in the request. ``epoch``: the number of the erasures when it was prepared.
     """
 
     person: str | None
@@ -107,6 +107,7 @@ class RelayedChat:
     body: Mapping[str, Any]
     use: Use
     turn: PreparedTurn | None = None
+    epoch: int = 0
     response: str = ""
     previous: str = ""
     added: tuple[str, str] = ("", "")
@@ -162,15 +163,14 @@ class RelayedChats:
         body = {**request.body, "model": model if model and model != OWN_MODEL else ours}
         if switched_off or person is None:
             return RelayedChat(person, request, body, "off")
-        if request.side or is_blank(request.said):
-            return RelayedChat(person, request, body, "side")
         with self._people.companion(person) as companion:
             steps, memory = companion.turn_steps(), companion.memory
-            turn = replace(
-                steps.client_request(ClientChat(_OPENAI, request.history, name)), epoch=memory.epoch.number()
-            )
+            epoch = memory.epoch.number()
+            if request.side or is_blank(request.said):
+                return RelayedChat(person, request, body, "side", epoch=epoch)
+            turn = replace(steps.client_request(ClientChat(_OPENAI, request.history, name)), epoch=epoch)
             prepared = PreparedTurn(turn, Layers(turn.text, companion.clock()), memory.voice.state())
-            chat = RelayedChat(person, request, body, "on", prepared)
+            chat = RelayedChat(person, request, body, "on", prepared, epoch)
             if request.answers_tools and (kept := self._find_waiting(companion, _mark_of(chat))):
                 recollection, profile, recalled = _texts_form().validate_json(kept)
                 prepared = replace(prepared, layers=replace(prepared.layers, recalled=recollection))
@@ -219,20 +219,19 @@ class RelayedChats:
         ``messages`` up to it. Raises ErasedMeanwhile, StorageError.
         """
         texts = {chat.response: json.dumps([chat.name, list(messages)])} if chat.response else {}
-        if chat.turn is None or chat.person is None:
+        if chat.turn and not chat.request.answers_tools:
+            texts[_mark_of(chat)] = _texts_form().dump_json((chat.turn.recalled, *chat.added)).decode()
+        if chat.person is None or not texts:
             self._keep_here(None, texts, 0)
             return
-        if not chat.request.answers_tools:
-            texts[_mark_of(chat)] = _texts_form().dump_json((chat.turn.recalled, *chat.added)).decode()
-        epoch = chat.turn.request.epoch or 0
         with self._people.companion(chat.person) as companion:
             if not self._people.registry.server:
-                companion.memory.epoch.require(epoch)
-                self._keep_here(chat.person, texts, epoch)
+                companion.memory.epoch.require(chat.epoch)
+                self._keep_here(chat.person, texts, chat.epoch)
                 return
             now = companion.clock().astimezone(UTC)
             with companion.memory.in_one_commit():
-                companion.memory.epoch.require(epoch)
+                companion.memory.epoch.require(chat.epoch)
                 companion.memory.steps.drop_before("tools", (now - _WAITS).isoformat())
                 for key, text in texts.items():
                     companion.memory.steps.store("tools", key, "", text, now.isoformat())
