@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, timedelta
 
 import pytest
 
@@ -303,3 +304,17 @@ def test_what_the_stand_in_said_reaches_no_later_prompt_as_anybodys_words(tmp_pa
     assert "nine rivets" in prompts
     assert "demo model" not in prompts
     assert "You said:" not in prompts
+
+
+def test_what_waits_for_the_results_of_tools_goes_after_a_day(opened, clock, server):
+    with opened() as at:
+        stored = clock().astimezone(UTC)
+        at.memory.steps.store("tools", "a turn", "", "what was recalled", stored.isoformat())
+        clock.pass_by(hours=23)
+        kept(at)
+        assert at.memory.steps.of("tools", "a turn")
+        assert at.talk.maintenance.next_look() == (stored + timedelta(days=1)).timestamp()
+    clock.pass_by(hours=2)
+    with opened() as at:
+        kept(at)
+        assert at.memory.steps.of("tools", "a turn") == {}
