@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from domain import errors
@@ -37,6 +37,8 @@ _OWN_THREADS = 2
 #: So many memories are archived in one commit, so that no one waits long for it.
 _ARCHIVED_AT_ONCE = 100
 
+#: So long a turn waits for the results of a client's tools.
+TOOLS_WAIT = timedelta(days=1)
 #: The least time between two looks at a memory that no one has open.
 _LOOK_AGAIN = timedelta(minutes=1)
 
@@ -207,6 +209,9 @@ class Maintenance:
         if not self._opened:
             self._opened = True
             self.memory.jobs.retry_all()
+        waited = (self.clock() - TOOLS_WAIT).astimezone(UTC).isoformat()
+        if (self.memory.steps.oldest("tools") or waited) < waited:
+            self.memory.steps.drop_before("tools", waited)
         for kind, key, payload in list(self._find_due()):
             self.memory.jobs.request(kind, key, payload)
 
@@ -256,6 +261,8 @@ class Maintenance:
         memory, settings = self.memory, self.settings
         moments = [self.clock()] if memory.rebuilds.due_requests() else []
         reads = settings.extract_after and not self.llm.describe().demo
+        if oldest := memory.steps.oldest("tools"):
+            moments.append(datetime.fromisoformat(oldest) + TOOLS_WAIT)
         for session in memory.sessions.active():
             limits = [settings.idle_limit(session)]
             if session.client == SERVICE_CLIENT:

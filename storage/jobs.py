@@ -365,10 +365,15 @@ class Steps:
 
     database: Database
 
-    def of(self, kind: StepKind, key: str) -> dict[str, tuple[str, str]]:
-        """What each step resulted in, and what that was made from, by step."""
-        query = "SELECT step, result, base FROM step WHERE kind = ? AND key = ?"
-        return {row["step"]: (row["result"], row["base"]) for row in self.database.run(query, kind, key)}
+    def of(self, kind: StepKind, key: str, since: str = "") -> dict[str, tuple[str, str]]:
+        """What each step stored ``since`` a moment resulted in, and what that was made from, by step."""
+        query = "SELECT step, result, base FROM step WHERE kind = ? AND key = ? AND stored_at >= ?"
+        return {row["step"]: (row["result"], row["base"]) for row in self.database.run(query, kind, key, since)}
+
+    def oldest(self, kind: StepKind) -> str | None:
+        """When the oldest step of a kind was stored."""
+        moment = self.database.run("SELECT min(stored_at) FROM step WHERE kind = ?", kind)[0][0]
+        return None if moment is None else str(moment)
 
     def store(self, kind: StepKind, key: str, step: str, result: str, now: str, base: str = "") -> None:
         """Store the result of a step as soon as it is there."""

@@ -53,6 +53,7 @@ MESSAGE = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS.split(', '))} FRO
 _INSERT = f"INSERT INTO conversation ({_COLUMNS}, instant) VALUES ({', '.join('?' * 17)})"
 #: In ``meta``: how often messages left the search, returned to it, or moved.
 _GENERATION = "fadings"
+_HIDINGS = "hidings"
 #: Messages that a model may be shown as said: not hidden, and not by the demo model.
 _VISIBLE = "c.hidden = 0 AND c.demo = 0"
 _FIRST_SPEAKERS = ("c.role = 'user'", "c.speaker <> ''")
@@ -250,6 +251,10 @@ class Messages:
         """A number that changes whenever messages return to the search under their old numbers, leave it, or move."""
         return int(read_meta(self._database, _GENERATION) or 0)
 
+    def hidings(self) -> int:
+        """A number that changes whenever messages are hidden."""
+        return int(read_meta(self._database, _HIDINGS) or 0)
+
     def highest_number(self) -> int:
         """The highest number that a message ever had, also one that is gone."""
         rows = self._database.run("SELECT value FROM counter WHERE name = 'conversation'")
@@ -297,6 +302,8 @@ class Messages:
 
     def set_hidden(self, tx: Transaction, messages: Iterable[Message], hidden: bool) -> None:
         """Note whether messages are hidden."""
+        if hidden:
+            self._raise_number(tx, _HIDINGS)
         tx.many(
             "UPDATE conversation SET hidden = ? WHERE seq = ?", [(int(hidden), message.seq) for message in messages]
         )
@@ -334,10 +341,13 @@ class Messages:
 
     def note_moves(self, tx: Transaction) -> None:
         """Note that whoever read messages by number has to read them again."""
+        self._raise_number(tx, _GENERATION)
+
+    def _raise_number(self, tx: Transaction, key: str) -> None:
         tx.do(
             "INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT (key)"
             " DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + 1 AS TEXT)",
-            _GENERATION,
+            key,
         )
 
     def _read_messages(self, query: str, *values: object) -> list[Message]:

@@ -57,18 +57,22 @@ def _move(source: Registry, person: str, target: Registry, other: str, opened: O
         raise errors.StorageError("person.nothing", path=f"{source.address} ({person})")
     if not _is_empty(own[1], opened):
         raise errors.StorageError("person.exists", path=target.address)
-    count = 0
-    # What is due in these memories is in them; a folder's server looks where it is marked.
+    count, brought = 0, set[int]()
+    # What is due in these memories is in them; a server looks where it is marked.
     target.mark_open(other)
     target.mark_due(other, None)
     for one in instructions:
-        new = target.bring_instruction(other, one)
+        new = target.bring_instruction(other, one, brought)
+        brought.add(new)
         pair = places(one.number, new)
         if has_memory(pair[0]) and _is_empty(pair[1], opened):
             if moved := move_memory(*pair, opened):
-                target.mark_due(other, new)
+                target.mark_moved(other, new)
             count += moved
-    return count + (move_memory(*own, opened) if has_memory(own[0]) else 0)
+    if has_memory(own[0]):
+        count += move_memory(*own, opened)
+        target.mark_moved(other, None)
+    return count
 
 
 def _is_empty(place: Path | OnServer, opened: Open) -> bool:

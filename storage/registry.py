@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -228,12 +228,16 @@ class Registry:
         now = self._timestamp()
         return self._insert_instruction(person, title, text, now, now)
 
-    def bring_instruction(self, person: str, one: Instruction) -> int:
-        """The number of one that comes from another registry: a new one, unless it was brought along before."""
+    def bring_instruction(self, person: str, one: Instruction, besides: Collection[int] = ()) -> int:
+        """The number of one that comes from another registry: a new one, unless it was brought along before.
+
+        ``besides`` are the numbers of others that came, which may say the same.
+        """
         what = (one.title, one.text, one.created_at, one.updated_at)
         same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
-        known = self._database.run(same, person, *what)
-        return int(known[0]["id"]) if known else self._insert_instruction(person, *what).number
+        known = [int(row["id"]) for row in self._database.run(f"{same} ORDER BY id", person, *what)]
+        left = [number for number in known if number not in besides]
+        return left[0] if left else self._insert_instruction(person, *what).number
 
     def _insert_instruction(self, *values: str) -> Instruction:
         with self._database.write() as run:
@@ -264,6 +268,16 @@ class Registry:
         """Note that something durable is to be done in this companion's memory, which need not be open then."""
         again = "ON CONFLICT (person, instruction) DO NOTHING"
         self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
+
+    def mark_moved(self, person: str, instruction: int | None) -> None:
+        """Note that a memory was moved in, in which anything may be due by now. The person is known from then on."""
+        self.mark_due(person, instruction)
+        if self.server:
+            if person != ME:
+                self.add_person(person)
+            with self._database.write() as run:
+                due = "INSERT INTO due (name, look) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET look = excluded.look"
+                run(due, _name_of(person, instruction), self.clock().timestamp())
 
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""

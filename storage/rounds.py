@@ -382,7 +382,8 @@ class Rounds:
     def hide(self, text_ids: Sequence[str]) -> None:
         """Keep messages out of every prompt and every index until they are erased or shown again; they stay stored.
 
-        A summary that was made from one of them goes, and is to be rebuilt from the others.
+        A summary that was made from one of them goes, and is to be rebuilt from the others. Nothing that waits for the
+        results of tools goes on with them.
         """
         with self._of.personas.losing_lines(text_ids), self._database.write() as tx:
             messages = self._of.messages.with_ids(text_ids)
@@ -390,6 +391,7 @@ class Rounds:
             self.forget_titles(tx, sessions)
             self._remove_from_indexes(tx, messages)
             self._of.messages.set_hidden(tx, messages, True)
+            self._of.steps.drop(tx, "tools")
             for session_id in sessions:
                 self._forget_steps(tx, session_id)
             summarised = list(dict.fromkeys(message.session_id for message in messages if message.compacted))

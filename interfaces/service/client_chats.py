@@ -8,9 +8,10 @@
 
 The steps are those of every turn (``conversation.TurnSteps``). Promises: a failed call, an interrupted reply, a tool
 call, a client's own task and a request with the memory off store nothing; a turn that continues after a tool call gets
-the same bytes again, unless something was erased meanwhile. What waits for the results of tools is kept in the process,
-or for a day in the database that several servers share, where any of them may go on; an erasure removes it. Raises
-UsageError, ModelError, StorageError; ErasedMeanwhile where the reply may rest on what was erased since.
+the same bytes again, unless something was erased or hidden meanwhile. What waits for the results of tools is kept in
+the process, or for a day in the database that several servers share, where any of them may go on; an erasure removes
+it, and so does hiding. Raises UsageError, ModelError, StorageError; ErasedMeanwhile where the reply may rest on what
+was erased since.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from functools import cache
 from threading import Lock
 from typing import Any, Literal
@@ -34,6 +35,7 @@ from domain.errors import UsageError
 from domain.recollection import Recollection
 from domain.text import clean_text, is_blank, new_boundary, one_line
 from domain.workers import CancelToken
+from jobs.maintenance import TOOLS_WAIT
 from llm import Layers, profile_and_memories
 from models.relaying import RelayedReply
 from people import Companion, People
@@ -44,8 +46,8 @@ Use = Literal["on", "off", "side"]
 OWN_MODEL = "old-friend"
 #: The client of the sessions that are stored here.
 _OPENAI = "openai"
-#: How much waits for the results of tools in one process, and how long in a database.
-_MOST_WAITING, _WAITS = 1_000, timedelta(days=1)
+#: How much waits for the results of tools in one process.
+_MOST_WAITING = 1_000
 
 #: So many messages before the last one show what "she" and "that" mean in it.
 _RECENT = 5
@@ -92,6 +94,7 @@ _DOCUMENTS = re.compile(r"\s*#{2,}\s*Task:\s*Respond to the user query using the
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
 #: What was recalled for a turn, and what the memory adds to its request: the profile of the person, and memories.
 _PromptTexts = tuple[Recollection, str, str]
+_Number = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class RelayedChat:
     """A request as it is sent on; without a ``turn`` it does not use the memory.
 
     ``response`` is the id by which its reply is found later, ``previous`` the response that it follows; ``added`` the
-    profile and the memories in the request.
+    profile and the memories in the request. ``since`` is what ``_number_of`` gave when it was prepared.
     """
 
     person: str | None
@@ -107,6 +110,7 @@ class RelayedChat:
     body: Mapping[str, Any]
     use: Use
     turn: PreparedTurn | None = None
+    since: _Number = (0, 0)
     response: str = ""
     previous: str = ""
     added: tuple[str, str] = ("", "")
@@ -147,8 +151,8 @@ class RelayedChats:
 
     def __init__(self, people: People) -> None:
         self._people = people
-        #: With the number of the erasures when it was made.
-        self._waiting: OrderedDict[tuple[str | None, str], tuple[str, int]] = OrderedDict()
+        #: With the number of its memory when it was made.
+        self._waiting: OrderedDict[tuple[str | None, str], tuple[str, _Number]] = OrderedDict()
         self._lock = Lock()
 
     def prepare_chat(
@@ -162,15 +166,14 @@ class RelayedChats:
         body = {**request.body, "model": model if model and model != OWN_MODEL else ours}
         if switched_off or person is None:
             return RelayedChat(person, request, body, "off")
-        if request.side or is_blank(request.said):
-            return RelayedChat(person, request, body, "side")
         with self._people.companion(person) as companion:
             steps, memory = companion.turn_steps(), companion.memory
-            turn = replace(
-                steps.client_request(ClientChat(_OPENAI, request.history, name)), epoch=memory.epoch.number()
-            )
+            since = _number_of(companion)
+            if request.side or is_blank(request.said):
+                return RelayedChat(person, request, body, "side", since=since)
+            turn = replace(steps.client_request(ClientChat(_OPENAI, request.history, name)), epoch=since[0])
             prepared = PreparedTurn(turn, Layers(turn.text, companion.clock()), memory.voice.state())
-            chat = RelayedChat(person, request, body, "on", prepared)
+            chat = RelayedChat(person, request, body, "on", prepared, since)
             if request.answers_tools and (kept := self._find_waiting(companion, _mark_of(chat))):
                 recollection, profile, recalled = _texts_form().validate_json(kept)
                 prepared = replace(prepared, layers=replace(prepared.layers, recalled=recollection))
@@ -216,44 +219,48 @@ class RelayedChats:
 
     def await_tools(self, chat: RelayedChat, messages: Sequence[Mapping[str, Any]]) -> None:
         """Remember what a reply that calls tools was made from, until their results come; with a response the
-        ``messages`` up to it. Raises ErasedMeanwhile, StorageError.
+        ``messages`` up to it. Nothing where something was hidden meanwhile. Raises ErasedMeanwhile, StorageError.
         """
         texts = {chat.response: json.dumps([chat.name, list(messages)])} if chat.response else {}
-        if chat.turn is None or chat.person is None:
-            self._keep_here(None, texts, 0)
-            return
-        if not chat.request.answers_tools:
+        if chat.turn and not chat.request.answers_tools:
             texts[_mark_of(chat)] = _texts_form().dump_json((chat.turn.recalled, *chat.added)).decode()
-        epoch = chat.turn.request.epoch or 0
-        with self._people.companion(chat.person) as companion:
-            if not self._people.registry.server:
-                companion.memory.epoch.require(epoch)
-                self._keep_here(chat.person, texts, epoch)
+        if chat.person is None or not texts:
+            self._keep_here(None, texts, (0, 0))
+            return
+        with self._people.companion(chat.person) as companion, companion.memory.in_one_commit():
+            companion.memory.epoch.require(chat.since[0])
+            if _number_of(companion) != chat.since:
                 return
-            now = companion.clock().astimezone(UTC)
-            with companion.memory.in_one_commit():
-                companion.memory.epoch.require(epoch)
-                companion.memory.steps.drop_before("tools", (now - _WAITS).isoformat())
-                for key, text in texts.items():
-                    companion.memory.steps.store("tools", key, "", text, now.isoformat())
+            if not self._people.registry.server:
+                self._keep_here(chat.person, texts, chat.since)
+                return
+            now = companion.clock().astimezone(UTC).isoformat()
+            for key, text in texts.items():
+                companion.memory.steps.store("tools", key, "", text, now)
 
-    def _keep_here(self, person: str | None, texts: Mapping[str, str], epoch: int) -> None:
+    def _keep_here(self, person: str | None, texts: Mapping[str, str], since: _Number) -> None:
         with self._lock:
-            self._waiting.update({(person, key): (text, epoch) for key, text in texts.items()})
+            self._waiting.update({(person, key): (text, since) for key, text in texts.items()})
             while len(self._waiting) > _MOST_WAITING:
                 self._waiting.popitem(last=False)
 
     def _find_waiting(self, companion: Companion | None, key: str) -> str:
-        """What was kept under a key; nothing where that may hold what was erased since."""
+        """What was kept under a key; nothing where that may hold what was erased or hidden since."""
         if companion and self._people.registry.server:
-            kept = companion.memory.steps.of("tools", key).get("")
+            since = (companion.clock().astimezone(UTC) - TOOLS_WAIT).isoformat()
+            kept = companion.memory.steps.of("tools", key, since).get("")
             return kept[0] if kept else ""
         with self._lock:
-            text, epoch = self._waiting.get((companion.person if companion else None, key), ("", 0))
-        return text if epoch == (companion.memory.epoch.number() if companion else 0) else ""
+            text, number = self._waiting.get((companion.person if companion else None, key), ("", (0, 0)))
+        return text if number == (_number_of(companion) if companion else (0, 0)) else ""
 
     def _history_of(self, companion: Companion) -> ClientHistory:
         return companion.turn_steps().history(_OPENAI)
+
+
+def _number_of(companion: Companion) -> _Number:
+    """What changes whenever something is erased or hidden."""
+    return companion.memory.epoch.number(), companion.memory.messages.hidings()
 
 
 def _mark_of(chat: RelayedChat) -> str:

@@ -121,8 +121,6 @@ def _move_person(program: Program) -> Exit:
         assert folder
         new_id, log, outwards = program.new_id, program.debug.log, options.export_person is not None
         count = move_person(registry, options.person, folder, new_id, log, outwards=outwards)
-        if options.import_person and options.person != ME:
-            registry.add_person(options.person)
     key = "person.exported" if options.export_person else "person.imported"
     said = program.words.say(key, person=options.person, path=folder, count=count)
     program.streams.stdout.write(said + "\n")

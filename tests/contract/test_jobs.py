@@ -65,7 +65,21 @@ def test_a_step_that_is_too_old_is_forgotten_and_an_erasure_forgets_what_waits_f
         store.steps.store("tools", hour, "", "a text", f"2026-03-01T{hour}:00:00+00:00")
     store.steps.drop_before("tools", "2026-03-01T09:00:00+00:00")
     assert (store.steps.of("tools", "08"), store.steps.of("tools", "10")) == ({}, {"": ("a text", "")})
+    assert store.steps.of("tools", "10", "2026-03-01T10:00:01+00:00") == {}
+    assert store.steps.oldest("tools") == "2026-03-01T10:00:00+00:00"
     store.start("s9", "2026-03-01T09:00:00+00:00")
     store.rounds.store("s9", "My cat is Douban.", "Lovely!", "2026-03-01T09:00:00+00:00", "stop")
     store.erasure.remove(store.erasure.scope_of_words("Douban"))
     assert store.steps.of("tools", "10") == {}
+    assert store.steps.oldest("tools") is None
+
+
+def test_hiding_forgets_what_waits_for_tools_and_raises_a_number_that_showing_again_does_not(store):
+    store.start("s9", "2026-03-01T09:00:00+00:00")
+    said = store.rounds.store("s9", "My cat is Douban.", "Lovely!", "2026-03-01T09:00:00+00:00", "stop")
+    store.steps.store("tools", "10", "", "a text", "2026-03-01T10:00:00+00:00")
+    before = store.messages.hidings()
+    store.rounds.hide([said.user.text_id])
+    assert (store.steps.of("tools", "10"), store.messages.hidings()) == ({}, before + 1)
+    store.rounds.unhide([said.user.text_id])
+    assert store.messages.hidings() == before + 1

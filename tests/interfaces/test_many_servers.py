@@ -242,13 +242,16 @@ def test_a_stream_that_has_begun_when_something_is_erased_elsewhere_ends_with_an
             assert connection.execute("SELECT 1 FROM conversation WHERE text LIKE '%%She is%%'").fetchall() == []
 
 
+@pytest.mark.parametrize(
+    "words", ["What is my cat called?", "### Task:\nGenerate a title summarizing the chat history."]
+)
 def test_a_turn_that_called_tools_on_one_server_goes_on_on_the_other_but_not_with_what_was_erased(
-    tmp_path: Path, url: str, registry: Registry, server: ScriptedServer
+    tmp_path: Path, url: str, registry: Registry, server: ScriptedServer, words: str
 ) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     called = answer(whole(None, "tool_calls", tool_calls=[call]))
     token = registry.add_token("phone", "ann")
-    asked = {"model": "m", "input": "What is my cat called?", "tools": [{"type": "function", "name": "look"}]}
+    asked = {"model": "m", "input": words, "tools": [{"type": "function", "name": "look"}]}
     results = [{"type": "function_call_output", "call_id": "1", "output": "12"}]
     with servers(tmp_path, url, server.base) as (first, second):
         server.script("I see.", called, called, "Twelve.", "Twelve.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -321,3 +321,17 @@ def test_when_to_look_again_is_found_without_reading_a_text(opened, clock, monke
         look = at.talk.maintenance.next_look()
         monkeypatch.undo()
     assert look is None
+
+
+def test_what_waits_for_the_results_of_tools_goes_after_a_day(opened, clock, server):
+    with opened() as at:
+        stored = clock().astimezone(UTC)
+        at.memory.steps.store("tools", "a turn", "", "what was recalled", stored.isoformat())
+        clock.pass_by(hours=23)
+        kept(at)
+        assert at.memory.steps.of("tools", "a turn")
+        assert at.talk.maintenance.next_look() == (stored + timedelta(days=1)).timestamp()
+    clock.pass_by(hours=2)
+    with opened() as at:
+        kept(at)
+        assert at.memory.steps.of("tools", "a turn") == {}

@@ -24,7 +24,7 @@ from storage.sqlite.schema import copied_columns
 from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
 from tests.contract.test_finding import embed_all
 from tests.contract.test_knowing import learned, new_fact
-from tests.storage.postgres.server import shared_connections, shared_server
+from tests.storage.postgres.server import own_database, shared_connections, shared_server
 
 WORDS = ["amber", "birch", "copper", "dune", "ember", "fjord", "granite", "hazel", "微风", "小猫"]
 Rows = dict[str, list[tuple[object, ...]]]
@@ -259,6 +259,47 @@ def test_a_person_moves_with_the_memories_of_system_instructions_and_back_row_by
                 move_person(served, f"no one {tmp_path}", tmp_path / "nowhere", opened, outwards=outwards)
             assert refused.value.key == "person.nothing"
         assert everything_of(served, ann) == before
+
+
+def test_every_memory_that_moved_into_a_database_is_looked_at_by_a_server(tmp_path: Path) -> None:
+    clock, ann = SetStamp().clock, f"looked at {tmp_path}"
+    with (
+        closing(Registry(tmp_path / "served" / "registry.db", clock, own_database(tmp_path))) as served,
+        closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
+    ):
+        number = first.add_instruction("me", "Poet", "Answer in verse.").number
+        for place in (first.place_of("me"), first.place_of("me", number)):
+            of = opened(made(place))
+            Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
+            of.database.close()
+        move_person(served, ann, tmp_path / "first", opened, outwards=False)
+        (poet,) = served.instructions(ann)
+        assert sorted(served.take_due(8), key=str) == sorted([(ann, None), (ann, poet.number)], key=str)
+        assert served.take_due(8) == []
+        assert served.has_person(ann)
+
+
+@pytest.mark.parametrize("cut", [None, 3, 5])
+def test_two_instructions_that_say_the_same_keep_both_of_their_memories(tmp_path: Path, cut: int | None) -> None:
+    clock, ann = SetStamp().clock, f"twice {tmp_path}"
+    with (
+        closing(Registry(tmp_path / "served" / "registry.db", clock, shared_server())) as served,
+        closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
+    ):
+        one = first.add_instruction("me", "Poet", "Answer in verse.")
+        same = first.bring_instruction("me", one, [one.number])
+        for seed, number in enumerate((one.number, same, None)):
+            live(first.place_of("me", number), seed)
+        if cut:
+            with pytest.raises(errors.StorageError):
+                move_person(served, ann, tmp_path / "first", cut_after(cut), outwards=False)
+        move_person(served, ann, tmp_path / "first", opened, outwards=False)
+
+        def memories(registry: Registry, person: str) -> list[Rows]:
+            places = [registry.place_of(person, each.number) for each in registry.instructions(person)]
+            return [all_rows(opened(place)) for place in places]
+
+        assert memories(served, ann) == memories(first, "me")
 
 
 def test_a_memory_moves_into_none_that_holds_only_an_open_session(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from people import folder_of
 from storage.programs import FolderLock
 from tests.interfaces.http.running import Running, now, running
 from tests.support.served import PATIENCE, until
-from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream
+from tests.support.server import Exchange, Play, ScriptedServer, answer, delta, say, status, stream, whole
 
 
 @pytest.fixture
@@ -342,6 +342,36 @@ def test_what_a_person_asks_to_have_forgotten_is_recalled_no_more(
     client.chat.completions.create(model="m", messages=said)
     raw = client.chat.completions.with_raw_response.create(model="m", messages=of("Who is Douban, my cat?"))
     assert raw.headers["x-memory-count"] == "0"
+    assert "called Douban" not in json.dumps(model.chats[-1])
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_hidden_while_a_turn_waits_for_tools_is_not_in_its_continuation(
+    served: Running, client: openai.OpenAI, model: ScriptedServer, *, late: bool
+) -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+
+    def hide() -> None:
+        with served.people.companion("me") as companion:
+            companion.memory.rounds.hide([one.text_id for one in told])
+
+    def call(exchange: Exchange) -> None:
+        if late:  # before the reply that calls the tool is there
+            hide()
+        exchange.send(200, whole(None, "tool_calls", tool_calls=calls))
+
+    model.script(say("Nice."), call, say("Grey."))
+    client.chat.completions.create(model="m", messages=of("My cat is called Douban."))
+    with served.people.companion("me") as companion:
+        (session,) = companion.memory.sessions.recent(5)
+        told = companion.memory.messages.of_session(session.session_id)
+    asked: list[Any] = of("How is my cat called?")
+    client.chat.completions.create(model="m", messages=asked)
+    assert "called Douban" in json.dumps(model.chats[-1])
+    if not late:
+        hide()
+    asked += [{"role": "assistant", "tool_calls": calls}, {"role": "tool", "tool_call_id": "1", "content": "12"}]
+    client.chat.completions.create(model="m", messages=asked)
     assert "called Douban" not in json.dumps(model.chats[-1])
 
 

@@ -148,6 +148,21 @@ def test_a_reply_may_be_named_in_place_of_its_words(client: openai.OpenAI, model
     assert sent(model)[1] == ("assistant", "One.")
 
 
+@pytest.mark.parametrize("headers", [{}, {"X-Memory": "off"}])
+def test_a_clients_own_task_goes_on_after_a_tool_call_by_the_id_of_its_response(
+    client: openai.OpenAI, served: Running, model: ScriptedServer, headers: dict[str, str]
+) -> None:
+    model.script(answer(CALLS), say("Cats."))
+    task, tools = "### Task:\nGenerate a title summarizing the chat history.", [TOOL]
+    asks: Any = {"model": "m", "tools": tools, "extra_headers": headers}
+    first = client.responses.create(input=task, **asks)
+    result: Any = {"type": "function_call_output", "call_id": "call_7", "output": "12"}
+    after = client.responses.create(input=[result], previous_response_id=first.id, **asks)
+    assert after.output_text == "Cats."
+    assert model.chats[-1]["messages"][0] == {"role": "user", "content": task}
+    assert stored(served) == []
+
+
 @pytest.mark.parametrize("by_id", [True, False])
 @pytest.mark.parametrize("streams", [True, False])
 def test_tools_of_the_client_are_called_and_only_the_reply_is_stored(
