@@ -139,6 +139,8 @@ def test_what_was_said_first_is_shown_once_after_its_answer_was_stopped(
     write(page, "They took me!")
     page.until("document.querySelector('#talk li:last-child .words').textContent.includes('Congratulations')")
     page.key("Escape")
+    until(lambda: len(turns(served)) == 5)
+    page.js("document.getElementById('language').click()")  # which draws what is stored
     page.until("[...document.querySelectorAll('.turn.user')].every((one) => one.dataset.turn)")
     assert shown(page) == [INTERVIEW, "Good luck!", "Hello again.", "They took me!", "Congratulations"]
     assert turns(served) == shown(page)
