@@ -137,9 +137,12 @@ def test_read_messages_are_read_and_the_others_are_not(store: Store, teller: Tel
     assert store.messages.unread("s1") == list(two.messages)
     store.rounds.hide([two.user.text_id])
     assert store.messages.unread("s1") == [two.assistant]
-    answered = (NewMessage("u9", at(9), "user", "hello"), NewMessage("a9", at(9), "assistant", "…", demo=True))
+    answered = (NewMessage("u9", at(9), "user", "hello"), NewMessage("a9", at(10), "assistant", "…", demo=True))
     said = store.at(at(9)).rounds.add("s1", answered, "stop")
     assert store.messages.unread("s1") == [two.assistant, said.user]
+    moments = [store.messages.last_moment("s1", unread=unread) for unread in (False, True)]
+    assert moments == [said.assistant.timestamp, said.user.timestamp]
+    assert store.messages.last_moment("s2") is None
 
 
 @pytest.mark.parametrize("fate", ["read", "gone", "hidden", "hidden before"])
