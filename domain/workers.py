@@ -276,6 +276,14 @@ class CancelToken:
         for callback in tuple(self._callbacks):
             callback()
 
+    def derive(self) -> CancelToken:
+        """Another one that is set with this one, which keeps it; for one part of the work, to be stopped alone."""
+        part = CancelToken()
+        self._callbacks.append(part.set)
+        if self._is_set:
+            part.set()
+        return part
+
     def clear(self) -> None:
         """Reset it, before new work."""
         self._is_set = False

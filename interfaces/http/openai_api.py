@@ -12,7 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
@@ -31,6 +31,7 @@ from interfaces.http.guards import AsText, Caller, ClientToken, CurrentCaller
 from interfaces.http.limits import Affordable, count_tokens
 from interfaces.service.client_chats import OWN_MODEL, RelayedChat, RelayedChats, ResponsePast, read_request
 from interfaces.service.openai_forms import CompletionForm, ResponsesForm, completion_forms, join_completions
+from language.scripts import estimate_all
 from models.relaying import Answer, Relay, RelayedReply
 from people import People
 
@@ -70,7 +71,7 @@ def router(people: People) -> APIRouter:
             chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
             return _Exchange(people.llm.relay(), chats, chat, asked, gone)
 
-        return _answer(exchange)
+        return _answer(exchange, [])
 
     @api.post("/responses", dependencies=[Affordable])
     def respond(asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json) -> Response:
@@ -90,14 +91,14 @@ def router(people: People) -> APIRouter:
                 chat = replace(chat, response=form.id, previous=previous)
             return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
 
-        return _answer(exchange)
+        return _answer(exchange, [])
 
     @api.post("/completions", dependencies=[Affordable])
     def complete_prompt(
         asked: Request, caller: CurrentCaller, gone: ClientToken, headers: Sender, body: Json
     ) -> Response:
         """The same for a prompt, or several; each is a message of the person."""
-        person, answers = _person_of(caller, headers, body), list[Response]()
+        person, answers, spent = _person_of(caller, headers, body), list[Response](), list[int]()
         for form in completion_forms(body, f"cmpl-{people.new_id()}", _unix_seconds(people)):
 
             def exchange(form: CompletionForm = form) -> _Exchange:
@@ -105,7 +106,7 @@ def router(people: People) -> APIRouter:
                 chat = chats.prepare_chat(person, request, headers.session, gone, switched_off=headers.is_off)
                 return _Exchange(people.llm.relay(), chats, chat, asked, gone, form)
 
-            answers.append(_answer(exchange))
+            answers.append(_answer(exchange, spent))
         failed = [one for one in answers if one.status_code != HTTPStatus.OK]
         if failed or len(answers) == 1:
             return (failed or answers)[0]
@@ -192,16 +193,19 @@ def _person_of(caller: Caller, headers: _Headers, body: object) -> str | None:
     return caller.person(headers.user or next(hinted, None))
 
 
-def _answer(exchange: Callable[[], _Exchange]) -> Response:
+def _answer(exchange: Callable[[], _Exchange], spent: list[int]) -> Response:
     """The answer to a request, which is sent on again where something was erased before any of the answer was sent."""
     while True:
         with suppress(ErasedMeanwhile):
-            return exchange().answer()
+            return replace(exchange(), spent=spent).answer()
 
 
 @dataclass(frozen=True)
 class _Exchange:
-    """A request that is sent on, and its answer on the way back, in the ``form`` that was asked for."""
+    """A request that is sent on, and its answer on the way back, in the ``form`` that was asked for.
+
+    ``spent`` are the tokens of all that the client's request led to so far, this one's last.
+    """
 
     relay: Relay
     chats: RelayedChats
@@ -209,9 +213,11 @@ class _Exchange:
     asked: Request
     gone: CancelToken
     form: CompletionForm | ResponsesForm | None = None
+    spent: list[int] = field(default_factory=list)
 
     def answer(self) -> Response:
         """The answer of the model server, whole or as a stream."""
+        self.spent.append(0)
         return self._answer_stream() if self.chat.request.streams else self._answer_whole()
 
     def _answer_whole(self) -> Response:
@@ -225,13 +231,19 @@ class _Exchange:
         return Response(body, answer.status, {**answer.headers, **self.chat.headers})
 
     def _answer_stream(self) -> Response:
-        events = self.relay.stream("/chat/completions", self.chat.body, self.gone)
+        stop = self.gone.derive()
+        events = self.relay.stream("/chat/completions", self.chat.body, stop)
         first = next(events)
         if isinstance(first, Answer):
             return Response(first.body, first.status, {**first.headers, **self.chat.headers})
         bodies = _add_keepalives(events)
         begun = list(islice(bodies, 1))
-        self.chats.require_current(self.chat)  # nothing was sent yet
+        self._count_tokens(RelayedReply())  # counted even if the client hangs up
+        try:
+            self.chats.require_current(self.chat)  # nothing was sent yet
+        except ErasedMeanwhile:
+            stop.set()
+            raise
         headers = {**self.chat.headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         lines = self._stream_lines(chain(begun, bodies))
         return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
@@ -239,7 +251,6 @@ class _Exchange:
     def _stream_lines(self, events: Iterator[bytes]) -> Iterator[bytes]:
         """The stream as the client gets it; its end comes once the round is stored."""
         form, relayed = self.form, RelayedReply()
-        self._count_tokens(relayed)  # counted even if the client hangs up
         try:
             yield from map(_event_line, form.begin_events() if form else ())
             yield from self._relay_events(events, relayed)
@@ -285,7 +296,8 @@ class _Exchange:
         counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
         read, written = (one if isinstance(one, int) else None for one in counts)
         texts = [json.dumps(self.chat.body.get("messages"), ensure_ascii=False), relayed.text]
-        count_tokens(self.asked, read, written, texts)
+        self.spent[-1] = estimate_all(texts) if read is None or written is None else read + written
+        count_tokens(self.asked, sum(self.spent), 0, ())
 
 
 def _event_line(body: Mapping[str, Any]) -> bytes:

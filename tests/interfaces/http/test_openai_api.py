@@ -18,6 +18,7 @@ import openai
 import pytest
 
 from interfaces.http.openai_api import _add_keepalives
+from language.scripts import estimate_all
 from people import folder_of
 from storage.programs import FolderLock
 from tests.interfaces.http.running import Running, now, running
@@ -247,6 +248,57 @@ def test_a_client_that_hangs_up_has_its_request_hung_up(
         until(lambda: model.chats)
     assert gone.wait(PATIENCE)
     assert stored(served) == []
+
+
+def test_a_stream_that_begins_again_after_an_erasure_hangs_up_its_first_request_and_counts_both(
+    served: Running, model: ScriptedServer
+) -> None:
+    gone, secret = threading.Event(), served.people.registry.add_token("phone", "ann")
+    asked = {"model": "m", "messages": of("What is my cat called?" + " Please tell." * 200), "stream": True}
+
+    def begins(exchange: Exchange) -> None:
+        with served.people.companion("ann") as companion:
+            erasure = companion.memory.erasure
+            erasure.remove(erasure.scope_of_words("Douban"))
+        waits_for_nobody(gone, begins=True)(exchange)
+
+    def answers(exchange: Exchange) -> None:
+        assert gone.wait(PATIENCE)
+        stream(delta(content="No idea."), delta("stop"))(exchange)
+
+    def ask(body: dict[str, Any]) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {secret}"}
+        return httpx2.post(f"{served.base}/v1/chat/completions", json=body, headers=headers, timeout=PATIENCE)
+
+    model.script(say("Nice."), begins, answers)
+    ask({"model": "m", "messages": of("My cat is called Douban.")})
+    spent = served.people.registry.usage.spent("phone", now().date().isoformat())
+    told = ask(asked)
+    assert told.text.endswith("data: [DONE]\n\n")
+    assert ["Douban" in json.dumps(one) for one in model.chats] == [True, True, False]
+    both = served.people.registry.usage.spent("phone", now().date().isoformat()) - spent
+    assert both > 1.8 * estimate_all([json.dumps(asked["messages"])])
+
+
+def test_the_tokens_of_an_answer_that_was_asked_for_again_and_of_several_prompts_add_up(
+    served: Running, model: ScriptedServer
+) -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    used = {"prompt_tokens": 700, "completion_tokens": 50, "total_tokens": 750}
+    secret = served.people.registry.add_token("phone", "ann")
+
+    def call(exchange: Exchange) -> None:
+        with served.people.companion("ann") as companion:
+            erasure = companion.memory.erasure
+            erasure.remove(erasure.scope_of_words("Douban"))
+        exchange.send(200, whole(None, "tool_calls", tool_calls=calls, usage=used))
+
+    model.script(*(answer(whole(text, usage=used)) for text in ("One.", "Two.")), call, answer(whole("3.", usage=used)))
+    with openai.OpenAI(api_key=secret, base_url=f"{served.base}/v1", max_retries=0) as client:
+        client.completions.create(model="m", prompt=["My cat is called Douban.", "She is grey."])
+        assert served.people.registry.usage.spent("phone", now().date().isoformat()) == 1_500
+        client.chat.completions.create(model="m", messages=of("What is my cat called?"))
+    assert served.people.registry.usage.spent("phone", now().date().isoformat()) == 3_000
 
 
 def test_a_server_that_ends_hangs_up(served: Running, model: ScriptedServer) -> None:
