@@ -49,8 +49,8 @@ _MOST_FACTS = 50
 _PART = re.compile(
     r"(?<!\S)(?P<kind>who|what|where|when|topic)[:：](?:[\"“](?P<quoted>[^\"”]+)[\"”]|(?P<word>\S+))", re.I
 )
-#: Parts of a score that are shown: the largest, and none that would show as 0.00.
-_PARTS_SHOWN, _LEAST_PART = 5, 0.005
+#: How well a memory fits, in a word: from which score on; and the parts of a score that are named, the largest.
+_MATCHES, _PARTS_SHOWN, _LEAST_PART = ((1.0, "close"), (0.33, "fair"), (float("-inf"), "loose")), 5, 0.005
 
 
 def run_memory(context: CommandContext, argument: str) -> None:
@@ -563,19 +563,19 @@ def _show_external(context: CommandContext, other: RecalledExternal, *, quoted: 
 
 
 def _show_score(context: CommandContext, why: Why) -> None:
-    """The score, what it is made of, the words, the query; a summary may have come with its turns alone."""
+    """How well it fits and by what, the words, the query; a summary may have come with its turns alone."""
     say = context.words.say
-    parts = [say("why.score", score=f"{why.score:.2f}", parts=_largest_parts(context, why))] if why.score else []
+    fit = next(name for least, name in _MATCHES if why.score >= least)
+    parts = [say(f"why.match.{fit}", parts=_largest_parts(context, why))] if why.score else []
     parts += [say("why.words", words=say("why.comma").join(why.words))] if why.words else []
     parts.append(say("why.for", query=one_line(why.query, 60)))
     context.aside.line("    " + " · ".join(parts), "quiet")
 
 
 def _largest_parts(context: CommandContext, why: Why) -> str:
-    counted = [part for part in why.parts if abs(part[1]) >= _LEAST_PART]
-    largest = sorted(counted, key=lambda part: -abs(part[1]))[:_PARTS_SHOWN]
-    shown = [f"{context.words.say(f'score.{name}')} {value:.2f}" for name, value in largest]
-    return context.words.say("why.comma").join(shown) or "–"
+    counted = [part for part in why.parts if part[1] >= _LEAST_PART]
+    largest = sorted(counted, key=lambda part: -part[1])[:_PARTS_SHOWN]
+    return context.words.say("why.comma").join(context.words.say(f"score.{name}") for name, _ in largest) or "–"
 
 
 def _show_unfounded(context: CommandContext, reply: str, recollection: Recollection, here: Sequence[str]) -> None:
