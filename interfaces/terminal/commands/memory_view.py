@@ -26,7 +26,7 @@ from domain.recollection import (
 from domain.records import PERSONAS, Role, Session
 from domain.text import one_line
 from domain.tree import Chapter, Leaf
-from interfaces.messages.reasons import Recalled, explain_recall
+from interfaces.recollections import Recalled, explain_recall
 from interfaces.terminal.command_context import Choice, CommandContext, read_switch
 from interfaces.terminal.commands.persona import numbered_versions, version_line
 from interfaces.terminal.reply import ReplyView, step_line
