@@ -206,7 +206,7 @@ def _serve_mcp(program: Program) -> Exit:
     from interfaces.http.serving import check_installed
 
     check_installed("mcp")
-    from interfaces.mcp.server import run_stdio
+    from interfaces.mcp_server import run_stdio
     from interfaces.operations import Memories
     from interfaces.service.memory_service import MemoryService
 
