@@ -24,7 +24,7 @@ from domain.facts import Quote
 from domain.matters import MatterKind, MatterStatus, NewMatter, OpenMatter, Precision, Sensitivity
 from domain.patterns import pattern_of
 from domain.records import Message
-from facts.cues import is_promise, is_question, stance_of, takes_back
+from facts.cues import governs_whole, is_promise, is_question, stance_of, takes_back
 from facts.drafts import FactDraft
 from facts.evidence import Sentence, Source, SpokenWindow, telling_terms
 from facts.refuting import is_about_another, is_tale
@@ -81,13 +81,15 @@ _ONLY_BEGUN = pattern_of(
     re.IGNORECASE,
 )
 _OUTCOME = pattern_of(
-    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all) (?:went|was|turned out)|passed|nailed|survived|done|failed|aced)\b"
-    r"|\bi (?:passed|got it|made it|failed|did it|survived|nailed it)\b"
-    r"|顺利|搞定|通过了|过了|过啦|考完|结束了|没通过|挂了|砸了|成了|录取了|见完|稳了",
+    r"^\W*(?:(?:so|well|yes|yeah|oh|ok|okay|hi|hey|hello)\W+)*(?:(?:it|that|everything|all|they) (?:went|was|were|turned out|said)|passed|nailed|survived|done|failed|aced)\b"
+    r"|\b(?:i|we|he|she) (?:passed|got (?:it|in|the \w+)|made it|failed|did it|survived|nailed it|smashed it|bombed)\b"
+    r"|\b(?:all clear|benign|turned (?:me|us|it) down|didn't get (?:it|in)|said (?:yes|no)\b)"
+    r"|顺利|搞定|通过了|[没过]过[了啦]?(?=\W|$)|过了|过啦|考完|[搞弄面考聊谈去]完|结束了|没通过|挂了|砸了|成了|录取|拿到|拒了|凉了|没戏|翻车|良性|见完|稳了",
     re.IGNORECASE,
 )
 _RELIEF = pattern_of(
-    r"\b(?:feel(?:ing)? better|that helps|relieved|all good|not worried any ?more)\b|好多了|放心了|想开了|松了口?气|不担心了",
+    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|not worried any ?more)\b"
+    r"|好多了|放心了|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
     re.IGNORECASE,
 )
 _UNKNOWN = pattern_of(
@@ -97,17 +99,23 @@ _UNKNOWN = pattern_of(
 )
 #: Laughter in a message: in doubt it was a joke.
 _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
+#: What is feared or awaited goes on.
+_GOES_ON = pattern_of(
+    r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b|[还没又更不怕等]|担心",
+    re.IGNORECASE,
+)
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s) off(?=\W|$)|not (?:invited|happening|going ahead))\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|rained off|refund\w*)\b"
+    r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
+    r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
-    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|没(?:请|邀请)我",
+    r"|(?:没|不关|不干)[我咱]们?(?:的|什么|啥)?事|[与跟和][我咱]们?(?:没关系|无关)|(?<![没未])(?<!没有)取消(?!不)(?=了|掉|\W|$)|(?<![没未])(?:黄了|泡汤|告吹|吹了)|不来了|来不了|[去办]不成|没[去办]成|不去了|去不了|不办了|不用[我去交考]|不归我|换别人|退票|没(?:请|邀请)我",
     re.IGNORECASE,
 )
 #: It takes place on another day. Where it is said, and names one, the day before is void.
 _MOVED = pattern_of(
-    r"\b(?:been|was|is|be|got|gets|they|they've|have|has|it) (?:\w+ )?(?:moved|pushed|changed (?:it )?to|put (?:it )?(?:off|back)"
-    r"|brought (?:it )?forward)\b|\b(?:postponed|rescheduled|delayed (?:to|until|till))\b"
+    r"\b(?:moved|pushed|shifted|bumped|postponed|rescheduled|delayed|changed (?:it )?to|(?:put|pushed|brought) (?:\w+ ){0,2}(?:off|back|forward))\b"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
     r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
@@ -175,6 +183,8 @@ _TO_COME = pattern_of(
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
     re.IGNORECASE,
 )
+#: What makes a day that of a deadline, around it.
+_OWED_BY = pattern_of(r"\b(?:by|before|until|till|due|on|this|next) \| |\| *(?:之?前|截止)", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: The speaker, alone or with others.
@@ -277,13 +287,18 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "no question"
     if not source.spoken_by_person and not is_promise(text):
         return "no promise"
-    stance = stance_of(text, sentence.following)
-    if stance == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(source.text):
+    if (
+        stance_of(text, sentence.following) == "joked"
+        or takes_back_before(sentence.following)
+        or _LAUGHED.search(source.text)
+    ):
         return "joked"
     if is_tale(sentence):
         return "story"
     if kind == "worry" or kind in _YEARLY:
         return ""
+    text = _part_of_the_day(text, source.said, quoted)
+    stance = stance_of(text)
     own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
     if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
         return "supposed"
@@ -296,6 +311,19 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
     return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
+
+
+def _part_of_the_day(text: str, said: date, quoted: str) -> str:
+    """The clauses of a sentence with its day and those around it, up to another day; all of a supposition."""
+    clauses, days = split_clauses(text), _times_of(text, said, quoted)
+    day = text[days[0].start : days[0].end] if days else ""
+    at = next((number for number, clause in enumerate(clauses) if day in clause), 0)
+    if not day or governs_whole(text):
+        return text
+    timed = [number for number, clause in enumerate(clauses) if number != at and read_times(clause, said)]
+    first = max((number + 1 for number in timed if number < at), default=0)
+    last = min((number for number in timed if number > at), default=len(clauses))
+    return ", ".join(clauses[first:last])
 
 
 def _is_called_off(sentence: Sentence, source: Source, quoted: str) -> bool:
@@ -323,8 +351,11 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
     if any(one.recurrence for one in found):
         return None
     for one in found:
-        clause = next((part for part in split_clauses(text) if text[one.start : one.end] in part), text)
-        if past and _HAPPENED.search(clause) and not _TO_COME.search(clause):
+        named = text[one.start : one.end]
+        clause = next((part for part in split_clauses(text) if named in part), text).replace(named, " ")
+        today = one.meant is not None and one.meant.first <= said.date()
+        either = (one.kind == "weekday" or today) and not _OWED_BY.search(text[: one.start] + " | " + text[one.end :])
+        if past and either and _HAPPENED.search(clause) and not _TO_COME.search(clause):
             continue
         if ahead := _ahead(one, text, said.date()):
             at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
@@ -396,7 +427,9 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     else:
         begins, ends = (date.fromisoformat(one[:10]) for one in (matter.due_from, matter.due_to))
         exact = matter.precision in ("time", "day")
-        first = _later(begins, -_BEFORE.get(matter.kind, 0)) if exact else _later(ends, 1)
+        first = _later(
+            begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
+        )
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
@@ -435,7 +468,7 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
             found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
             continue
-        status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, rows, now)
+        status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, matters, rows, now)
         newer = any(
             one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
         )
@@ -452,38 +485,55 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
 _Row = tuple[Message, frozenset[str], str]
 
 
-def _status_after(matter: OpenMatter, rows: Sequence[_Row], now: datetime) -> MatterStatus:
+def _status_after(
+    matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row], now: datetime
+) -> MatterStatus:
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
     key = frozenset(matter.key.split())
-    since = [row for row in rows if row[0].seq > matter.place]
     spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    for message, terms, words in since:
-        at = message.seq - matter.place - 1
-        plain = words.replace("’", "'")
-        mentioned = _shares(key, terms)
+    others = [frozenset(one.key.split()) for one in matters if one.number != matter.number]
+    latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
+    dated, care = matter.kind in _DATED, matter.sensitivity == "care"
+    before: datetime | None = None
+    for message, terms, words in rows:
         if message.role != "user":
-            answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(plain)
-            if answered or (matter.role == "assistant" and mentioned):
-                return "closed"
-            continue
-        if yearly:
+            if message.seq > matter.place:
+                at = message.seq - matter.place - 1
+                answered = matter.kind == "question" and at == 0 and not _UNKNOWN.search(words.replace("’", "'"))
+                if answered or (matter.role == "assistant" and _shares(key, terms)):
+                    return "closed"
             continue
         when = datetime.fromisoformat(message.timestamp)
-        touched = bool(key & terms) and not is_question(words)
-        over = (
-            matter.kind in ("deadline", "promise")
-            and (_HAPPENED.search(plain) or "了" in plain)
-            and not _ONLY_BEGUN.search(plain)
-        )
-        if touched and (over or _DONE.search(plain)):
+        earlier, before = before, when
+        if message.seq <= matter.place or yearly:
+            continue
+        at, plain = message.seq - matter.place - 1, words.replace("’", "'")
+        mentioned, asks = _shares(key, terms), is_question(words)
+        touched = bool(key & terms) and not asks
+        happened = _HAPPENED.search(plain) is not None or "了" in plain
+        over = matter.kind in ("deadline", "promise") and happened and not _ONLY_BEGUN.search(plain)
+        if touched and (over or _DONE.search(plain) or (dated and _CALLED_OFF.search(plain))):
             return spoken_of
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
-        if begun and (mentioned or (touched and matter.kind in _DATED)):
+        if begun and (mentioned or (touched and dated)):
             return spoken_of
-        recent = matter.kind in _DATED and begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
-        if recent and _OUTCOME.search(plain) and not is_question(words):
+        elsewhere = asks or any(len(other & terms) > len(key & terms) for other in others)
+        if elsewhere or when - said < _SAME_TALK:
+            continue
+        if matter.kind == "worry" and not care and happened and not _GOES_ON.search(plain):
+            return spoken_of
+        if not dated:
+            continue
+        if latest and not begun and _CALLED_OFF.search(plain):
+            return spoken_of
+        recent = begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
+        if recent and _OUTCOME.search(plain):
+            return spoken_of
+        taken_place = _moment(matter.due_from, when, noon=True)
+        first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
+        if recent and first and happened and not care:
             return spoken_of
     if matter.expires < now.date().isoformat():
         return "expired"
@@ -572,11 +622,11 @@ def _later(day: date, days: int) -> date:
     return date.fromordinal(min(max(1, day.toordinal() + days), date.max.toordinal()))
 
 
-def _moment(due: str, like: datetime, *, end: bool = False) -> datetime:
-    """A due time where the person is, in the zone of another moment."""
+def _moment(due: str, like: datetime, *, end: bool = False, noon: bool = False) -> datetime:
+    """A due time where the person is, in the zone of another moment; of a day its beginning, noon or end."""
     found = datetime.fromisoformat(due)
-    if len(due) == len("2026-11-26") and end:
-        found = datetime.combine(found.date(), time(23, 59))
+    if len(due) == len("2026-11-26") and (end or noon):
+        found = datetime.combine(found.date(), time(23, 59) if end else time(12))
     return found.replace(tzinfo=like.tzinfo)
 
 
