@@ -139,13 +139,13 @@ _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
 )
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
-#: A guess, a habit, something that may be or that the whole world looks at, not an event of the person's.
-_NO_EVENT = pattern_of(
-    r"\b(?:bet|reckon|guess|predict\w*|forecast|may|could|probably|possibly|thinking (?:of|about)|considering|not sure|wonder\w*"
-    r"|usually|always|normally|mostly|sometimes|often)\b"
-    r"|猜|打赌|估计|预报|考虑|看情况|再看|不一定|大概|平时|一般|总是|常常|经常|有时",
+#: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
+_UNSETTLED = pattern_of(
+    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|usually|always|normally|mostly|sometimes|often)\b"
+    r"|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
+_GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
 _OF_THE_WORLD = pattern_of(
     r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
     r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
@@ -156,11 +156,18 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
-    rf"|\bmy {_OTHERS}'s |^\W*(?:the|our) {_OTHERS}'s "
+    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
-_OTHERS_OF_MINE = pattern_of(rf"\bmy {_OTHERS}'s ", re.IGNORECASE)
+_OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:\w+ )?{_OTHERS}\b", re.IGNORECASE)
+#: Those whose matters are the person's too.
+_CLOSE = pattern_of(
+    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend"
+    r"|sister|brother|nan|gran\w*|(?:best|oldest) friend|cat|dog|pup\w*)\b"
+    r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
+    re.IGNORECASE,
+)
 _GRAVE = pattern_of(
     r"\b(?:die[sd]?|dying|death|dead|funeral|passed away|hospice|cancer|tumou?r|lump|chemo\w*|surgery|operation|biopsy|stroke|heart attack"
     r"|miscarr\w+|divorc\w+|broke up|break-?up|separat(?:ed|ion)|suicid\w+|dementia|diagnos\w+|hospital|scan results)\b"
@@ -178,7 +185,7 @@ _HAPPENED = pattern_of(
 )
 _TO_COME = pattern_of(
     r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
-    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+)\b|'ll\b"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
     re.IGNORECASE,
@@ -300,7 +307,8 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
     text = _part_of_the_day(text, source.said, quoted)
     stance = stance_of(text)
     own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
-    if kind == "event" and (_NO_EVENT.search(text) or (not own and _OF_THE_WORLD.search(text))):
+    day = next((one for one in split_clauses(text) if read_times(one, source.said)), text)
+    if kind == "event" and (_UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))):
         return "supposed"
     if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
@@ -310,7 +318,9 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "denied"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
         return "denied"
-    return "subject" if kind != "promise" and is_about_another(sentence, spoken.words) else ""
+    close = kind == "promise" or _CLOSE.search(text)
+    about = Sentence(day, sentence.before, sentence.following, confirmed=False)
+    return "subject" if not close and is_about_another(about, spoken.words) else ""
 
 
 def _part_of_the_day(text: str, said: date, quoted: str) -> str:
