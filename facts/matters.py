@@ -45,10 +45,14 @@ _WAITS: Mapping[MatterKind, tuple[int, int]] = {"promise": (2, 21), "question": 
 #: Days after its day during which something may be asked about, and before it during which a deadline may.
 _AFTER: Mapping[MatterKind, int] = {"event": 14, "deadline": 3, "promise": 14}
 _BEFORE: Mapping[MatterKind, int] = {"deadline": 1}
+#: Days before a birthday on which it may come up: there is a present to think of.
+_BEFORE_BIRTHDAY = 2
 #: Nothing is open for more days than this.
 _LONGEST = 365
 #: What is said within this time after a worry, a promise or a question is still the same talk.
 _SAME_TALK = timedelta(hours=3)
+#: An account within this time after a worry is of how that ended.
+_SAME_WORRY = timedelta(7)
 #: So long after its day "it went well" is about it; so many messages a short "don't ask" reaches back.
 _OUTCOME_WITHIN, _REACHES_BACK = timedelta(4), 3
 _YEARLY = ("birthday", "anniversary")
@@ -72,7 +76,7 @@ _DO_NOT_ASK_OF_IT = pattern_of(
 _DONE = pattern_of(
     r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
-    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|做完|弄完|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
+    r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
     re.IGNORECASE,
 )
 #: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
@@ -101,9 +105,18 @@ _UNKNOWN = pattern_of(
 _LAUGHED = pattern_of(r"\b(?:lol|lmao|rofl|haha\w*)\b|;-?\)|[😂🤣😜😉🙃]|哈哈|嘻嘻|嘿嘿|233", re.IGNORECASE)
 #: What is feared or awaited goes on.
 _GOES_ON = pattern_of(
-    r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b|[还没又更不怕等]|担心",
+    r"\b(?:still|no|not|never|nothing|yet|again|worse|wait\w*|worr\w*|afraid|scared)\b|n't\b"
+    r"|还|又|更|等|怕|担心|没(?:消息|动静|信|好|退|回|睡|结果|用)",
     re.IGNORECASE,
 )
+#: In later talk: something else is done, or it will be another time.
+_VOID = pattern_of(
+    r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b"
+    r"|没了|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
+    re.IGNORECASE,
+)
+#: How a message begins that is about something else.
+_ASIDE = pattern_of(r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:对了|话说|另外|顺便)", re.IGNORECASE)
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
     r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|rained off|refund\w*)\b"
@@ -127,9 +140,17 @@ _IT_MOVED = pattern_of(
     rf"|(?:\b(?:it|mine)|(?:^|[,.;:!?] |\b(?:and|but|so) )that)(?:'s)? (?:(?:has|had|is|was|got|gets|been|be|now|just) )*{_PUT_OFF}\b"
     rf"|\bthey(?:'ve| have| had)? (?:just )?(?:{_PUT_OFF} (?:it|that|mine)\b|(?:postponed|rescheduled)(?! (?:my|our|the|a)\b))"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
+    r"|\binstead\b|[排约改推挪延换调拖][到至在](?=[^，。]{0,6}[号日周天月期后])"
     r"|(?:^|[，。！？；,\s](?=[它这那])|(?:说|通知|电话|消息|短信|邮件|[他她]们|人家|时间|日期)(?:[^，。！？]{0,6}[，,])?)"
     r"(?:[它又被给]|[这那](?:个|件|场|次)?事?|临时|已经|现在|刚刚?)*(?:(?:改|推|延|挪|换|提前|推迟|延期)[到在成为至]|推迟|改期|改时间|延[期后]|往后推|提前)"
     r"了?(?=\W|$|[周下这明后大今星礼月上本早晚\d一二三四五六七八九十])",
+    re.IGNORECASE,
+)
+#: What nobody does by appointment.
+_FANCY = pattern_of(
+    r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
@@ -142,7 +163,7 @@ _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
     r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|usually|always|normally|mostly|sometimes|often)\b"
-    r"|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"|听[^，。]{1,5}[说讲]|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
@@ -160,6 +181,7 @@ _SOMEBODY_DOES = pattern_of(
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
+_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:\w+ )?{_OTHERS}\b", re.IGNORECASE)
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
@@ -180,7 +202,7 @@ _PERSONAL = pattern_of(
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"\b(?:was|were|had|did|went|came|got|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
@@ -231,7 +253,7 @@ def _is_repeated(one: NewMatter, other: NewMatter) -> bool:
     if one.message != other.message or (one.kind != other.kind and one.kind in _YEARLY):
         return False
     same_day = (one.due_from, one.yearly) == (other.due_from, other.yearly)
-    return one.key == other.key or (same_day and _shares(frozenset(one.key.split()), frozenset(other.key.split())))
+    return one.key == other.key or (same_day and _shares(_roots(one.key.split()), _roots(other.key.split())))
 
 
 def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
@@ -251,7 +273,9 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     sentences, own = _sentences_of(place, source), source.spoken_by_person
     if not sentences or (not own and kind != "promise"):
         return "companion's words"
-    sentence = next((one for one in sentences if is_question(one.text) == (kind == "question")), sentences[0])
+    fit = [one for one in sentences if is_question(one.text) == (kind == "question")] or sentences
+    timed = (one for one in fit if kind in _DATED and _times_of(one.text, source.said, ""))
+    sentence = next(timed, fit[0])
     quoted = place.words if place.words in sentence.text else ""
     if fault := _fault_of(kind, sentence, source, spoken, quoted):
         return fault
@@ -308,7 +332,11 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
     stance = stance_of(text)
     own = _SELF.search(_OTHERS_OF_MINE.sub("", text.replace("’", "'"))) is not None
     day = next((one for one in split_clauses(text) if read_times(one, source.said)), text)
-    if kind == "event" and (_UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))):
+    if kind in (*_DATED, "promise") and _FANCY.search(text):
+        return "joked"
+    if kind == "event" and (
+        _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
+    ):
         return "supposed"
     if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
@@ -316,7 +344,8 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return stance
     if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
-    if any(takes_back(clause) and read_times(clause, source.said) for clause in split_clauses(text)):
+    clauses = (_OR_ELSE.split(one)[0] for one in split_clauses(text))
+    if any(takes_back(clause) and read_times(clause, source.said) for clause in clauses):
         return "denied"
     close = kind == "promise" or _CLOSE.search(text)
     about = Sentence(day, sentence.before, sentence.following, confirmed=False)
@@ -426,7 +455,8 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
     day = said.date()
     if yearly := YearlyDay.parse(matter.yearly):
         due = yearly.next_on(day)
-        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, -1)
+        ahead = -1 if matter.sensitivity == "care" else -_BEFORE_BIRTHDAY
+        first = _later(day, 1) if yearly.calendar == "unclear" else due and _later(due, ahead)
         due_on = due.isoformat() if due else ""
         return replace(matter, due_from=due_on, due_to=due_on, precision="day",
                        next_review=first.isoformat() if first else "9999-12-31", expires="9999-12-31")  # fmt: skip
@@ -463,7 +493,7 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
     that are new since the last time and a few before them. What is closed already is only dropped still.
     """
     found: dict[int, Settled] = {}
-    rows = [(one, frozenset(telling_terms(one.words)), one.words) for one in later if not one.hidden]
+    rows = [(one, _roots(telling_terms(one.words)), one.words) for one in later if not one.hidden]
     gone: list[OpenMatter] = [one for one in matters if one.status == "dropped"]
     refusals = [at for at, row in enumerate(rows) if row[0].role == "user" and asks_not_to_be_asked(row[2])]
     for matter in matters:
@@ -480,9 +510,13 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
             continue
         status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, matters, rows, now)
         newer = any(
-            one.place > matter.place and one.kind in (matter.kind, *_DATED) and _is_same(matter, one) for one in matters
+            one.place > matter.place
+            and one.kind in (matter.kind, *_DATED)
+            and one.role in (matter.role, "user")
+            and _is_same(matter, one)
+            for one in matters
         )
-        if status == matter.status and newer and matter.kind not in _YEARLY:
+        if status == matter.status and (newer or _is_relief(matter, matters)) and matter.kind not in _YEARLY:
             status = "closed"
         if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
             status = "closed"
@@ -499,9 +533,9 @@ def _status_after(
     matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row], now: datetime
 ) -> MatterStatus:
     said, yearly = datetime.fromisoformat(matter.said), matter.kind in _YEARLY
-    key = frozenset(matter.key.split())
+    key = _roots(matter.key.split())
     spoken_of: MatterStatus = "answered" if matter.asked else "closed"
-    others = [frozenset(one.key.split()) for one in matters if one.number != matter.number]
+    others = [(one, _roots(one.key.split())) for one in matters if one.number != matter.number]
     latest = not any(one.place > matter.place and one.kind in _DATED for one in matters)
     dated, care = matter.kind in _DATED, matter.sensitivity == "care"
     before: datetime | None = None
@@ -521,48 +555,63 @@ def _status_after(
         mentioned, asks = _shares(key, terms), is_question(words)
         touched = bool(key & terms) and not asks
         happened = _HAPPENED.search(plain) is not None or "了" in plain
+        void = _CALLED_OFF.search(plain) or _VOID.search(plain)
         over = matter.kind in ("deadline", "promise") and happened and not _ONLY_BEGUN.search(plain)
-        if touched and (over or _DONE.search(plain) or (dated and _CALLED_OFF.search(plain))):
+        if touched and (over or _DONE.search(plain) or (dated and void)):
             return spoken_of
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
         if begun and (mentioned or (touched and dated)):
             return spoken_of
-        elsewhere = asks or any(len(other & terms) > len(key & terms) for other in others)
+        elsewhere = asks or any(
+            len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
+        )
         if elsewhere or when - said < _SAME_TALK:
             continue
-        if matter.kind == "worry" and not care and happened and not _GOES_ON.search(plain):
+        if matter.kind == "worry" and not care and not matter.due_from and happened and not _GOES_ON.search(plain):
             return spoken_of
-        if not dated:
+        if latest and not begun and dated and (void or (matter.kind == "deadline" and _DONE.search(plain))):
+            return spoken_of
+        if care or not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
             continue
-        if latest and not begun and _CALLED_OFF.search(plain):
-            return spoken_of
-        recent = begun and when - _moment(matter.due_to, when, end=True) <= _OUTCOME_WITHIN
-        if recent and _OUTCOME.search(plain):
-            return spoken_of
         taken_place = _moment(matter.due_from, when, noon=True)
         first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
-        if recent and first and happened and not care:
+        if (dated and _OUTCOME.search(plain)) or (first and terms and not _ASIDE.match(plain)):
             return spoken_of
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
 
 
+def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
+    """Whether what was taken for a worry tells how an older one ended."""
+    said, words = datetime.fromisoformat(matter.said), matter.words.replace("’", "'")
+    if matter.kind != "worry" or _GOES_ON.search(words) or not (_HAPPENED.search(words) or "了" in words):
+        return False
+    earlier = (
+        said - datetime.fromisoformat(one.said) for one in matters if one.kind == "worry" and one.place < matter.place
+    )
+    return any(_SAME_TALK <= gap <= _SAME_WORRY for gap in earlier)
+
+
 def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[_Row]) -> bool:
     """Whether the person said before its day that it takes place on another: by a word for it, or of "it" right after."""
     if matter.kind not in _DATED:
         return False
-    key, after = frozenset(matter.key.split()), (one.place for one in matters if one.place > matter.place)
+    key, after = _roots(matter.key.split()), (one.place for one in matters if one.place > matter.place)
     following = min((place for place in after), default=None)
     for message, terms, words in rows:
-        if message.role != "user" or message.seq <= matter.place or not _MOVED.search(plain := words.replace("’", "'")):
+        if message.role != "user" or message.seq <= matter.place:
+            continue
+        plain = words.replace("’", "'")
+        it = _IT_MOVED.search(plain) is not None
+        if not (it or _MOVED.search(plain)):
             continue
         said = datetime.fromisoformat(message.timestamp)
         latest = following is None or message.seq <= following
         if (
-            (key & terms or (latest and _IT_MOVED.search(plain)))
+            (key & terms or (latest and it))
             and said <= _moment(matter.due_to, said, end=True)
             and day_ahead(words, said)
         ):
@@ -572,7 +621,7 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
 
 def _is_refused(matter: OpenMatter, rows: Sequence[_Row], refusals: Sequence[int]) -> bool:
     """Whether the person asked not to be asked about a matter: by naming it, or soon after it was spoken of."""
-    key = frozenset(matter.key.split())
+    key = _roots(matter.key.split())
     for at in refusals:
         message, _, words = rows[at]
         if message.text_id == matter.message and asks_not_to_be_asked(words, _DO_NOT_ASK_OF_IT):
@@ -598,13 +647,18 @@ def _calendar_said(matter: OpenMatter, rows: Sequence[_Row]) -> str:
     yearly = YearlyDay.parse(matter.yearly)
     if yearly is None or yearly.calendar != "unclear":
         return matter.yearly
-    key = frozenset(matter.key.split())
+    key = _roots(matter.key.split())
     for message, terms, words in rows:
         asked = matter.asked_at and message.timestamp >= matter.asked_at
         near = message.seq > matter.place and (asked or _shares(key, terms))
         if message.role == "user" and near and (named := says_calendar(words)):
             return replace(yearly, calendar=named).text
     return matter.yearly
+
+
+def _roots(terms: Iterable[str]) -> frozenset[str]:
+    """Terms by their first letters, so that the librarian is of the library."""
+    return frozenset(one[:6] if one.isascii() else one for one in terms)
 
 
 def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
@@ -616,7 +670,7 @@ def _shares(key: frozenset[str], terms: frozenset[str]) -> bool:
 def _is_same(one: OpenMatter, other: OpenMatter) -> bool:
     if one.kind in _YEARLY and one.yearly != other.yearly:
         return False
-    return _shares(frozenset(one.key.split()), frozenset(other.key.split()))
+    return _shares(_roots(one.key.split()), _roots(other.key.split()))
 
 
 def _corrects(one: OpenMatter, older: OpenMatter) -> bool:
@@ -690,8 +744,9 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
             return one.asked == 0
         due = yearly.next_on(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
-        recent = asked is not None and due is not None and (due - asked).days in range(2)
-        near = due is not None and (due - today).days <= 1 and not recent
+        ahead = 1 if one.sensitivity == "care" else _BEFORE_BIRTHDAY
+        recent = asked is not None and due is not None and (due - asked).days in range(ahead + 1)
+        near = due is not None and (due - today).days <= ahead and not recent
         return near and (one.sensitivity != "care" or one.asked == 0)
     return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
 
@@ -702,8 +757,8 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
     if yearly := YearlyDay.parse(one.yearly):
         if yearly.calendar == "unclear":  # once that is known, its day may be any day
             return _later(today, 1).isoformat()
-        due = yearly.next_on(_later(today, 2))
-        return _later(due, -1).isoformat() if due else "9999-12-31"
+        due = yearly.next_on(_later(today, _BEFORE_BIRTHDAY + 1))
+        return _later(due, -_BEFORE_BIRTHDAY).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
     day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
     return day.isoformat()
