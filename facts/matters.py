@@ -81,7 +81,7 @@ _DONE = pattern_of(
 )
 #: What is owed by a day, or was promised, is done by any verb of the past that speaks of it, but not by one of these.
 _ONLY_BEGUN = pattern_of(
-    r"\b(?:start|begun|began|try|tried|forg[eo]t|not|n't|haven't|still)\w*\b|n't\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
+    r"\b(?:start|begun|began|try|tried|forg[eo]t|still|not yet|(?:have|has|did|could|ca)n't)\w*\b|开始|开了个头|还没|没有?[^，。]{0,4}(?:写|做|交|寄)|忘",
     re.IGNORECASE,
 )
 _OUTCOME = pattern_of(
@@ -92,8 +92,8 @@ _OUTCOME = pattern_of(
     re.IGNORECASE,
 )
 _RELIEF = pattern_of(
-    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|not worried any ?more)\b"
-    r"|好多了|放心了|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
+    r"\b(?:feel(?:ing)? better|that helps|relie(?:f|ved)|all (?:good|clear)|benign|harmless|false alarm|panic over|is (?:back |safely |finally )?(?:home|safe|fine|ok|okay|back|alive)|not worried any ?more)\b"
+    r"|好多了|放心了|回来啦?了?(?=[，。！]|$)|到家|平安|找到了|活蹦乱跳|退烧|联系上|想开了|松了口?气|不担心了|虚惊|没事[了儿]|良性",
     re.IGNORECASE,
 )
 _UNKNOWN = pattern_of(
@@ -115,8 +115,30 @@ _VOID = pattern_of(
     r"|没了|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
-#: How a message begins that is about something else.
-_ASIDE = pattern_of(r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:对了|话说|另外|顺便)", re.IGNORECASE)
+#: How a message begins that is about something else, or about everyday things.
+_ASIDE = pattern_of(
+    r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
+    r"|\W*(?:对了|话说|另外|顺便)",
+    re.IGNORECASE,
+)
+#: Why something does not take place after all, or not on its day.
+_CAUSE = pattern_of(
+    r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
+    r"|short[- ]staffed|double[- ]booked|sold out|(?:money|tickets?) back)\b"
+    r"|台风|暴雨|大雪|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    re.IGNORECASE,
+)
+#: Somebody else gave notice.
+_NOTICE = pattern_of(
+    r"\b(?:they|phoned|rang|called|emailed|e-mailed|texted|messaged|wrote|told me|says?|said)\b|[说讲]|通知|给我|来电|电话|短信|邮件|消息",
+    re.IGNORECASE,
+)
+#: What is handed over, paid or sent, as one says when that is done.
+_GIVEN = pattern_of(
+    r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired)\b"
+    r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|盖[了上]|上传",
+    re.IGNORECASE,
+)
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
     r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|rained off|refund\w*)\b"
@@ -149,8 +171,8 @@ _IT_MOVED = pattern_of(
 #: What nobody does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
-    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of)\b"
-    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|new life as)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
@@ -162,8 +184,8 @@ _OTHERS = (
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
-    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|usually|always|normally|mostly|sometimes|often)\b"
-    r"|听[^，。]{1,5}[说讲]|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
+    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
@@ -177,12 +199,15 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
-    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
+    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)\b|^\W*(?:the|that|this|some|a) (?:\w+ ){{1,2}}(?:at|from|in|on|down|over|who|next)\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else)\b|否则|不然", re.IGNORECASE)
-_OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:\w+ )?{_OTHERS}\b", re.IGNORECASE)
+_OTHERS_OF_MINE = pattern_of(
+    rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
+    re.IGNORECASE,
+)
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
     r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend"
@@ -207,13 +232,13 @@ _HAPPENED = pattern_of(
 )
 _TO_COME = pattern_of(
     r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
-    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b)\b|'ll\b"
+    r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
     re.IGNORECASE,
 )
 #: What makes a day that of a deadline, around it.
-_OWED_BY = pattern_of(r"\b(?:by|before|until|till|due|on|this|next) \| |\| *(?:之?前|截止)", re.IGNORECASE)
+_OWED_BY = pattern_of(r"\b(?:by|before|until|till|due) +\| |\| *(?:之?前|截止)", re.IGNORECASE)
 #: An expression that means a time before.
 _LAST = pattern_of(r"last|past|上", re.IGNORECASE)
 #: The speaker, alone or with others.
@@ -318,11 +343,7 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return "no question"
     if not source.spoken_by_person and not is_promise(text):
         return "no promise"
-    if (
-        stance_of(text, sentence.following) == "joked"
-        or takes_back_before(sentence.following)
-        or _LAUGHED.search(source.text)
-    ):
+    if stance_of(text, sentence.following) == "joked" or takes_back_before(sentence.following) or _LAUGHED.search(text):
         return "joked"
     if is_tale(sentence):
         return "story"
@@ -394,7 +415,8 @@ def _due(text: str, said: datetime, *, past: bool, quoted: str = "") -> tuple[st
         clause = next((part for part in split_clauses(text) if named in part), text).replace(named, " ")
         today = one.meant is not None and one.meant.first <= said.date()
         either = (one.kind == "weekday" or today) and not _OWED_BY.search(text[: one.start] + " | " + text[one.end :])
-        if past and either and _HAPPENED.search(clause) and not _TO_COME.search(clause):
+        over = _HAPPENED.search(clause) or (one.meant is not None and one.meant.first == said.date() and "了" in clause)
+        if past and either and over and not _TO_COME.search(clause):
             continue
         if ahead := _ahead(one, text, said.date()):
             at = next((each.hours for each in found if each.hours and each.hours[0] == each.hours[1]), None)
@@ -567,11 +589,29 @@ def _status_after(
         elsewhere = asks or any(
             len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
         )
-        if elsewhere or when - said < _SAME_TALK:
+        sooner = matter.due_from and any(
+            one.kind in _DATED and one.due_from < matter.due_from and _moment(one.due_from, when) <= when
+            for one, _ in others
+        )
+        if elsewhere or (sooner and not begun) or when - said < _SAME_TALK:
             continue
-        if matter.kind == "worry" and not care and not matter.due_from and happened and not _GOES_ON.search(plain):
-            return spoken_of
-        if latest and not begun and dated and (void or (matter.kind == "deadline" and _DONE.search(plain))):
+        if matter.kind == "worry" and not care and not matter.due_from and not _GOES_ON.search(plain):
+            if _RELIEF.search(plain) or (happened and not _ASIDE.match(plain)):
+                return spoken_of
+        if (
+            latest
+            and not begun
+            and dated
+            and (
+                void
+                or _CAUSE.search(plain)
+                or (
+                    matter.kind == "deadline"
+                    and (_DONE.search(plain) or _GIVEN.search(plain))
+                    and not _ONLY_BEGUN.search(plain)
+                )
+            )
+        ):
             return spoken_of
         if care or not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
             continue
@@ -587,7 +627,11 @@ def _status_after(
 def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
     """Whether what was taken for a worry tells how an older one ended."""
     said, words = datetime.fromisoformat(matter.said), matter.words.replace("’", "'")
-    if matter.kind != "worry" or _GOES_ON.search(words) or not (_HAPPENED.search(words) or "了" in words):
+    if (
+        matter.kind != "worry"
+        or _GOES_ON.search(words)
+        or not (_HAPPENED.search(words) or _RELIEF.search(words) or "了" in words)
+    ):
         return False
     earlier = (
         said - datetime.fromisoformat(one.said) for one in matters if one.kind == "worry" and one.place < matter.place
@@ -605,10 +649,12 @@ def _is_moved(matter: OpenMatter, matters: Sequence[OpenMatter], rows: Sequence[
         if message.role != "user" or message.seq <= matter.place:
             continue
         plain = words.replace("’", "'")
+        said = datetime.fromisoformat(message.timestamp)
         it = _IT_MOVED.search(plain) is not None
+        if said - datetime.fromisoformat(matter.said) >= _SAME_TALK:
+            it = it or (_NOTICE.search(plain) or _CAUSE.search(plain)) is not None
         if not (it or _MOVED.search(plain)):
             continue
-        said = datetime.fromisoformat(message.timestamp)
         latest = following is None or message.seq <= following
         if (
             (key & terms or (latest and it))
