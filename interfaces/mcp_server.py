@@ -34,7 +34,6 @@ from interfaces.debug_log import Forwarding
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
 from interfaces.operations import (
-    LONGEST_ID,
     OPERATIONS,
     Effect,
     Memories,
@@ -44,6 +43,7 @@ from interfaces.operations import (
     annotated_type,
     set_signature,
 )
+from interfaces.service.schemas import LONGEST_ID
 
 Ctx = Context[Any, Any]
 #: Whose memory a request means that names someone, or "" for no one. Raises LookupError where it may not be used.
