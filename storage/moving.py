@@ -79,10 +79,8 @@ def _is_empty(place: Path | OnServer, opened: Open) -> bool:
     if not has_memory(place):
         return True
     of = opened(place)
-    try:
+    with closing(of.database):
         return not _is_filled(of)
-    finally:
-        of.database.close()
 
 
 def _is_filled(of: Repositories) -> bool:
@@ -95,14 +93,10 @@ def move_memory(source: Path | OnServer, target: Path | OnServer, opened: Open) 
     if isinstance(target, Path):
         make_private_folder(target)
     out = opened(source)
-    try:
+    with closing(out.database):
         into = opened(target)
-        try:
+        with closing(into.database):
             return _copy_rows(out, into)
-        finally:
-            into.database.close()
-    finally:
-        out.database.close()
 
 
 def _copy_rows(source: Repositories, target: Repositories) -> int:

@@ -308,7 +308,7 @@ class Registry:
     def bring_instruction(self, person: str, one: Instruction, besides: Collection[int] = ()) -> int:
         """The number of one that comes from another registry: a new one, unless it was brought along before.
 
-        ``besides`` are the numbers of others that came, which may say the same.
+        ``besides`` are the numbers of the other instructions that came, which may say the same.
         """
         what = (one.title, one.text, one.created_at, one.updated_at)
         same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
