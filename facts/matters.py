@@ -32,7 +32,7 @@ from facts.slots import Names
 from facts.spans import is_pasted, locate_quote, takes_back_before
 from language.sentences import split_clauses, split_sentences
 from language.times import TimeExpression, TimeRange, read_times, without_times
-from language.yearly import YearlyDay, read_yearly, says_calendar
+from language.yearly import JUST_PAST, YearlyDay, read_yearly, says_calendar
 
 #: At most so many are brought up at once, each so often at most; what is grave, once.
 MOST_AT_ONCE, _MOST_ASKED = 3, 2
@@ -119,6 +119,12 @@ _VOID = pattern_of(
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
     r"|\W*(?:对了|话说|另外|顺便)",
+    re.IGNORECASE,
+)
+#: What is awaited is not known yet.
+_STILL_WAITING = pattern_of(
+    r"\b(?:still (?:waiting|nothing|no)|no (?:news|word|results?)|nothing yet|not (?:yet|heard)|haven't heard|don't know yet)\b"
+    r"|还没|还在等|等(?:结果|消息|通知|信儿)|没(?:消息|动静|结果)|不知道呢",
     re.IGNORECASE,
 )
 #: Why something does not take place after all, or not on its day.
@@ -221,6 +227,16 @@ _GRAVE = pattern_of(
     r"|去世|过世|走了|葬|追悼|癌|肿瘤|化疗|手术|活检|中风|心梗|流产|离婚|分手|自杀|痴呆|确诊|住院|病危|病重",
     re.IGNORECASE,
 )
+#: What has a result that is waited for; when others have said that they answer.
+_RESULT = pattern_of(
+    r"\b(?:tests?|tested|scans?|biops\w+|results?|monitor|check-?up|x-?ray|mri|bloods?|lump|smear)\b|化验|检查|活检|穿刺|结果|报告|拍片|体检|胃镜|肠镜",
+    re.IGNORECASE,
+)
+_AWAITED = pattern_of(
+    r"\b(?:let (?:me|us) know|gets? back to|(?:tell|telling|ring|call|email) (?:me|us)|hear (?:back|from)|decid\w+|results?|(?:the|an|their) answer|repl(?:y|ies)|respond)\b"
+    r"|给[我个]{0,2}(?:消息|答复|回复|准信|结果|信)|通知|出结果|出成绩|答复|回复|回信|公布",
+    re.IGNORECASE,
+)
 _PERSONAL = pattern_of(
     r"\b(?:doctor|therap\w+|lawyer|court|hearing|money|debt|loan|test|results?)\b|医|律师|开庭|钱|债|体检|心理",
     re.IGNORECASE,
@@ -310,7 +326,7 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     if not terms and not (kind in _YEARLY and _SELF.search(quoted)):
         terms = _key_terms(words if kind in _YEARLY else sentence.text, source.said)
     key = " ".join(terms)
-    if not key and kind not in _YEARLY:
+    if not key and kind not in _YEARLY and not _AWAITED.search(sentence.text):
         return "unsupported"
     sensitivity = _sensitivity_of(kind, source.text)
     matter = NewMatter(kind, place.message, start, end, words, sensitivity=sensitivity, key=key or kind)
@@ -492,6 +508,8 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
         first = _later(
             begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
         )
+        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # the deadline of others
+            first, exact = _later(ends, 1), False
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
 
@@ -501,11 +519,12 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a matter: its status, and the day of every year where that is known now."""
+    """What became of a matter: its status, the day of every year where that is known now, from when it may come up."""
 
     number: int
     status: MatterStatus
     yearly: str
+    next_review: str
 
 
 def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetime) -> list[Settled]:
@@ -522,13 +541,13 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if matter.status == "dropped":
             continue
         if _is_refused(matter, rows, refusals):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             gone.append(matter)
             continue
         if not matter.is_open:
             continue
         if any(_is_same(matter, one) for one in gone if one.place <= matter.place):
-            found[matter.number] = Settled(matter.number, "dropped", matter.yearly)
+            found[matter.number] = Settled(matter.number, "dropped", matter.yearly, matter.next_review)
             continue
         status = "closed" if _is_moved(matter, matters, rows) else _status_after(matter, matters, rows, now)
         newer = any(
@@ -543,8 +562,9 @@ def settle(matters: Sequence[OpenMatter], later: Sequence[Message], now: datetim
         if matter.kind in _YEARLY and any(_corrects(one, matter) for one in matters):
             status = "closed"
         yearly = _calendar_said(matter, rows)
-        if status != matter.status or yearly != matter.yearly:
-            found[matter.number] = Settled(matter.number, status, yearly)
+        review = _review_after_talk(matter, rows)
+        if (status, yearly, review) != (matter.status, matter.yearly, matter.next_review):
+            found[matter.number] = Settled(matter.number, status, yearly, review)
     return list(found.values())
 
 
@@ -584,7 +604,7 @@ def _status_after(
         if matter.kind == "worry" and at < _REACHES_BACK and _RELIEF.search(plain):
             return spoken_of
         begun = when >= _moment(matter.due_from, when) if matter.due_from else when - said >= _SAME_TALK
-        if begun and (mentioned or (touched and dated)):
+        if begun and (mentioned or (touched and dated)) and not _STILL_WAITING.search(plain):
             return spoken_of
         elsewhere = asks or any(
             len(other & terms) > len(key & terms) for one, other in others if one.message != message.text_id
@@ -613,7 +633,10 @@ def _status_after(
             )
         ):
             return spoken_of
-        if care or not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
+        grave = care or (_RESULT.search(matter.words) and _CLOSE.search(matter.words))
+        if grave and not (_PERSONAL.search(plain) or _RELIEF.search(plain) or _OUTCOME.search(plain)):
+            continue
+        if not matter.due_from or not begun or when - _moment(matter.due_to, when, end=True) > _OUTCOME_WITHIN:
             continue
         taken_place = _moment(matter.due_from, when, noon=True)
         first = when >= taken_place and (at < 2 or (earlier is not None and earlier < taken_place))
@@ -622,6 +645,33 @@ def _status_after(
     if matter.expires < now.date().isoformat():
         return "expired"
     return matter.status
+
+
+def takes_up(one: OpenMatter, reply: str) -> bool:
+    """Whether the reply to a greeting says what became of a matter, and not that this is still unknown, nor only asks
+    about something else."""
+    plain = reply.replace("’", "'")
+    about = bool(_roots(one.key.split()) & _roots(telling_terms(reply)))
+    asks = any(is_question(sentence) for sentence in split_sentences(plain))
+    return not _STILL_WAITING.search(plain) and (about or not (asks or _ASIDE.match(plain)))
+
+
+def _review_after_talk(matter: OpenMatter, rows: Sequence[_Row]) -> str:
+    """From when a matter may come up: a birthday on which, or after which, there was talk, not before the next."""
+    yearly, review = YearlyDay.parse(matter.yearly), matter.next_review
+    if yearly is None or yearly.calendar == "unclear":
+        return review
+    for message, _, _ in rows:
+        when = datetime.fromisoformat(message.timestamp)
+        on = yearly.nearest(when.date())
+        if (
+            message.role == "user"
+            and message.seq > matter.place
+            and on
+            and _moment(on.isoformat(), when, noon=True) <= when
+        ):
+            review = max(review, after_asking(matter, when))
+    return review
 
 
 def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
@@ -772,7 +822,7 @@ def due_now(matters: Iterable[OpenMatter], now: datetime) -> list[OpenMatter]:
 
     def urgency(one: OpenMatter) -> tuple[int, int, int]:
         yearly = YearlyDay.parse(one.yearly)
-        day = (yearly and yearly.next_on(today)) or date.fromisoformat((one.due_from or one.said)[:10])
+        day = (yearly and yearly.nearest(today)) or date.fromisoformat((one.due_from or one.said)[:10])
         rank = 0 if yearly and day == today else 1 if one.sensitivity == "care" else 2
         return rank, abs((day - today).days), one.number
 
@@ -788,13 +838,18 @@ def _is_due(one: OpenMatter, now: datetime) -> bool:
     if yearly := YearlyDay.parse(one.yearly):
         if yearly.calendar == "unclear":
             return one.asked == 0
-        due = yearly.next_on(today)
+        due = yearly.nearest(today)
         asked = date.fromisoformat(one.asked_at[:10]) if one.asked_at else None
         ahead = 1 if one.sensitivity == "care" else _BEFORE_BIRTHDAY
-        recent = asked is not None and due is not None and (due - asked).days in range(ahead + 1)
+        recent = asked is not None and due is not None and (due - asked).days in range(-JUST_PAST, ahead + 1)
         near = due is not None and (due - today).days <= ahead and not recent
-        return near and (one.sensitivity != "care" or one.asked == 0)
-    return one.asked < (1 if one.sensitivity == "care" else _MOST_ASKED)
+        return near and (one.sensitivity != "care" or (one.asked == 0 and due is not None and due >= today))
+    return one.asked < _most_asked(one)
+
+
+def _most_asked(one: OpenMatter) -> int:
+    """How often a matter may be brought up: what is grave once, and once more where a result was awaited."""
+    return _MOST_ASKED if one.sensitivity != "care" or (not one.yearly and _RESULT.search(one.words)) else 1
 
 
 def after_asking(one: OpenMatter, now: datetime) -> str:
@@ -806,7 +861,8 @@ def after_asking(one: OpenMatter, now: datetime) -> str:
         due = yearly.next_on(_later(today, _BEFORE_BIRTHDAY + 1))
         return _later(due, -_BEFORE_BIRTHDAY).isoformat() if due else "9999-12-31"
     ahead = one.due_to[:10] >= today.isoformat() if one.due_to else False
-    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, 3)
+    apart = 5 if one.sensitivity == "care" else 3
+    day = _later(date.fromisoformat(one.due_to[:10]), 1) if ahead else _later(today, apart)
     return day.isoformat()
 
 
