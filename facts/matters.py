@@ -61,20 +61,20 @@ _DATED = ("event", "deadline")
 _DO_NOT_ASK = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to) (?:\w+ )?(?:ask(?:ing)?|remind(?:ing)?|bring(?:ing)? (?:it|that|this) up|bring(?:ing)? up|mention(?:ing)?)\b"
     r"|\b(?:not|don't want to|do not want to|rather not) (?:talk|speak|discuss|hear|think)\b"
-    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave it (?:there|be|alone))\b"
-    r"|别(?:再|老|总|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
+    r"|\b(?:drop it(?! (?:off|in|into|at|by|on)\b)|drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
+    r"|别(?:再|老|总|接着|继续|追着|跟我|对我|和我)*(?:问|追问|提(?!多|有多|前|醒(?!我)))|不要(?:再|老|总|跟我|对我|和我)*(?:问|提(?!前|醒(?!我)))|不用(?:再)?问"
     r"|不(?:想|要|愿意?)(?:再)?(?:被问|聊|说|谈|提(?!前|醒))|(?:[这那](?:个|件|些)?(?:事|个|些)|它)[^，。！？]{0,4}不(?:聊|说|谈|提)了|不(?:聊|说|谈|提)[这那它]|打住|翻篇",
     re.IGNORECASE,
 )
 #: In the message that tells of a matter, a refusal is about it only with a word for it, or with none at the end.
 _DO_NOT_ASK_OF_IT = pattern_of(
     r"\b(?:don't|do not|dont|never|stop|quit|no need to|not|rather not) (?:\w+ )?(?:want to )?(?:ask|remind|bring|mention|talk|speak|discuss|hear|think)(?:ing)?"
-    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave it (?:there|be|alone))\b"
+    r"\b(?: (?!the\b)\w+){0,4}? (?:it|that|this)\b|\b(?:ask|mention)(?:ing)?(?: me)?\W*$|\b(?:drop the subject|off limits|leave (?:it|that|this)(?: \w+)? (?:there|be|alone|out))\b"
     r"|\bdrop it\W*$|[问聊说谈提](?:我|了|吧)*[这那它结]|[问提](?:我|了|吧|啊)*\W*$|[这那它][^，。！？]{0,4}不(?:聊|说|谈|提)了|打住|翻篇",
     re.IGNORECASE,
 )
 _DONE = pattern_of(
-    r"\b(?:done|finished|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
+    r"\b(?:done|finished|written|handed (?:it )?in|submitted|over|cancell?ed|postponed|sorted|settled|solved|not happening|fell through|went|passed|failed"
     r"|turned out|no longer|never mind)\b|\b(?:call|put|sent|send)\w* .{0,40}\boff\b"
     r"|取消|推迟|改期|不去了|算了|黄了|泡汤|搞定|完成|[做弄写填改]完|转过去|弄好|交了|办好|结束|解决|考完|过了|没事了|吹了",
     re.IGNORECASE,
@@ -112,7 +112,7 @@ _GOES_ON = pattern_of(
 #: In later talk: something else is done, or it will be another time.
 _VOID = pattern_of(
     r"\binstead\b|\bthat'?s that\b|\bstaying (?:home|in|put)\b|\bextension\b"
-    r"|没了|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
+    r"|没了|鸽子|鸽了|爽约|(?<![受忍见说])不[\u4e00-\u9fff]{1,2}了(?=\W|$)|再约|下次|改天|解放了|凑不齐|反悔|冻结",
     re.IGNORECASE,
 )
 #: How a message begins that is about something else, or about everyday things.
@@ -131,7 +131,7 @@ _STILL_WAITING = pattern_of(
 _CAUSE = pattern_of(
     r"\b(?:flu|covid|norovirus|ill|sick|storm\w*|flood\w*|snow\w*|typhoon|strike|broke down|broken|van died|car died|shut|no staff"
     r"|short[- ]staffed|double[- ]booked|sold out|(?:money|tickets?) back)\b"
-    r"|台风|暴雨|大雪|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
+    r"|台风|暴雨|大雪|冲突|停[电水工课运]|检修|装修|[车坏]坏|坏了|生病|病了|发烧|发炎|感冒|阳了|隔离|满了|没[端号位票]|退[了回]来?|排不开|开会|出差",
     re.IGNORECASE,
 )
 #: Somebody else gave notice.
@@ -147,7 +147,7 @@ _GIVEN = pattern_of(
 )
 #: After the day: it does not take place, or not with the person.
 _CALLED_OFF = pattern_of(
-    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|rained off|refund\w*)\b"
+    r"\b(?<!not )(?<!n't )(?:cancell?ed|called (?:it |that )?off|fell through|(?:is|are|was|were|'s|its|all) off(?=\W|$)|not (?:invited|happening|going ahead)|scrapped|binned|ditched|axed|scratched|rained off|refund\w*)\b"
     r"|\b(?:pull(?:ed|ing)|back(?:ed|ing)|dropp(?:ed|ing)) out\b|\b(?:bailed|chickened out|changed my mind|decided (?:not to|against))\b|\b(?:i'm|im|we're|we are|i am) not going\b"
     r"|\btook (?:it|that|this) off (?:me|us|my)\b|\b(?:gave|given|giving) (?:it|that|this) to\b|\bsomeone else\b|\b(?:don't|do not|dont) (?:have|need) to\b|\boff the hook\b|\bno need any ?more\b"
     r"|\b(?:nothing to do with|doesn't (?:concern|affect|apply to)) (?:me|us)\b|\bnot (?:my|our) (?:problem|turn|class|team|kid|child)\b"
@@ -158,7 +158,7 @@ _CALLED_OFF = pattern_of(
 _MOVED = pattern_of(
     r"\b(?:moved|pushed|shifted|bumped|postponed|rescheduled|delayed|changed (?:it )?to|(?:put|pushed|brought) (?:\w+ ){0,2}(?:off|back|forward))\b"
     r"|\b(?:it's|its|it is|that's) (?:on |the |next )[^.!?]{0,20}\b(?:now|instead)\b"
-    r"|改[到在成为]|改(?:期|时间)|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
+    r"|改[到在成为]|改(?:期|时间)|挪|推迟|推到|延[到期后]|挪[到后]|提前(?:到(?!了)|了)|换到|往后推",
     re.IGNORECASE,
 )
 _PUT_OFF = r"(?:moved|pushed|changed|put|brought|postponed|rescheduled|delayed)"
@@ -177,12 +177,14 @@ _IT_MOVED = pattern_of(
 #: What nobody does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
-    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|new life as)\b"
-    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
+    r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
+    r"|明天我?就(?!要)[^，。！]*(?<!了)(?=[，。！]|$)|当(?:个|一个)?(?:和尚|尼姑|扫地僧|皇帝|国王|首富|神仙|道士)|我就?是[一个]|成仙|登仙|烧纸|出家|少林寺|变成|中(?:彩票|大奖|五百万)|火星|月球|外星|毁灭|穿越|隐居|首富",
     re.IGNORECASE,
 )
 #: The words of somebody else, long enough to name a day: a notice, a message that was forwarded.
-_OF_OTHERS = pattern_of(r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"")
+_OF_OTHERS = pattern_of(
+    r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
+)
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
 _OTHERS = (
     r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
@@ -190,8 +192,8 @@ _OTHERS = (
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
 _UNSETTLED = pattern_of(
-    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
-    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
+    r"\b(?:may|could|probably|possibly|thinking (?:of|about)|considering|not sure|dunno|toying with|provided|providing|as long as|see what|fingers crossed for|depends|depending|we'll see|unconfirmed|tbc|tbd|wonder\w*|as (?:always|usual|ever)|usually|always|normally|mostly|sometimes|often)\b"
+    r"|听[^，。]{1,5}[说讲]|(?:群里|网上|新闻|朋友圈|公众号)[^，。]{0,4}(?:说|都在|刷)|琢磨|寻思|盘算|(?:周|星期|礼拜)[一二三四五六日天][、和跟]?(?:周|星期|礼拜)[一二三四五六日天]|照例|照旧|照常|老规矩|雷打不动|考虑|看情况|再看|再说(?!一)|不一定|说不好|没[定想]|平时|一般|总是|常常|经常|有时",
     re.IGNORECASE,
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
@@ -212,6 +214,13 @@ _SOMEBODY_DOES = pattern_of(
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
+    re.IGNORECASE,
+)
+#: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
+_OF_ANOTHER = pattern_of(
+    r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
+    r"|^\W*(?:[我咱]们?)?[^，。！？\s我咱]{0,7}(?:师|市长|局长|校长|总理|总统|员|小哥|大哥|大姐|大爷|大妈|经理|球队|国足|国家队|人家|那家|小伙|单元|楼上|楼下|隔壁|明星|歌手|教授|房客|租客)"
+    r"(?=(?:上|下|这|本)*(?:周|星期|礼拜)|[今明后]天|\d|[一二三]?十)(?!.*[我咱])",
     re.IGNORECASE,
 )
 #: Those whose matters are the person's too.
@@ -243,7 +252,7 @@ _PERSONAL = pattern_of(
 )
 #: What tells that something has happened, or that it is still to come, in a clause.
 _HAPPENED = pattern_of(
-    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
+    r"(?<=\w )(?<!'ve )(?<!have )(?<!has )got\b|\b(?:was|were|had|did|went|came|took|gave|bought|left|met|saw|ran|said|told|sat|sang|swam|drove|flew|wrote|won|lost|brought|beat|shook|stuck|tore|swore|fed|froze|rose|broke|fell|felt|found|kept|made|paid|sent|slept|spent|taught|thought|woke|wore|began|ate|drank|built|caught|chose|fought|forgot|grew|heard|held|knew|led|rang|rode|sold|spoke|stood|stole|threw|used to|once|\w{2,}ed)\b|了(?![！!。.，,～~]|$)|过(?![年节来去])|刚刚?|昨|上周|上个?月",
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
@@ -375,13 +384,28 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         _UNSETTLED.search(text) or _GUESSED.search(day) or (not own and _OF_THE_WORLD.search(text))
     ):
         return "supposed"
+    if kind in _DATED and not _CLOSE.search(text) and not _AWAITED.search(text) and _OF_ANOTHER.search(text):
+        return "subject"
     if kind in _DATED and not own and _SOMEBODY_DOES.search(text.replace("’", "'")):
         return "subject"
     if stance == "supposed" or (stance == "wished" and kind != "promise"):
         return stance
     if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
-    clauses = (_OR_ELSE.split(one)[0] for one in split_clauses(text))
+    plain = re.sub(r"([\u4e00-\u9fff])[不没]\1", r"\1", text)
+    clauses = (_OR_ELSE.split(one)[0] for one in split_clauses(plain))
+    over = _HAPPENED.search(text) or re.search("了|过", text)
+    if (
+        kind == "promise"
+        and source.spoken_by_person
+        and over
+        and not (
+            _TO_COME.search(text)
+            or is_promise(text)
+            or day_ahead(text, datetime.fromisoformat(source.message.timestamp))
+        )
+    ):
+        return "past"
     if any(takes_back(clause) and read_times(clause, source.said) for clause in clauses):
         return "denied"
     close = kind == "promise" or _CLOSE.search(text)
