@@ -220,7 +220,7 @@ _OTHERS_OF_MINE = pattern_of(
 _OF_ANOTHER = pattern_of(
     r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
     r"|^\W*(?:[我咱]们?)?[^，。！？\s我咱]{0,7}(?:师|市长|局长|校长|总理|总统|员|小哥|大哥|大姐|大爷|大妈|经理|球队|国足|国家队|人家|那家|小伙|单元|楼上|楼下|隔壁|明星|歌手|教授|房客|租客)"
-    r"(?=(?:上|下|这|本)*(?:周|星期|礼拜)|[今明后]天|\d|[一二三]?十)(?!.*[我咱])",
+    r"(?=(?:上|下|这|本)*(?:周|星期|礼拜)|[今明后]天|\d|[一二三]?十)(?![^，。]*[我咱])",
     re.IGNORECASE,
 )
 #: Those whose matters are the person's too.
@@ -401,6 +401,7 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         and over
         and not (
             _TO_COME.search(text)
+            or "你" in text
             or is_promise(text)
             or day_ahead(text, datetime.fromisoformat(source.message.timestamp))
         )
