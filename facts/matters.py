@@ -118,7 +118,7 @@ _VOID = pattern_of(
 #: How a message begins that is about something else, or about everyday things.
 _ASIDE = pattern_of(
     r"\W*(?:anyway|btw|by the way|random|unrelated|also)\b|\W*(?:i |we )?(?:made|cooked|baked|ate|watched|read|bought|listened)\b"
-    r"|\W*(?:对了|话说|另外|顺便)",
+    r"|\W*(?:对了|话说|另外|顺便|外面|天气|今天的)",
     re.IGNORECASE,
 )
 #: What is awaited is not known yet.
@@ -198,7 +198,7 @@ _UNSETTLED = pattern_of(
 )
 _GUESSED = pattern_of(r"\b(?:bet|reckon|guess|predict\w*|forecast)\b|猜|打赌|估计|预报|大概", re.IGNORECASE)
 _OF_THE_WORLD = pattern_of(
-    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|premiere|cup final|finale|strike)\b"
+    r"\b(?:president|government|minister|elections?|parliament|league|the world|world cup|(?:book|film|movie|novel|article|news|paper|horoscope|podcast)s? (?:says?|said|claims?)|olympics|in the (?:series|show|soap|book|film|movie|story|novel|game)|king|queen|pope|premiere|cup final|finale|strike)\b"
     r"|总统|[书报][上里]说|新闻[里上]?说|电影里|小说里|选举|大选|世界杯|奥运|联赛|决赛|国会|首映|大结局|罢工",
     re.IGNORECASE,
 )
@@ -211,7 +211,7 @@ _SOMEBODY_DOES = pattern_of(
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
-_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else)\b|否则|不然", re.IGNORECASE)
+_OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
 _OTHERS_OF_MINE = pattern_of(
     rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
     re.IGNORECASE,
@@ -225,7 +225,7 @@ _OF_ANOTHER = pattern_of(
 )
 #: Those whose matters are the person's too.
 _CLOSE = pattern_of(
-    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend"
+    r"\b(?:mum|mom|mother|dad|father|parents|sons?|daughters?|kids?|child(?:ren)?|wife|husband|partner|girlfriend|boyfriend|eldest|oldest|youngest|twins|little one"
     r"|sister|brother|nan|gran\w*|(?:best|oldest) friend|cat|dog|pup\w*)\b"
     r"|[我咱]?[爸妈]|儿子|女儿|闺女|孩子|[我咱]娃|老[婆公]|媳妇|[姐妹哥弟]|[爷奶]{2}|姥[姥爷]|外[婆公]|对象|[男女]朋友|[猫狗]",
     re.IGNORECASE,
@@ -243,7 +243,7 @@ _RESULT = pattern_of(
 )
 _AWAITED = pattern_of(
     r"\b(?:let (?:me|us) know|gets? back to|(?:tell|telling|ring|call|email) (?:me|us)|hear (?:back|from)|decid\w+|results?|(?:the|an|their) answer|repl(?:y|ies)|respond)\b"
-    r"|给[我个]{0,2}(?:消息|答复|回复|准信|结果|信)|通知|出结果|出成绩|答复|回复|回信|公布",
+    r"|给[我个]{0,2}(?:消息|答复|回复|准信|结果|信)|通知|出结果|出成绩|[会等][^，。]{0,4}[答回]复|告诉我|公布",
     re.IGNORECASE,
 )
 _PERSONAL = pattern_of(
@@ -256,7 +256,7 @@ _HAPPENED = pattern_of(
     re.IGNORECASE,
 )
 _TO_COME = pattern_of(
-    r"\b(?:will|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
+    r"\b(?:will|ill (?!with\b)\w+|i'd (?!been\b|had\b)\w+|gets? (?:\w+ed|heard|done|put|cut|taken|fixed)|going to|gonna|have to|has to|need to|must|tomorrow|tonight|next|upcoming|due|deadline|booked|appointment"
     r"|(?:moved|postponed|rescheduled|pushed|put off|brought forward)\b.*\bto|(?:'ve|have|has) got|(?:i'm|we're|am|are|is) (?!\w+ed\b)\w+|\w's \w+ing\b|(?:it's|its) .*\b(?:now|instead)\b)\b|'ll\b"
     r"|[要将]|(?<![机社开聚宴晚约学])会(?![议员计儿])|(?<![觉记舍懒值获取])得(?![了到很好])|打算|准备|计划|明天|后天|下周|下个?月|截止"
     r"|改到|改在|推到|推迟到|提前到|挪到|定在|约在|约了|订了|之前",
@@ -346,7 +346,8 @@ def _check(draft: FactDraft, spoken: SpokenWindow) -> NewMatter | str:
     own_text = sentence.text
     if kind in _DATED:
         own_text = _OF_OTHERS.sub(lambda one: " " * len(one[0]) if one["short"] is None else one[0], own_text)
-    due = _due(own_text, said, past=kind in _DATED, quoted=quoted)
+    awaited = kind != "worry" or any(one.search(own_text) for one in (_AWAITED, _RESULT, _TO_COME))
+    due = _due(own_text, said, past=kind in _DATED, quoted=quoted) if awaited else None
     if due is None and kind in _DATED:
         return "past"
     return schedule(replace(matter, due_from=due[0], due_to=due[1], precision=due[2]) if due else matter, said, own)
@@ -392,8 +393,8 @@ def _fault_of(kind: MatterKind, sentence: Sentence, source: Source, spoken: Spok
         return stance
     if kind in _DATED and _is_called_off(sentence, source, quoted):
         return "denied"
-    plain = re.sub(r"([\u4e00-\u9fff])[不没]\1", r"\1", text)
-    clauses = (_OR_ELSE.split(one)[0] for one in split_clauses(plain))
+    plain = re.sub(r"([\u4e00-\u9fff])[不没](?=\1)|\b(?:yes or no|or not)\b", "", text)
+    clauses = (part for one in split_clauses(plain) for part in _OR_ELSE.split(one))
     over = _HAPPENED.search(text) or re.search("了|过", text)
     if (
         kind == "promise"
