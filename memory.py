@@ -346,12 +346,14 @@ class Memory:
             if mark:
                 self.matters.note_settled(mark)
             for one in became.values():
-                self.matters.set_status(one.number, one.status, one.yearly)
+                self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
             last, unanswered = self.matters.greeting()
             if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
                 self.matters.set_greeting(last, 0)  # the person took it up
         found = (
-            replace(one, status=new.status, yearly=new.yearly) if (new := became.get(one.number)) else one
+            replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
+            if (new := became.get(one.number))
+            else one
             for one in matters
         )
         return [one for one in found if one.is_open]
