@@ -33,6 +33,7 @@ from companion import Companion
 from domain.errors import DataInUse, EmbeddingError, StorageError, UsageError
 from domain.files import storage_error
 from domain.receipts import ErasureReceipt
+from domain.records import EVERYBODY, ME
 from domain.settings import Settings
 from domain.workers import AT_ONCE, Again, CancelToken, Worker, Workers
 from jobs.maintenance import Maintenance
@@ -42,7 +43,7 @@ from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
+from storage.registry import PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
 from storage.repositories import OnServer
 from storage.usage import Usage
 

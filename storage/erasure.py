@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from domain.facts import Fact, Note, Relation
 from domain.file_reader import find_bytes
@@ -34,11 +34,13 @@ from domain.records import PERSONAS, ErasureScope, Message, Session, Summary
 from domain.tree import Chapter, Leaf
 from storage.engine import read_meta, set_meta
 from storage.erased import SaidMessage
-from storage.imports import Imports
 from storage.personas import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema
+
+if TYPE_CHECKING:
+    from storage.imports import Imports
 
 #: In ``meta``: what is being erased.
 _ERASING = "erasing"
@@ -143,12 +145,17 @@ class Eraser:
 
     of: Repositories
     rounds: Rounds
-    imports: Imports
     folders: Sequence[Path]
     rebuild_index: Callable[[], None]
     scrubbers: Sequence[Scrub] = ()
     besides: Sequence[Path] = ()
     _one_at_a_time: Lock = field(default_factory=Lock)
+
+    @property
+    def _imports(self) -> Imports:
+        from storage.imports import Imports
+
+        return Imports(self.of, self.rounds)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -229,7 +236,7 @@ class Eraser:
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
             chapters=_distinct_chapters((*chosen.chapters, *chapters)),
-            file_names=tuple(one.name for one in self.imports.all() if wanted in normalise(one.name)),
+            file_names=tuple(one.name for one in self._imports.all() if wanted in normalise(one.name)),
             **self._derived_from(messages, notes, facts),
         )
 
@@ -244,7 +251,7 @@ class Eraser:
             in_flight=tuple(flying),
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all(pages=True)),
-            file_names=tuple(one.name for one in self.imports.all()),
+            file_names=tuple(one.name for one in self._imports.all()),
             **self._derived_from(
                 messages, self.of.notes.all(), [*self.of.facts.all(), *self.of.facts.inferred(current=None)]
             ),
@@ -453,7 +460,7 @@ class Eraser:
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.of.steps.drop(tx, "tools")
-            self.imports.forget_names(tx, chosen.file_names)
+            self._imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
             self._add_note(chosen.texts, vectors)

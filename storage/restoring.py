@@ -19,7 +19,6 @@ from storage.engine import Stamp
 from storage.erased import ErasedRecord, ErasedTexts, SaidMessage
 from storage.erasure import Eraser
 from storage.facts import Facts
-from storage.imports import Imports
 from storage.messages import Messages
 from storage.repositories import Repositories, open_repositories
 from storage.rounds import Rounds
@@ -52,7 +51,7 @@ def _settle(
         with of.database.write() as tx:
             of.erased.take_over(tx, record)
         rounds = Rounds(of)
-        eraser = Eraser(of, rounds, Imports(of, rounds), [copy.parent], lambda: None)
+        eraser = Eraser(of, rounds, [copy.parent], lambda: None)
         messages, wrong = _find_erased(eraser, present), _find_rejected(of, present)
         if (messages or wrong) and leave_out(len(messages) + len(wrong)):
             if messages:

@@ -181,8 +181,8 @@ OF_TALK: tuple[Break, ...] = (
         "the context shows what was to be forgotten",
         "P22",
         "conversation.py",
-        "            rounds=replace_hidden(request.rounds, templates.hidden, templates.hidden_reply),\n",
-        "            rounds=request.rounds,\n",
+        "one.with_words(templates.hidden, templates.hidden_reply) if one.hidden else one",
+        "one",
         (FORGET_REQUESTS + "test_after_the_forget_request_no_request_of_any_session_holds_what_was_to_be_forgotten",),
     ),
     Break(
