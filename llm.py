@@ -289,13 +289,13 @@ class Llm:
         transport: Transport | None = None,
         patience: Patience | None = None,
         boundary: Callable[[], str] = texts.new_boundary,
-        stream: bool = True,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.log = log
         self._boundary = boundary
-        self._stream = stream
+        #: Whether replies are streamed where a caller does not say it.
+        self.stream = True
         self._described = describe_model(settings)
         self._client = open_client(settings, transport)
         self._remote = remote_embedder(settings, log, clock, transport)
@@ -351,7 +351,7 @@ class Llm:
         options: Mapping[str, float] | None = None,
     ) -> Iterator[ReplyEvent]:
         """The events of one reply, as ``ChatModel.stream_reply`` yields them; ``metadata`` goes with the request."""
-        stream = self._stream if stream is None else stream
+        stream = self.stream if stream is None else stream
         return self._chat.stream_reply(messages, stop, stream=stream, metadata=metadata, options=options)
 
     def answer(

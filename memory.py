@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from storage.vectors.indexing import AnyVectors, Indexing
 
 __all__ = [
-    "LeaveOut", "Memory", "Prepare", "back_up", "initialise_database", "leaving_out_erased", "move_person", "own_place",
-    "restore", "restore_portable", "rewrite_database", "write_portable",
+    "LeaveOut", "Memory", "Prepare", "Surroundings", "back_up", "initialise_database", "leaving_out_erased",
+    "move_person", "own_place", "restore", "restore_portable", "rewrite_database", "write_portable",
 ]  # fmt: skip
 
 #: In ``meta``: the language of what is derived; it is chosen from so many messages of the person.
@@ -88,6 +88,20 @@ _SCRUB_TIMEOUT = 600.0
 _LATER_READ = 5_000
 #: Most facts that pass a filter and are compared with a query.
 _FILTERED = 500
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is outside of a memory's folder and matters to it.
+
+    A proof searches the folders ``searched`` too, and ``scrubbers`` clean them of what is erased; ``external`` are
+    memories of other programs that are read, ``workers`` the threads that it shares with other memories.
+    """
+
+    searched: Sequence[Path] = ()
+    scrubbers: Sequence[Scrub] = ()
+    external: Sequence[ExternalMemory] = ()
+    workers: Workers | None = None
 
 
 @dataclass(frozen=True)
@@ -138,16 +152,13 @@ class Memory:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         log: logging.Logger,
-        also_searched: Sequence[Path] = (),
-        scrubbers: Sequence[Scrub] = (),
-        workers: Workers | None = None,
-        external: Sequence[ExternalMemory] = (),
+        around: Surroundings = Surroundings(),
     ) -> None:
         self.folder = folder = place.folder if isinstance(place, OnServer) else place
         self._place = place
         self._embedder = embedder
         self._log = log
-        self._workers = workers
+        self._workers = around.workers
         self._closed = False
         self._search: _Search | None = None
         self._opening = Lock()
@@ -169,15 +180,15 @@ class Memory:
             self.voice = Voice(of.database)
             self.rounds = Rounds(of)
             self.clients = Clients(of)
-            searched, besides = [folder, *also_searched], files_of_others(folder)
-            self.erasure = Eraser(of, self.rounds, searched, self._scrub_index, scrubbers, besides)
+            searched, besides = [folder, *around.searched], files_of_others(folder)
+            self.erasure = Eraser(of, self.rounds, searched, self._scrub_index, around.scrubbers, besides)
             self.path = of.database.path
             of.database.on_commit(self._update_index)
             self.external: ExternalMemories | None = None
-            if external:
+            if around.external:
                 from recall.external import ExternalMemories
 
-                self.external = ExternalMemories(external, folder, embedder, log, of)
+                self.external = ExternalMemories(around.external, folder, embedder, log, of)
             if isinstance(place, OnServer):
                 place.server.hold(place.person, (clock() + _LOOK_AGAIN).timestamp())
             opened.pop_all()

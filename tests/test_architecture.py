@@ -418,7 +418,7 @@ MOST_PUBLIC_NAMES, MOST_PARAMETERS = 15, 6
 MORE_PUBLIC_NAMES = {"domain.errors": 25, "interfaces.terminal.command_context": 17, "storage.vectors.lance": 19}
 #: What a class of ours may have as a base and be one itself.
 OPEN_BASES = {"Protocol", "BaseModel", "TypedDict", "NamedTuple"}
-MORE_PARAMETERS = {"llm": 7, "memory": 9, "people": 8, "storage.vectors.indexing": 8}
+MORE_PARAMETERS = {"storage.vectors.indexing": 8}
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

@@ -29,7 +29,7 @@ from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
 from jobs.maintenance import session_to_open
 from llm import Llm
-from memory import Memory, own_place
+from memory import Memory, Surroundings, own_place
 
 if TYPE_CHECKING:
     from people import Scrub
@@ -107,8 +107,9 @@ class Program:
         return Memory(
             own_place(self.settings.data_dir, self.settings.database_url), llm.embedder,
             clock=self.clock, new_id=self.new_id, log=self.debug.log,
-            also_searched=[self.settings.log_dir], scrubbers=self.scrubbers(self.settings.data_dir),
-            external=self.settings.external_memories,
+            around=Surroundings(
+                [self.settings.log_dir], self.scrubbers(self.settings.data_dir), self.settings.external_memories
+            ),
         )  # fmt: skip
 
 

@@ -237,8 +237,8 @@ OF_TALK: tuple[Break, ...] = (
         "the logs keep what a person erased",
         "P19",
         "people.py",
-        "            also_searched=[self.settings.log_dir], scrubbers=self._make_scrubbers(folder), workers=self.index_workers,\n",
-        "            workers=self.index_workers,\n",
+        "                [self.settings.log_dir], self._make_scrubbers(folder),\n",
+        "                (), (),\n",
         (PEOPLE + "test_what_erasing_cleans_of_logs_and_histories_is_cleaned_for_every_person",),
     ),
     Break(
