@@ -1,4 +1,4 @@
-"""The words a person reads: one table a language, the same keys in both.
+"""The words a person reads: one table a language, the same keys in both (``en.json``, ``zh.json``).
 
 Everything below the terminal speaks in message keys and details; here they become one inert line
 that says what happened and what to do next.
@@ -6,7 +6,10 @@ that says what happened and what to do next.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain import errors
@@ -112,13 +115,11 @@ class Words:
         return self.say(error.key, **error.details)
 
 
+@cache
 def load_table(language: Language) -> Mapping[str, str]:
-    """All messages of a language."""
-    if language == "zh":
-        from interfaces.messages.zh import MESSAGES
-    else:
-        from interfaces.messages.en import MESSAGES
-    return MESSAGES
+    """All messages of a language: ``subject.case``, and for each what a person reads."""
+    table: dict[str, str] = json.loads(Path(__file__).with_name(f"{language}.json").read_text(encoding="utf-8"))
+    return table
 
 
 class _Lenient(dict[str, str]):

@@ -23,10 +23,10 @@ from interfaces.interrupting import Wishes
 from interfaces.messages import Words, words_for
 from interfaces.terminal.arguments import Options
 from interfaces.terminal.command_context import Choice, Command, CommandContext
-from interfaces.terminal.first_words import FirstWords
 from interfaces.terminal.line_source import NoReader, PlainReader, TypeAhead, scrub_history
 from interfaces.terminal.repl import Repl
 from interfaces.terminal.screen import Screen, wants_plain
+from interfaces.terminal.work_runner import FirstWords
 from jobs.maintenance import session_to_open
 from llm import Llm
 from memory import Memory, Surroundings, own_place

@@ -25,7 +25,7 @@ HEAVY = {
 #: Rooms and files of ours that a turn, a command or the work behind them needs, and the first prompt does not.
 LATER = (
     "facts", "importers", "client_history", "domain.forests", "domain.imports", "language.times",
-    "interfaces.http", "interfaces.mcp", "interfaces.service",
+    "interfaces.http", "interfaces.mcp_server", "interfaces.service",
     "interfaces.terminal.batch", "interfaces.terminal.one_shot", "interfaces.terminal.commands",
     "interfaces.terminal.history_import", "interfaces.terminal.file_export",
     "interfaces.terminal.setup_wizard", "jobs.chapters", "jobs.client_memories",
