@@ -15,8 +15,9 @@ from pathlib import Path
 from domain import errors
 from domain.file_reader import DATABASE
 from domain.files import make_private_folder
+from domain.records import ME
 from storage.engine import Database, Row
-from storage.registry import ME, REGISTRY, Registry, has_memory, registry_in
+from storage.registry import REGISTRY, Registry, has_memory, registry_in
 from storage.repositories import OnServer, Repositories, index_all
 from storage.sqlite.schema import copied_columns
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from domain.errors import UsageError
 from domain.file_reader import DATABASE
 from domain.receipts import ErasureReceipt
+from domain.records import ME
 from storage.engine import Row
 from storage.programs import FolderLock
 from storage.repositories import OnServer, connect
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 
 #: Where the memories of all but the person at the terminal lie, and this database, below that person's folder.
 PEOPLE, REGISTRY = "people", "registry.db"
-#: The person at the terminal.
-ME = "me"
-#: In place of a person: a token for a program that speaks for everybody.
-EVERYBODY = "*"
 
 _ADD_PERSON = "INSERT INTO person (person, created_at) VALUES (?, ?) ON CONFLICT (person) DO NOTHING"
 _TOKEN = "SELECT name, person, created_at, revoked_at FROM token"
