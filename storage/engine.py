@@ -100,6 +100,15 @@ class Database(Protocol):
     def run(self, sql: str, *values: object) -> list[Row]:
         """All rows of one query; of a transaction that is under way in this thread its writes are seen."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """What this thread asks for again inside, without writing, may be answered as the first time."""
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Read together what each of these asks for, before that is asked for one by one; called inside ``reading``.
+
+        Each may be called several times, or not at all where a query costs no trip; none writes.
+        """
+
     def write(self, *, wait: bool = False) -> AbstractContextManager[Transaction]:
         """One transaction; any exception takes all of it back. After the commit the listeners are called.
 

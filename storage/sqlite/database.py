@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
@@ -241,6 +241,13 @@ class SqliteDatabase:
             self._read_at = passed
             self.outdated += 1
         return bool(passed)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What was read is kept anyway until something is written."""
+        return nullcontext()
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Nothing: a query costs no trip."""
 
     @contextmanager
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
