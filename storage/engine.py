@@ -125,8 +125,11 @@ class Database(Protocol):
     def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement with each of these rows of values."""
 
-    def defer_checks(self) -> None:
-        """Let rows of the open transaction refer to rows that come later in it."""
+    def expect_memory(self, now: float) -> None:
+        """Let rows of the open transaction, which brings a whole memory, refer to rows that come later in it.
+
+        Where several servers share memories, its commit also says that one is to look after this from ``now`` on.
+        """
 
     def digest_changes(self) -> None:
         """Make the digests of all that was written in the open transaction; its end does that too."""

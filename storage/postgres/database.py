@@ -80,6 +80,10 @@ _RELEASE = (
     "UPDATE registry.due SET program = NULL, look = CASE WHEN program IS NULL THEN least(look, $1::double precision)"
     " ELSE $1 END WHERE name = $2 AND (program = $3 OR program IS NULL) RETURNING name"
 )
+_DUE = (
+    "INSERT INTO registry.due (name, look) SELECT name, $1 FROM person ON CONFLICT (name)"
+    " DO UPDATE SET look = excluded.look"
+)
 _ROLE = (
     "SELECT r.rolsuper, r.rolbypassrls, EXISTS (SELECT 1 FROM pg_class c WHERE c.relname = 'conversation'"
     " AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(current_user, c.relowner, 'USAGE'))"
@@ -549,9 +553,12 @@ class PostgresDatabase:
         for values in passed if self._log.isEnabledFor(logging.DEBUG) else ():
             self._log_statement("write", sql, values, [])
 
-    def defer_checks(self) -> None:
-        """Let rows of the open transaction refer to rows that come later in it."""
+    def expect_memory(self, now: float) -> None:
+        """Let rows of the open transaction refer to later ones, and a server look after them from ``now`` on."""
+        assert self._writing
         self.execute("SET CONSTRAINTS ALL DEFERRED", ())
+        with as_ours(self._server.address):
+            self._writing[1].execute(_DUE, [now])
 
     def digest_changes(self) -> None:
         """Make the digests of the messages that were written in the open transaction; its end does that too."""

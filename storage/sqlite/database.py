@@ -395,7 +395,7 @@ class SqliteDatabase:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
 
-    def defer_checks(self) -> None:
+    def expect_memory(self, now: float) -> None:
         """Let rows of the open transaction refer to rows that come later in it."""
         self._connection.execute("PRAGMA defer_foreign_keys=ON")
 
