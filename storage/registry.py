@@ -343,16 +343,6 @@ class Registry:
         again = "ON CONFLICT (person, instruction) DO NOTHING"
         self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
 
-    def mark_moved(self, person: str, instruction: int | None) -> None:
-        """Note that a memory was moved in, in which anything may be due by now. The person is known from then on."""
-        self.mark_due(person, instruction)
-        if self.server:
-            if person != ME:
-                self.add_person(person)
-            with self._database.write() as run:
-                due = "INSERT INTO due (name, look) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET look = excluded.look"
-                run(due, _name_of(person, instruction), self.clock().timestamp())
-
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""
         rows = self._marked("SELECT person, instruction FROM owed ORDER BY number")
