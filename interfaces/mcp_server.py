@@ -35,15 +35,7 @@ from domain.workers import CancelToken
 from interfaces.debug_log import Forwarding
 from interfaces.interrupting import Wishes
 from interfaces.messages import Words
-from interfaces.operations import (
-    OPERATIONS,
-    Effect,
-    Memories,
-    MemoryOperation,
-    Resource,
-    annotated_type,
-    set_signature,
-)
+from interfaces.operations import OPERATIONS, Effect, Memories, MemoryOperation, Resource, annotated_type, set_signature
 from interfaces.service.schemas import LONGEST_ID
 
 Ctx = Context[Any, Any]
