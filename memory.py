@@ -48,19 +48,11 @@ from storage.backup import Prepare, back_up, restore, restore_portable, write_po
 from storage.clients import Clients
 from storage.engine import Commit, Stamp, read_meta, set_meta
 from storage.erased import SaidMessage
-from storage.erasure import Eraser, Scrub
+from storage.erasure import Eraser, LeaveOut, Scrub, settle_copy
 from storage.imports import Imports
 from storage.programs import Programs
 from storage.registry import Registry, files_of_others, own_place
-from storage.repositories import (
-    OnServer,
-    Repositories,
-    initialise_database,
-    open_repositories,
-    open_vectors,
-    rewrite_database,
-)
-from storage.restoring import LeaveOut, settle_copy
+from storage.repositories import OnServer, Repositories, initialise_database, open_vectors, rewrite_database
 from storage.rounds import Rounds, Voice
 
 if TYPE_CHECKING:
@@ -118,7 +110,7 @@ def move_person(
     from storage.moving import move_person
 
     def opened(place: Path | OnServer) -> Repositories:
-        return open_repositories(place, tokens, Stamp(served.clock, new_id), log)
+        return Repositories(place, tokens, Stamp(served.clock, new_id), log)
 
     return move_person(served, person, folder, opened, outwards=outwards)
 
@@ -158,7 +150,7 @@ class Memory:
         self._programs.enter()
         with ExitStack() as opened:  # what is opened here is let go again where the rest fails
             opened.callback(self._programs.leave)
-            self._of = of = open_repositories(place, tokens, Stamp(clock, new_id), log, self._programs)
+            self._of = of = Repositories(place, tokens, Stamp(clock, new_id), log, self._programs)
             opened.callback(of.database.close)
             self.sessions, self.messages, self.summaries = of.sessions, of.messages, of.summaries
             self.facts, self.personas, self.chapters = of.facts, of.personas, of.chapters

@@ -42,9 +42,19 @@ from memory import Memory
 from storage.erasure import Needles, Scrub
 from storage.jobs import JobKind
 from storage.programs import FolderLock
-from storage.registry import EVERYBODY, ME, PEOPLE, Instruction, Registry, Token, folder_of, has_memory, registry_in
+from storage.registry import (
+    EVERYBODY,
+    ME,
+    PEOPLE,
+    Instruction,
+    Registry,
+    Token,
+    Usage,
+    folder_of,
+    has_memory,
+    registry_in,
+)  # fmt: skip
 from storage.repositories import OnServer
-from storage.usage import Usage
 
 #: What else is known of people, for whoever serves them.
 __all__ = [

@@ -167,7 +167,9 @@ def is_hedged(statement: str) -> bool:
     return _HEDGES.search(statement) is not None or stance_of(statement) in ("joked", "supposed")
 
 
-_PROMISES = pattern_of(r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)")
+_PROMISES = pattern_of(
+    r"\bi(?:'ll| will| promise)\b|我(?:会|答应|一定|替你)|我[^，。？]{0,6}(?:来?问你|提醒你|催你|叫你|告诉你|跟你[说讲])"
+)
 
 
 def is_promise(sentence: str) -> bool:

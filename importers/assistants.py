@@ -17,17 +17,19 @@ from itertools import groupby
 from typing import Any
 
 from domain.imports import PastConversation, Spoken
-from importers.conversation_builder import ConversationBuilder, LeftOut, is_same_name
 from importers.databases import open_readonly, webui_chats, webui_owners
 from importers.json_stream import as_list, as_name, as_number, as_object, as_text, first_value, join_text, objects_in
 from importers.reading import (
+    ConversationBuilder,
     DatabaseFormat,
     Found,
     JsonFormat,
+    LeftOut,
     NotRead,
     Reading,
     TextFormat,
     column_names,
+    is_same_name,
     read_each,
     read_safely,
 )

@@ -15,9 +15,8 @@ from typing import Any
 
 from domain.imports import PastConversation, Spoken
 from importers import databases
-from importers.conversation_builder import ConversationBuilder, LeftOut
 from importers.json_stream import as_name, as_number, as_object, as_text, objects_in
-from importers.reading import DatabaseFormat, Found, NotRead, Reading
+from importers.reading import ConversationBuilder, DatabaseFormat, Found, LeftOut, NotRead, Reading
 from language.instants import parse_instant
 
 _ROLES: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}

@@ -20,9 +20,8 @@ from typing import Any
 from domain.forests import DERIVED
 from domain.imports import PastConversation, PastMessage, Spoken
 from importers import databases
-from importers.conversation_builder import ConversationBuilder
 from importers.json_stream import as_number, as_object, as_text, enter_path, objects_in
-from importers.reading import DatabaseFormat, Found, JsonFormat, NotRead, Reading
+from importers.reading import ConversationBuilder, DatabaseFormat, Found, JsonFormat, NotRead, Reading
 
 _TABLES = frozenset(("memory_units", "session_memories", "mu_sequence_edges", "session_unit_membership"))
 _FIELDS = frozenset(("content", "rank", "pre_id", "next_id", "group_id", "never_delete"))

@@ -16,9 +16,8 @@ from typing import Any
 from domain.file_reader import open_bytes
 from domain.imports import PastConversation, Spoken
 from domain.records import PREFIX
-from importers.conversation_builder import ConversationBuilder, LeftOut
 from importers.json_stream import JsonError, JsonStream, as_object, as_text, enter_path
-from importers.reading import Found, JsonFormat, Reading
+from importers.reading import ConversationBuilder, Found, JsonFormat, LeftOut, Reading
 
 FORMAT = "old-friend"
 _BY: Mapping[str, Spoken] = {"user": "person", "assistant": "companion"}

@@ -16,7 +16,7 @@ import pytest
 from domain.facts import Change, LineEvidence, NewRelation, PersonaDraft
 from domain.records import ErasureScope, Round
 from language.words import tokens
-from storage.repositories import open_repositories
+from storage.repositories import Repositories
 from tests.contract.stores import QUIET, SetStamp, Store, Teller, at
 from tests.contract.test_knowing import finds, learn, learned, new_fact
 from tests.torture.kills import scratch
@@ -39,7 +39,7 @@ class Killer(logging.Handler):
 
 def opened(folder: Path, log: logging.Logger = QUIET) -> Store:
     stamp = SetStamp()
-    return Store(open_repositories(folder, tokens, stamp, log), stamp, folder)  # type: ignore[arg-type]
+    return Store(Repositories(folder, tokens, stamp, log), stamp, folder)  # type: ignore[arg-type]
 
 
 def laid(folder: Path) -> list[Round]:
