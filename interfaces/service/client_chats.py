@@ -282,8 +282,8 @@ def _texts_form() -> TypeAdapter[_PromptTexts]:
 class ChatRequest:
     """A request as far as a memory needs to know it.
 
-    ``said`` is the last message of the person, at index ``at``. ``answers_tools``: tools were called after it, so this is
-    no new turn. ``side``: this is a client's own task.
+    ``said`` is the last message of the person, at index ``at``. ``answers_tools``: tools were called after it, so this
+    is no new turn. ``side``: this is a client's own task.
     """
 
     body: Mapping[str, Any]
