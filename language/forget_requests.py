@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from domain.patterns import Guarded, pattern_of
 from domain.quotations import without_quotations
-from domain.records import PREFIX, Round
+from domain.records import Round
 from language import forget_forms as forms
 from language.scripts import STOP_CHARACTERS, STOP_WORDS, UNSPACED, unspaced_length
 
@@ -323,19 +323,6 @@ def retells_hidden(text: str, hidden: Sequence[str], question: str) -> bool:
         if len(said & words) >= max(_RETOLD, len(said) / 2) and not said & asked:
             return True
     return False
-
-
-def mark_hidden(spoken: Round, *, hidden: bool = True) -> Round:
-    """The round, marked as hidden by a forget request, or as shown again."""
-    *first, user, assistant = (replace(one, hidden=hidden) for one in spoken.messages)
-    return Round(user, assistant, *first)
-
-
-def replace_hidden(rounds: Sequence[Round], user: str, assistant: str) -> tuple[Round, ...]:
-    """The rounds as a model gets them: hidden ones are replaced by neutral lines."""
-    lines = {"user": PREFIX["user"] + user, "assistant": PREFIX["assistant"] + assistant}
-    neutral = ([replace(said, text=lines[said.role]) for said in (one.user, one.assistant)] for one in rounds)
-    return tuple(Round(*said) if one.hidden else one for one, said in zip(rounds, neutral, strict=True))
 
 
 def _grade(sentence: str, message: str, wordings: Sequence[_Wording]) -> tuple[Certainty, int] | None:

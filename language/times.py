@@ -916,7 +916,7 @@ _RULES = (
     _rule("from now|later", rf"\b{_AMOUNT} (?:from now|later)\b", _read_distance),
     _rule("in", rf"\b(?:in|within) (?:about )?{_AMOUNT}\b", _read_distance),
     _rule("前", rf"{_ZH_AMOUNT}(?:之|以)?前", _read_distance, "ago"),
-    _rule("后", rf"{_ZH_AMOUNT}(?:之|以)?后", _read_distance),
+    _rule("后|内", rf"{_ZH_AMOUNT}(?:之|以)?[后内]", _read_distance),
     _rule("last|past|recent", rf"\b(?:over |in |during |for )?(?:the |these |this )?(?:last|past|recent) {_AMOUNT}\b", _read_adjoining),
     _rule("last|past", r"\b(?:(?:over|in|during|for) the (?:last|past)|the past) (?P<unit>day|week|month|year)\b", _read_adjoining),
     _rule("next|coming", rf"\b(?:the )?(?:next|coming) {_AMOUNT}\b", _read_adjoining),

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from domain import errors
 from domain.facts import Fact, Note, Relation
@@ -43,13 +43,15 @@ from language.words import tokens
 from storage.engine import Stamp, read_meta, set_meta
 from storage.erased import ErasedRecord, ErasedTexts, SaidMessage
 from storage.facts import Facts
-from storage.imports import Imports
 from storage.messages import Messages
 from storage.personas import Filtered, LineFilter, normalise
 from storage.repositories import Repositories
 from storage.rounds import Rounds
 from storage.sqlite import schema
 from storage.sqlite.database import SqliteDatabase
+
+if TYPE_CHECKING:
+    from storage.imports import Imports
 
 #: In ``meta``: what is being erased.
 _ERASING = "erasing"
@@ -154,12 +156,17 @@ class Eraser:
 
     of: Repositories
     rounds: Rounds
-    imports: Imports
     folders: Sequence[Path]
     rebuild_index: Callable[[], None]
     scrubbers: Sequence[Scrub] = ()
     besides: Sequence[Path] = ()
     _one_at_a_time: Lock = field(default_factory=Lock)
+
+    @property
+    def _imports(self) -> Imports:
+        from storage.imports import Imports
+
+        return Imports(self.of, self.rounds)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -238,7 +245,7 @@ class Eraser:
             pins=tuple(pins),
             in_flight=tuple(one.session_id for one in flying),
             chapters=_distinct_chapters((*chosen.chapters, *chapters)),
-            file_names=tuple(one.name for one in self.imports.all() if wanted in normalise(one.name)),
+            file_names=tuple(one.name for one in self._imports.all() if wanted in normalise(one.name)),
             **self._derived_from(messages, notes, facts),
         )
 
@@ -253,7 +260,7 @@ class Eraser:
             in_flight=tuple(flying),
             pins=tuple(pin for persona in PERSONAS for pin in self.of.personas.pins(persona)),
             chapters=_distinct_chapters(self.of.chapters.all(pages=True)),
-            file_names=tuple(one.name for one in self.imports.all()),
+            file_names=tuple(one.name for one in self._imports.all()),
             **self._derived_from(messages, self.of.notes.all(), self._every_fact()),
         )
 
@@ -448,7 +455,7 @@ class Eraser:
             tx.do("UPDATE in_flight SET partial = '' WHERE partial <> ''")  # replies to prompts with what goes
             self.of.steps.drop(tx, "save")  # they contain personas as they were
             self.of.steps.drop(tx, "tools")
-            self.imports.forget_names(tx, chosen.file_names)
+            self._imports.forget_names(tx, chosen.file_names)
             for session_id in going:
                 self.rounds.remove_session(tx, session_id)
             self._add_note(chosen.texts, vectors)
@@ -561,7 +568,7 @@ def _settle(
         with of.database.write() as tx:
             of.erased.take_over(tx, record)
         rounds = Rounds(of)
-        eraser = Eraser(of, rounds, Imports(of, rounds), [copy.parent], lambda: None)
+        eraser = Eraser(of, rounds, [copy.parent], lambda: None)
         messages, wrong = _find_erased(eraser, present), _find_rejected(of, present)
         if (messages or wrong) and leave_out(len(messages) + len(wrong)):
             if messages:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Literal
 
 from domain.facts import About, Fact, FactEvent, Note, Quote, Relation, SessionChanges, Slot
@@ -180,7 +181,7 @@ _QUOTES = (
     "SELECT t.fact, c.text_id, t.quote_start, t.quote_end,"
     " substr(c.text, CAST(length(c.role) + 3 + t.quote_start AS INT),"
     " CAST(t.quote_end - t.quote_start AS INT)), c.role, c.speaker"
-    f" FROM fact_message t JOIN conversation c ON c.seq = t.message WHERE t.fact IN {EACH} ORDER BY c.position"
+    " FROM fact_message t JOIN conversation c ON c.seq = t.message WHERE t.fact IN ({}) ORDER BY c.position"
 )
 #: Values that never were, and names that were wrong in what is so, with what is right instead.
 _CORRECTED = (
@@ -251,8 +252,7 @@ class Facts:
             # Each says again what the index is limited to, so that it is used.
             asked = " OR ".join(["(f.window_id <> '' AND f.slot_subject = ? AND f.slot_attribute = ?)"] * len(some))
             query = f"{_KNOWN} AND ({asked})"
-            rows = self.database.run(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
-            found += self._facts_of_rows(rows, names)
+            found += self._read_facts(query, *(part for slot in some for part in (slot.subject, slot.attribute)))
         return sorted(found, key=lambda fact: fact.number)
 
     def matching(self, wanted: FactFilter, most: int) -> list[Fact]:
@@ -367,20 +367,16 @@ class Facts:
         return dict(found)
 
     def _read_facts(self, query: str, *values: object) -> list[Fact]:
-        rows = self.database.run(query, *values)
-        return self._facts_of_rows(rows, self.corrected_names()) if rows else []
-
-    def _facts_of_rows(self, rows: Sequence[Row], names: Sequence[Renaming]) -> list[Fact]:
-        quotes = self._read_quotes([row[0] for row in rows])
+        run, quoted = self.database.run, _QUOTES.format(query.replace(_FACT_COLUMNS, "f.seq", 1))
+        self.database.ahead(partial(run, query, *values), partial(run, quoted, *values), self.corrected_names)
+        rows = run(query, *values)
+        # The messages that they rest on, in order, each with the words of it that were quoted.
+        quotes: dict[int, list[Quote]] = defaultdict(list)
+        for number, *quote in run(quoted, *values) if rows else ():
+            quotes[number].append(Quote(*quote))
         facts = [_fact_of_row(row, quotes[row[0]]) for row in rows]
+        names = self.corrected_names() if rows else ()
         return [with_right_names(fact, names) for fact in facts] if names else facts
-
-    def _read_quotes(self, numbers: Sequence[int]) -> Mapping[int, list[Quote]]:
-        """The messages that facts rest on, in order, by number, each with the words of it that were quoted."""
-        found: dict[int, list[Quote]] = defaultdict(list)
-        for number, *quote in self.database.run(_QUOTES, list(numbers)) if numbers else ():
-            found[number].append(Quote(*quote))
-        return found
 
     def _is_shared(self, corrected: CorrectedValue) -> bool:
         """Whether somebody else is called by the name that was wrong."""

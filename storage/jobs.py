@@ -20,9 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-from domain.imports import IMPORT_CLIENT
 from domain.receipts import ErasedMeanwhile
-from domain.records import RebuildRequest, RebuildTarget
+from domain.records import IMPORT_CLIENT, RebuildRequest, RebuildTarget
 from storage.engine import EACH, Database, Transaction, read_meta, set_meta
 from storage.programs import READS, Programs
 

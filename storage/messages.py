@@ -723,7 +723,12 @@ class Sessions:
     def clients_of(self, session_ids: Collection[str]) -> dict[str, str]:
         """Of these sessions those that are a client's, with its name."""
         query = f"SELECT session_id, client FROM session WHERE session_id IN {EACH} AND client <> ''"
-        return {row[0]: row[1] for row in self._database.run(query, sorted(session_ids))} if session_ids else {}
+        found = self._database.run(query, sorted(session_ids)) if session_ids and self.has_clients() else ()
+        return {row[0]: row[1] for row in found}
+
+    def has_clients(self) -> bool:
+        """Whether any session is a client's."""
+        return bool(self._database.run("SELECT 1 FROM session WHERE client <> '' LIMIT 1"))
 
     def require(self, session_id: str) -> Session:
         """One session that there is."""

@@ -18,7 +18,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
 from domain.errors import UsageError
@@ -567,6 +566,8 @@ class Voice:
 
 
 def _choose(messages: Sequence[Message], text: str) -> list[tuple[str, str]]:
+    from statistics import median
+
     usual = int(median([len(one.words) for one in messages if one.role == "user"] or [0]))
     wanted, scored = set(tokens(text)), []
     for at, (said, reply, then) in enumerate(zip(messages, messages[1:], messages[2:], strict=False)):

@@ -17,8 +17,7 @@ from domain import errors
 from domain.errors import Exit
 from domain.facts import Fact
 from domain.file_reader import open_bytes
-from domain.imports import IMPORT_CLIENT
-from domain.records import PERSONAS, Message, Session
+from domain.records import IMPORT_CLIENT, PERSONAS, Message, Session
 from domain.text import clean_text, one_line
 from interfaces.messages import Words
 from interfaces.recollections import describe_fact

@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from domain import errors
@@ -233,6 +233,13 @@ class SqliteDatabase:
             self.outdated += 1
         return bool(passed)
 
+    def reading(self) -> AbstractContextManager[None]:
+        """What was read is kept anyway until something is written."""
+        return nullcontext()
+
+    def ahead(self, *reads: Callable[[], object]) -> None:
+        """Nothing: a query costs no trip."""
+
     @contextmanager
     def write(self, *, wait: bool = False) -> Iterator[Transaction]:
         """One transaction; any exception takes all of it back. After the commit the listeners are called.
@@ -379,7 +386,7 @@ class SqliteDatabase:
         self._log.warning("waiting for process %s (%s), which writes", inside["pid"], inside["kind"])
         self.awaited = inside
 
-    def defer_checks(self) -> None:
+    def expect_memory(self, now: float) -> None:
         """Let rows of the open transaction refer to rows that come later in it."""
         self._connection.execute("PRAGMA defer_foreign_keys=ON")
 
