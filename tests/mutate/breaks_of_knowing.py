@@ -265,14 +265,6 @@ OF_KNOWING: tuple[Break, ...] = (
         (REFUTED + "test_what_was_only_asked_is_not_said_by_a_no",),
     ),
     Break(
-        "what is asked of the speaker is believed of another",
-        "P23",
-        "facts/checking.py",
-        '            return "subject", claim.stance\n',
-        "            pass\n",
-        (REFUTED + "test_a_rule_refutes_where_it_is_sure",),
-    ),
-    Break(
         "a dream is told as it is",
         "P23",
         "facts/refuting.py",
