@@ -174,8 +174,5 @@ def says_calendar(text: str) -> YearCalendar | None:
 
 
 def _valid(which: YearCalendar, month: int, day: int, leap: bool) -> YearlyDay | None:
-    return (
-        YearlyDay(which, month, day, leap)
-        if 1 <= month <= 12 and 1 <= day <= (30 if which == "lunar" else 31)
-        else None
-    )
+    is_day = 1 <= month <= 12 and 1 <= day <= (30 if which == "lunar" else 31)
+    return YearlyDay(which, month, day, leap) if is_day else None

@@ -441,7 +441,7 @@ def test_what_is_near_says_whose_promise_it_is_and_has_only_quotable_words_under
 
 def test_the_choices_of_open_read_no_messages(opened, mind, monkeypatch):
     from interfaces.terminal.command_context import Choice
-    from interfaces.terminal.commands.open_list import open_choices
+    from interfaces.terminal.commands.life_view import open_choices
     from storage.matters import Matters
 
     with opened() as home:

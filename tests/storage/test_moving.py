@@ -18,7 +18,7 @@ from language.words import tokens
 from storage.engine import set_meta
 from storage.moving import move_memory, move_person, rows_of
 from storage.registry import Instruction, Registry, has_memory
-from storage.repositories import OnServer, Repositories, open_repositories
+from storage.repositories import OnServer, Repositories
 from storage.rounds import Rounds
 from storage.sqlite.schema import copied_columns
 from tests.contract.stores import ENGINES, QUIET, SetStamp, Store, Teller, at
@@ -157,7 +157,7 @@ def test_random_lives_leave_the_same_rows_and_postings_on_both_engines(tmp_path:
 
 
 def opened(place: Path | OnServer) -> Repositories:
-    return open_repositories(place, tokens, SetStamp(), QUIET)  # type: ignore[arg-type]
+    return Repositories(place, tokens, SetStamp(), QUIET)  # type: ignore[arg-type]
 
 
 def test_a_memory_moves_into_a_database_and_back_row_by_row(tmp_path: Path) -> None:
@@ -277,6 +277,35 @@ def test_every_memory_that_moved_into_a_database_is_looked_at_by_a_server(tmp_pa
         assert sorted(served.take_due(8), key=str) == sorted([(ann, None), (ann, poet.number)], key=str)
         assert served.take_due(8) == []
         assert served.has_person(ann)
+
+
+def test_a_move_that_is_killed_right_after_a_commit_leaves_what_it_moved_to_be_looked_at(tmp_path: Path) -> None:
+    clock, ann = SetStamp().clock, f"killed {tmp_path}"
+
+    def opens(place: Path | OnServer) -> Repositories:
+        of = opened(place)
+        if isinstance(place, OnServer) and len(of.database.run("SELECT 1 FROM session")) == 0:
+            of.database.close = stop  # type: ignore[method-assign]
+        return of
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with (
+        closing(Registry(tmp_path / "served" / "registry.db", clock, own_database(tmp_path))) as served,
+        closing(Registry(tmp_path / "first" / "registry.db", clock)) as first,
+    ):
+        number = first.add_instruction("me", "Poet", "Answer in verse.").number
+        for place in (first.place_of("me"), first.place_of("me", number)):
+            of = opened(made(place))
+            Rounds(of).store(of.sessions.start().session_id, "Hello.", "Hello!", at(0), "stop")
+            of.database.close()
+        for moved in (1, 2):
+            with pytest.raises(KeyboardInterrupt):
+                move_person(served, ann, tmp_path / "first", opens, outwards=False)
+            (poet,) = served.instructions(ann)
+            assert served.take_due(8) == [(ann, poet.number if moved == 1 else None)]
+            assert served.has_person(ann)
 
 
 @pytest.mark.parametrize("cut", [None, 3, 5])
