@@ -140,7 +140,7 @@ _NOTICE = pattern_of(
     r"\b(?:they|phoned|rang|called|emailed|e-mailed|texted|messaged|wrote|told me|says?|said)\b|[说讲]|通知|给我|来电|电话|短信|邮件|消息",
     re.IGNORECASE,
 )
-#: What is handed over, paid or sent, as one says when that is done.
+#: What is given, paid or sent, as one says when that is done.
 _GIVEN = pattern_of(
     r"\b(?:sent|posted|handed|submitted|uploaded|dropped|popped|paid|delivered|filed|signed|returned|emailed|e-mailed|faxed|wired)\b"
     r"|[刷转交寄发递传付缴还][^，。！？]{0,4}[了过]|[出上]去了|收走|盖[了上]|上传",
@@ -175,7 +175,7 @@ _IT_MOVED = pattern_of(
     r"了?(?=\W|$|[周下这明后大今星礼月上本早晚\d一二三四五六七八九十])",
     re.IGNORECASE,
 )
-#: What nobody does by appointment.
+#: What no one does by appointment.
 _FANCY = pattern_of(
     r"\b(?:becom(?:e|ing) an?|turn(?:ing)? into|run(?:ning)? (?:away|off)|marrying (?:this|the|a|my)|elop\w+|hibernat\w+|the moon|mars"
     r"|win(?:ning)? the lottery|(?:join(?:ing)?|found(?:ing)?) (?:the|a) (?:circus|cult|monastery|convent)|world domination|king of|queen of|emperor|ascend\w*|heaven|a cave|new life as)\b"
@@ -187,8 +187,9 @@ _OF_OTHERS = pattern_of(
     r"“[^“”]{6,}”|「[^「」]{6,}」|『[^『』]{6,}』|\"(?P<short>[^\"]{0,11})\"|\"[^\"]*\"|(?<=[\s:])'[^']{12,}'(?!\w)"
 )
 #: People whose matters are theirs; a Chinese surname before a name or a title, but not 周五, 高考 and the like.
+_THEIRS = r"(?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)"
 _OTHERS = (
-    r"(?:boss|manager|colleague|co-?worker|neighbou?r|landlord|landlady|teacher|professor|roommate|flatmate|classmate)"
+    r"(?:boss|manager|colleague|co-?worker|neighbou?r|teacher|professor|roommate|flatmate|classmate)"
 )
 _SURNAME = r"(?!周[一二三四五六日天末]|高[考中]|金[融属]|马上|江[边南]|石[头油]|汤[圆])[王李张刘林何陈杨赵黄周吴徐孙朱郭罗梁宋郑谢韩唐冯董萧曹袁邓许傅沈]"
 #: What says, around the day, that nothing is settled; a guess, a habit, something that may be, in the clause of the day.
@@ -208,15 +209,14 @@ _SOMEBODY_DOES = pattern_of(
     r"^\W*(?!(?:The|This|That|There|It|Work|School|Uni|College|Rent|Surgery|Next|On|In|At|My|Our)\b)[A-Z][a-z]+(?: and [A-Z][a-z]+)? "
     r"(?:has|have|flies|fly|goes|gets|get|moves|marries|travels|sits|takes|leaves for|(?:is|are) \w+ing)\b"
     r"|^\W*(?!(?:It|That|This|There|Here|What|Where|When|Who|Let|He|She|Today|Tomorrow|Tonight|Next|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)')[A-Z][a-z]+'s (?!a |an |the |\w+ing\b|been\b|got\b)\w"
-    rf"|^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate)\b|^\W*(?:the|that|this|some|a) (?:\w+ ){{1,2}}(?:at|from|in|on|down|over|who|next)\b|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b"
+    rf"|(?i:^\W*(?:(?:and|so|but|oh) )*(?:my|the|our) (?:\w+ )?{_OTHERS}\b|^\W*my \w+s'?s? {_THEIRS}\b"
+    r"|^\W*(?:the|that|this|some|a) (?:\w+ ){1,2}(?:at|from|in|on|down|over|who|next)\b"
+    r"|^\W*(?:people|everyone|folks)\b|^\W*[a-z]+ from (?:work|school|next door)\b)"
     r"|^[小老阿][\u4e00-\u9fff](?![我咱])(?!时|学|伙|板|师|家|公|婆|爸|妈)|^\W*(?:隔壁|楼上|楼下|对门)"
     rf"|^\W*{_SURNAME}(?:[叔伯婶姨哥姐总]|阿姨|大爷|大妈|老师|经理|主任|[\u4e00-\u9fff]{{1,2}}的)"
 )
 _OR_ELSE = pattern_of(r"\b(?:or|otherwise|else|and)\b|否则|不然", re.IGNORECASE)
-_OTHERS_OF_MINE = pattern_of(
-    rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? (?:ex|boss|friend|mate|(?:boy|girl)friend|kids?|flatmate))\b",
-    re.IGNORECASE,
-)
+_OTHERS_OF_MINE = pattern_of(rf"\b(?:my|our) (?:(?:\w+ )?{_OTHERS}|\w+s'?s? {_THEIRS})\b", re.IGNORECASE)
 #: What is his, hers or theirs, without the speaker; somebody by their trade or place right before the day.
 _OF_ANOTHER = pattern_of(
     r"^(?!.*\b(?:i|i'm|i'll|i've|im|ill|ive|we|we're|we'll|me|us|our|mine)\b).*\b(?:his|her|their)\b"
@@ -540,7 +540,7 @@ def schedule(matter: NewMatter, said: datetime, own: bool) -> NewMatter:
         first = _later(
             begins if exact else ends, -_BEFORE.get(matter.kind, 0 if exact or matter.kind == "promise" else -1)
         )
-        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # the deadline of others
+        if matter.kind == "deadline" and _AWAITED.search(matter.words):  # somebody else's deadline
             first, exact = _later(ends, 1), False
         last = _later(ends, _AFTER.get(matter.kind, 14) if exact else 21)
     return replace(matter, next_review=first.isoformat(), expires=min(last, _later(day, _LONGEST)).isoformat())
@@ -679,7 +679,7 @@ def _speaks_of(matter: OpenMatter, row: _Said, at: int) -> bool:
 def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said, earlier: datetime | None) -> bool:
     """Whether a message of a later talk, which is about no other matter, ends this one in other words.
 
-    Before its day by a cause, a cancellation, what is handed over; after it by an outcome, or by being the first;
+    Before its day by a cause, a cancellation, what was given; after it by an outcome, or by being the first;
     ``earlier`` is when the person had spoken before, None for nothing since the matter.
     """
     words, begun, dated = row.words, _has_begun(matter, row), matter.kind in _DATED
@@ -688,8 +688,8 @@ def _accounts_for(matter: OpenMatter, matters: Sequence[OpenMatter], row: _Said,
         return False
     care, relief = matter.sensitivity == "care", _RELIEF.search(words) is not None
     if matter.kind == "worry" and not matter.due_from:
-        told = relief or (row.tells and not _ASIDE.match(words))
-        return not care and told and not _GOES_ON.search(words)
+        ended = relief or (row.tells and not _ASIDE.match(words))
+        return not care and ended and not _GOES_ON.search(words)
     if not matter.due_from:
         return False
     if not begun:
@@ -736,8 +736,8 @@ def _review_after_talk(matter: OpenMatter, rows: Sequence[_Said]) -> str:
 def _is_relief(matter: OpenMatter, matters: Sequence[OpenMatter]) -> bool:
     """Whether what was taken for a worry tells how an older one ended."""
     words = matter.words.replace("’", "'")
-    told = _HAPPENED.search(words) or _RELIEF.search(words) or "了" in words
-    if matter.kind != "worry" or _GOES_ON.search(words) or not told:
+    tells = _HAPPENED.search(words) or _RELIEF.search(words) or "了" in words
+    if matter.kind != "worry" or _GOES_ON.search(words) or not tells:
         return False
     said, older = datetime.fromisoformat(matter.said), (one for one in matters if one.place < matter.place)
     gaps = (said - datetime.fromisoformat(one.said) for one in older if one.kind == "worry")
