@@ -376,13 +376,15 @@ class TurnSteps:
         """Note that the person answered what the companion said first, and what was in the prompt as near."""
         matters = self.memory.matters
         if request.greeting:
-            from facts.matters import asks_not_to_be_asked
+            from facts.matters import after_asking, asks_not_to_be_asked, takes_up
 
             matters.set_greeting(request.greeting.at, 0)
-            refused = asks_not_to_be_asked(request.text)
+            refused, asked_at = asks_not_to_be_asked(request.text), datetime.fromisoformat(request.greeting.at)
             for one in request.greeting.matters:
-                answered: MatterStatus = "asked" if one.yearly else "answered"
-                matters.set_status(one.number, "dropped" if refused else answered, one.yearly)
+                answered: MatterStatus = "asked" if one.yearly or not takes_up(one, request.text) else "answered"
+                matters.set_status(
+                    one.number, "dropped" if refused else answered, one.yearly, after_asking(one, asked_at)
+                )
         if request.coming:
             matters.note_shown(one.number for one in request.coming)
 

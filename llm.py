@@ -186,7 +186,7 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
 
     for one in matters:
         yearly = YearlyDay.parse(one.yearly)
-        due = yearly.next_on(now.date()) if yearly else day_of(one.due_from)
+        due = yearly.nearest(now.date()) if yearly else day_of(one.due_from)
         said = day_of(one.said)
         record: dict[str, str] = {
             "open": one.kind,
@@ -203,6 +203,8 @@ def matter_records(matters: Sequence[OpenMatter], language: Language, now: datet
             }
         if one.role == "assistant":
             record["by"] = "you"
+        if one.sensitivity == "care" and one.asked and not yearly:
+            record["asked"] = "once"
         yield texts.encode_json(record)
 
 

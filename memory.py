@@ -362,12 +362,14 @@ class Memory:
             if mark:
                 self.matters.note_settled(mark)
             for one in became.values():
-                self.matters.set_status(one.number, one.status, one.yearly)
+                self.matters.set_status(one.number, one.status, one.yearly, one.next_review)
             last, unanswered = self.matters.greeting()
             if unanswered and any(one.status in ("answered", "closed") for one in became.values()):
                 self.matters.set_greeting(last, 0)  # the person took it up
         found = (
-            replace(one, status=new.status, yearly=new.yearly) if (new := became.get(one.number)) else one
+            replace(one, status=new.status, yearly=new.yearly, next_review=new.next_review)
+            if (new := became.get(one.number))
+            else one
             for one in matters
         )
         return [one for one in found if one.is_open]
@@ -406,11 +408,13 @@ class Memory:
             search.index.start()
             search.own.warm()
             search.index.await_open(_OPENING)
-        rounds = self.messages.context(session_id) if besides_context else ()
-        in_context = [message.seq for spoken in rounds for message in spoken.messages]
-        hidden = None if besides_session else in_context
-        asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
-        return self._with_clients(search.retriever.recall(asked))
+        with self._of.database.reading():
+            self._of.database.ahead(lambda: self.messages.context(session_id), *search.own.reads(session_id))
+            rounds = self.messages.context(session_id) if besides_context else ()
+            in_context = [message.seq for spoken in rounds for message in spoken.messages]
+            hidden = None if besides_session else in_context
+            asked = RecallRequest(queries, session_id, now, limits, hidden, recent, gated=gated, apart=apart)
+            return self._with_clients(search.retriever.recall(asked))
 
     def _with_clients(self, found: Recollection) -> Recollection:
         """The recollection with the kind of client that stored each message and summary."""

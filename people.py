@@ -241,14 +241,7 @@ class People:
         keys = self.registry.due_companions()
 
         def resume() -> None:
-            for person, instruction in keys:
-                if self._closing.is_set:
-                    break
-                try:
-                    with self.known_companion(person, instruction) as companion:
-                        companion.maintenance.queue.request("client_history", at_once=True)
-                except Exception as fault:  # other memories are not to wait for this one
-                    self.log.error("a client history could not be resumed", exc_info=fault)
+            self._open_each(keys, lambda one: one.maintenance.queue.request("client_history", at_once=True))
             self._resumed.set()
 
         if keys:
@@ -273,18 +266,24 @@ class People:
         if time.monotonic() >= self._retry_at:
             self._retry_at = time.monotonic() + _KEEP_EVERY
             again, self._failed = self._failed, []
-        for person, instruction in due + again:
+        self._failed += self._open_each(due + again, self._when_due)
+        return AT_ONCE if len(due) == _DUE_AT_ONCE else _LOOK_FOR_DUE
+
+    def _open_each(self, keys: Sequence[Key], visit: Callable[[Companion], None]) -> list[Key]:
+        """Open these one by one and do this with each; those that failed. No other memory waits for one of them."""
+        failed = list[Key]()
+        for person, instruction in keys:
             if self._closing.is_set:
                 break
             try:
                 with self.known_companion(person, instruction) as companion:
-                    self._when_due(companion)
+                    visit(companion)
             except UsageError:
                 continue  # no one is known by this name, or no more
-            except Exception as fault:  # other memories are not to wait for this one
-                self.log.error("a memory that is due could not be opened", exc_info=fault)
-                self._failed.append((person, instruction))
-        return AT_ONCE if len(due) == _DUE_AT_ONCE else _LOOK_FOR_DUE
+            except Exception as fault:
+                self.log.error("a memory in which something is due could not be opened", exc_info=fault)
+                failed.append((person, instruction))
+        return failed
 
     def _settle_client_history(self, companion: Companion, instruction: int | None, cancel: CancelToken) -> None:
         """Nothing is owed any more. A turn that makes something due notes it before it stores it, under this lock."""

@@ -9,7 +9,7 @@ Quoted text is ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -179,9 +179,8 @@ def _content_words(text: str) -> frozenset[str]:
     lower = text.lower().replace("’", "'")
     words = {_word_root(word) for word in _WORD.findall(_HAN_RUN.sub(" ", lower)) if word not in STOP_WORDS}
     pairs = {run[at : at + 2] for run in _HAN_RUN.findall(lower) for at in range(len(run) - 1)}
-    return frozenset(word for word in words if len(word) > 1) | {
-        pair for pair in pairs if not _JOINING.intersection(pair)
-    }
+    words = {word for word in words if len(word) > 1}
+    return frozenset(words | {pair for pair in pairs if _JOINING.isdisjoint(pair)})
 
 
 def _word_root(word: str) -> str:
@@ -191,16 +190,11 @@ def _word_root(word: str) -> str:
 
 def _speaks_of(text: str, part: str) -> bool:
     """Whether a text contains the words of a thing: of three or more two thirds, in Chinese half of its pairs."""
-    wanted = _content_words(part)
-    found = _count_found(wanted, text)
+    wanted, terms = _content_words(part), _content_words(text)
+    found = sum(any(_is_same_word(one, term) for term in terms) for one in wanted)
     if unspaced_length(part):
         return found * 2 >= len(wanted)
     return found == len(wanted) or (len(wanted) > 2 and found * 3 >= len(wanted) * 2)
-
-
-def _count_found(wanted: Collection[str], text: str) -> int:
-    terms = _content_words(text)
-    return sum(any(_is_same_word(one, term) for term in terms) for one in wanted)
 
 
 def _is_same_word(one: str, other: str) -> bool:
@@ -369,8 +363,6 @@ def _tells(sentences: Sequence[str], begins: Sequence[int | None]) -> bool:
     if not asked:
         return False
     before = " ".join(sentences[: asked[0]]) + " " + sentences[asked[0]][: begins[asked[0]]]
-    before += " ".join(
-        re.split(r"[:：]", sentences[at], maxsplit=1)[1] for at in asked if re.search("[:：]", sentences[at])
-    )
+    before += " ".join(part for at in asked for part in re.split("[:：]", sentences[at], maxsplit=1)[1:])
     rest = _REMARK.sub(" ", before)
     return unspaced_length(rest) >= _SUBSTANCE_UNSPACED or len(_content_words(_HAN_RUN.sub(" ", rest))) >= _SUBSTANCE

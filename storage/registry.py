@@ -305,7 +305,7 @@ class Registry:
     def bring_instruction(self, person: str, one: Instruction, besides: Collection[int] = ()) -> int:
         """The number of one that comes from another registry: a new one, unless it was brought along before.
 
-        ``besides`` are the numbers of others that came, which may say the same.
+        ``besides`` are the numbers of the other instructions that came, which may say the same.
         """
         what = (one.title, one.text, one.created_at, one.updated_at)
         same = f"{_INSTRUCTION} WHERE (person, title, text, created_at, updated_at) = (?, ?, ?, ?, ?)"
@@ -342,16 +342,6 @@ class Registry:
         """Note that something durable is to be done in this companion's memory, which need not be open then."""
         again = "ON CONFLICT (person, instruction) DO NOTHING"
         self._mark(f"INSERT INTO owed (person, instruction) VALUES (?, ?) {again}", person, instruction or _OWN)
-
-    def mark_moved(self, person: str, instruction: int | None) -> None:
-        """Note that a memory was moved in, in which anything may be due by now. The person is known from then on."""
-        self.mark_due(person, instruction)
-        if self.server:
-            if person != ME:
-                self.add_person(person)
-            with self._database.write() as run:
-                due = "INSERT INTO due (name, look) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET look = excluded.look"
-                run(due, _name_of(person, instruction), self.clock().timestamp())
 
     def due_companions(self) -> list[tuple[str, int | None]]:
         """The companions in whose memories something is to be done."""

@@ -285,7 +285,7 @@ def restore_whole(
     Raises Damaged (``import.whole_damaged``): nothing was changed then.
     """
     from importers.json_stream import JsonError
-    from importers.own_export import open_whole_export
+    from importers.memory_dumps import open_whole_export
 
     begun = b""
     with suppress(OSError), open_bytes(path, 1) as file:  # whoever reads it as talk says so
